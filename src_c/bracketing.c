@@ -1,0 +1,444 @@
+/* Bounds from a dominating and a dominated lattice, refined until they are as narrow as asked. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "certificate.h"
+#include "query.h"
+
+/* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
+ * lose digits to the rounding of the transforms. */
+static const double dials[] = {0.5, 0.7, 0.85, 1.0, 1.15};
+enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
+
+/* What one pass over one direction found. */
+typedef struct outcome {
+    prv_bounds bounds;
+    double width;   /* in epsilon */
+    double epsilon; /* best guess of the epsilon asked about */
+    double log_delta; /* and of log of the finite part of delta */
+    int resolved;
+    int capped; /* the memory limit made the mesh coarser than asked */
+    double step, saddle;
+    double discretization, truncation, wrap_around, rounding; /* parts of width */
+    size_t cells, transform_length, transforms;
+    double tilt;
+} outcome;
+
+typedef struct task {
+    prv_side_view *view;
+    const prv_options *options;
+    prv_question question;
+    double value;
+} task;
+
+/* ---- Moments of the true step, for the estimate --------------------------------------------- */
+
+/* log M(lam) of the step from its cells: cells merged into one atom lie below it, cells split onto their
+ * ends above, with second-order errors of ratio 1 : 2 and opposite sign. */
+static double true_log_moment(const prv_cells *cells, double lam, double *loss, double *mass)
+{
+    const size_t n = cells->length;
+    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    memset(mass, 0, n * sizeof *mass);
+    for (size_t i = 1; i < n; i++) {
+        const double up = fmin((m[i] - r[i]) / -expm1(x[i - 1] - x[i]), m[i]);
+        mass[i - 1] += m[i] - up;
+        mass[i] += up;
+    }
+    const double above = prv_tilt(x, mass, n, lam, NULL).log_moment;
+    size_t k = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (!(m[i] > 0.0 && r[i] > 0.0)) continue;
+        loss[k] = x[i - 1] - log(r[i] / m[i]);
+        mass[k++] = m[i];
+    }
+    const double below = prv_tilt(loss, mass, k, lam, NULL).log_moment;
+    return (2.0 * below + above) / 3.0;
+}
+
+/* ---- One pass ------------------------------------------------------------------------------ */
+
+typedef struct lattices {
+    size_t steps;
+    prv_lattice *dominating, *dominated;
+    const prv_lattice **list;
+    double cell_error;     /* sum k_j tail_error_j */
+    double absolute_error; /* sum k_j of absolute errors of callbacks' cdfs */
+    double weight;         /* of the upper crossing in the estimate */
+    size_t knots;
+} lattices;
+
+static void lattices_free(lattices *l)
+{
+    for (size_t j = 0; j < l->steps; j++) {
+        prv_lattice_free(&l->dominating[j]);
+        prv_lattice_free(&l->dominated[j]);
+    }
+    prv_release(l->dominating);
+    prv_release(l->dominated);
+    prv_release((void *)l->list);
+}
+
+/* Cells and both lattices of every step. */
+static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *layout, lattices *l)
+{
+    const size_t steps = t->view->steps;
+    memset(l, 0, sizeof *l);
+    l->dominating = prv_allocate(steps, sizeof *l->dominating);
+    l->dominated = prv_allocate(steps, sizeof *l->dominated);
+    l->list = prv_allocate(steps, sizeof *l->list);
+    if (l->dominating == NULL || l->dominated == NULL || l->list == NULL) return PRV_ERR_MEMORY;
+    double log_true = 0.0, log_above = 0.0, log_below = 0.0;
+    for (size_t j = 0; j < steps; j++) {
+        prv_cells *cells = &layout->cells[j];
+        const prv_mechanism *m = t->view->mechanisms[j];
+        const prv_mesh *mesh = &layout->meshes[j];
+        const double k = t->view->counts[j];
+        prv_lattice *above = &l->dominating[j], *below = &l->dominated[j];
+        prv_status status = prv_lattice_new(mesh->length, above);
+        if (status != PRV_OK) return status;
+        status = prv_lattice_new(mesh->length, below);
+        if (status != PRV_OK) {
+            prv_lattice_free(above);
+            return status;
+        }
+        l->steps++;
+        double *scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
+        if (scratch == NULL) return PRV_ERR_MEMORY;
+        status = prv_cells_compute(m, t->view->add, PRV_DOMINATING, cells);
+        if (status == PRV_OK) {
+            prv_lattice_dominating(cells, mesh, above);
+            log_true += k * true_log_moment(cells, aim->saddle, scratch, scratch + cells->length);
+            if (m->base == PRV_BASE_CURVE)
+                status = prv_cells_compute(m, t->view->add, PRV_DOMINATED, cells);
+        }
+        if (status == PRV_OK) {
+            prv_lattice_dominated(cells, mesh, scratch, below);
+            log_above += k * prv_tilt(above->loss, above->mass, above->length, aim->saddle, NULL).log_moment;
+            log_below += k * prv_tilt(below->loss, below->mass, below->length, aim->saddle, NULL).log_moment;
+            l->cell_error += k * cells->tail_error;
+            l->absolute_error += k * prv_absolute_cdf_error(m);
+            l->knots += cells->length;
+        }
+        prv_release(scratch);
+        if (status != PRV_OK) return status;
+    }
+    const double weight = (log_true - log_below) / (log_above - log_below);
+    l->weight = weight >= 0.0 && weight <= 1.0 ? weight : 1.0 / 3.0;
+    return PRV_OK;
+}
+
+static prv_status compose_side(const task *t, const lattices *l, int side, const prv_layout *layout,
+                               const prv_fft *fft, prv_workspace *work, prv_composed *composed)
+{
+    const prv_lattice *from = side > 0 ? l->dominating : l->dominated;
+    for (size_t j = 0; j < l->steps; j++) l->list[j] = &from[j];
+    const prv_status interrupted = prv_check_interrupt(t->options);
+    if (interrupted != PRV_OK) return interrupted;
+    return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window, fft, work,
+                       composed);
+}
+
+/* Both bounds of epsilon at delta. */
+static void read_epsilon(const task *t, const lattices *l, int side, const prv_composed *composed,
+                         outcome *o)
+{
+    const prv_slack_parts c = prv_certificate(composed, l->cell_error);
+    const double delta = side > 0 ? t->value - l->absolute_error : t->value + l->absolute_error;
+    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack);
+    const double greatest = fmax(t->view->greatest_loss, 0.0);
+    const double bound = fmin(e.epsilon, greatest);
+    if (side > 0) {
+        o->bounds.upper = bound;
+        o->bounds.estimate = fmin(e.plain, greatest);
+    } else {
+        o->bounds.lower = bound;
+        o->bounds.estimate += (1.0 - l->weight) * (fmin(e.plain, greatest) - o->bounds.estimate);
+        if (!isfinite(o->bounds.estimate)) o->bounds.estimate = bound;
+    }
+    o->resolved = o->resolved && e.resolved;
+    const double additive = fabs(e.additive - e.plain);
+    const double share = c.slack.additive > 0.0 ? c.outside / c.slack.additive : 0.0;
+    if (isfinite(additive)) {
+        o->wrap_around += share * additive;
+        o->rounding += (1.0 - share) * additive + fabs(e.epsilon - e.additive);
+    }
+}
+
+/* Both bounds of delta at epsilon. */
+static void read_delta(const task *t, const lattices *l, int side, const prv_composed *composed,
+                       outcome *o)
+{
+    const prv_slack_parts c = prv_certificate(composed, l->cell_error);
+    const prv_value v = prv_curve_delta(composed, t->value, side, &c.slack);
+    const double slope = fmin(fmax(v.slope, 1e-300), 1e300);
+    const double finite = fmax(v.plain - composed->infinite_mass, 1e-300);
+    if (side > 0) {
+        o->bounds.upper = fmin(v.delta + l->absolute_error, 1.0);
+        o->bounds.estimate = v.plain;
+        o->width = slope; /* until both bounds are there */
+    } else {
+        o->bounds.lower = fmax(fmax(v.delta - l->absolute_error, -expm1(fmin(t->value, 0.0))), 0.0);
+        const double above = o->bounds.estimate, below = v.plain;
+        o->bounds.estimate = above > 0.0 && below > 0.0
+                                 ? above * pow(below / above, 1.0 - l->weight) : 0.0;
+    }
+    o->wrap_around += fmin(c.outside * v.scale / finite, 1e300) / slope;
+    o->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
+                   c.slack.shift;
+}
+
+static void finish(const task *t, const prv_aim *aim, outcome *o)
+{
+    prv_bounds *b = &o->bounds;
+    b->lower = fmin(b->lower, b->upper); /* equal bounds may cross by an ulp of their own rounding */
+    b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
+    o->log_delta = aim->log_delta;
+    if (t->question == PRV_ASK_EPSILON) {
+        o->width = b->upper == b->lower ? 0.0 : b->upper - b->lower;
+        o->epsilon = isfinite(b->estimate) ? b->estimate : aim->epsilon;
+    } else {
+        const double slope = o->width, infinite = t->view->infinite_mass;
+        const double high = b->upper - infinite, low = b->lower - infinite;
+        o->epsilon = t->value;
+        o->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
+                   : low > 0.0 ? log(high / low) / slope : HUGE_VAL;
+        if (high > 0.0 && b->estimate > infinite) o->log_delta = log(b->estimate - infinite);
+        if (b->upper < 1e-305) o->width = 0.0; /* below what is promised: 0 is as good as any */
+        o->resolved = low > 0.0 || o->width == 0.0;
+    }
+    o->discretization = fmax(o->width - o->wrap_around - o->rounding - o->truncation, 0.0);
+}
+
+static prv_status plan_fft(const prv_options *options, size_t length, prv_fft *fft)
+{
+    if (options->fft == NULL) return PRV_ERR_FFT;
+    const prv_status status = options->fft->plan(options->fft->context, length, fft);
+    if (status != PRV_OK) return status;
+    return fft->length == length ? PRV_OK : PRV_ERR_FFT;
+}
+
+/* Lays out meshes no finer than the memory limit allows. */
+static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, double step, int exact,
+                             prv_layout *layout, int *capped)
+{
+    *capped = 0;
+    for (int attempt = 0; attempt < 40; attempt++) {
+        prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, layout);
+        if (status != PRV_OK && status != PRV_ERR_MEMORY_LIMIT) return status;
+        double bytes = HUGE_VAL;
+        if (status == PRV_OK && layout->window.length > 0) {
+            bytes = prv_workspace_bytes(layout->window.length, t->view->steps);
+            for (size_t j = 0; j < layout->steps; j++)
+                bytes += 64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
+        }
+        if (bytes <= (double)t->options->memory_limit) return PRV_OK;
+        if (status == PRV_OK) prv_layout_free(layout);
+        if (exact) return PRV_ERR_MEMORY_LIMIT;
+        *capped = 1;
+        step *= fmin(fmax(1.05 * bytes / ((double)t->options->memory_limit + 1.0), 1.05), 64.0);
+    }
+    return PRV_ERR_MEMORY_LIMIT;
+}
+
+static prv_status pass(const task *t, const prv_aim *aim, double tilt, double step, int exact,
+                       outcome *o)
+{
+    prv_layout layout;
+    lattices l = {0};
+    prv_workspace work = {0};
+    prv_fft fft = {0};
+    memset(o, 0, sizeof *o);
+    o->resolved = 1;
+    prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
+    if (status != PRV_OK) return status;
+    status = build_lattices(t, aim, &layout, &l);
+    if (status == PRV_OK)
+        status = prv_workspace_new(layout.window.length, t->view->steps, layout.longest, &work);
+    if (status == PRV_OK && t->view->total > 1.0)
+        status = plan_fft(t->options, layout.window.length, &fft);
+    for (int side = 1; side >= -1 && status == PRV_OK; side -= 2) {
+        prv_composed composed;
+        status = compose_side(t, &l, side, &layout, &fft, &work, &composed);
+        if (status != PRV_OK) break;
+        o->transforms += composed.transforms;
+        if (t->question == PRV_ASK_EPSILON)
+            read_epsilon(t, &l, side, &composed, o);
+        else
+            read_delta(t, &l, side, &composed, o);
+        if (side > 0 && aim->saddle > 0.0)
+            o->truncation = fmax(composed.infinite_mass - t->view->infinite_mass, 0.0) *
+                            exp(-aim->log_delta) / aim->saddle;
+    }
+    o->cells = l.knots;
+    o->transform_length = t->view->total > 1.0 ? layout.window.length : 0;
+    o->step = layout.step;
+    o->tilt = layout.tilt;
+    o->saddle = aim->saddle;
+    prv_workspace_free(&work);
+    lattices_free(&l);
+    prv_layout_free(&layout);
+    if (status == PRV_OK) finish(t, aim, o);
+    return status;
+}
+
+/* ---- Refinement ---------------------------------------------------------------------------- */
+
+/* How far one direction has come. */
+typedef struct progress {
+    task task;
+    prv_aim aim;
+    outcome last;     /* of the narrowest pass */
+    prv_bounds bounds; /* all passes hold: the best of each */
+    double estimate_width;
+    double next_step;
+    size_t dial;
+    int passes, stuck;
+    size_t transforms;
+} progress;
+
+static void aim_at(progress *d, double width)
+{
+    const prv_side_view *view = d->task.view;
+    if (d->task.question == PRV_ASK_EPSILON)
+        prv_aim_at_delta(view, d->task.value - view->infinite_mass, &d->aim);
+    else
+        prv_aim_at_epsilon(view, d->task.value, &d->aim);
+    d->aim.width = width;
+}
+
+/* One more pass of a direction, towards this width. */
+static prv_status advance(progress *d, double width)
+{
+    const prv_options *options = d->task.options;
+    const int exact = options->mesh_size > 0.0;
+    d->aim.width = width;
+    double step = exact ? options->mesh_size : prv_law_step(d->task.view, &d->aim);
+    /* The law needs the mesh to resolve the tilt. */
+    if (!exact) step = fmin(step, 0.5 / d->aim.saddle);
+    if (!exact && d->next_step > 0.0) step = fmin(step, d->next_step);
+    outcome o;
+    prv_status status;
+    for (;;) {
+        status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+        if (status != PRV_ERR_PRECISION || d->dial + 1 >= DIALS) break;
+        d->dial++;
+    }
+    if (status != PRV_OK) return status;
+    d->transforms += o.transforms;
+
+    /* What to change next time. */
+    const double slack = o.wrap_around + o.rounding;
+    const int hidden = !o.resolved || !(slack <= 0.2 * width);
+    if (hidden && d->dial + 1 < DIALS) {
+        d->dial++;
+    } else if (hidden && o.resolved && d->passes > 2 && slack > 0.5 * o.width) {
+        d->stuck = 1; /* rounding decides: a finer mesh only makes it worse */
+    }
+    if (!hidden || !isfinite(o.width)) {
+        const double ratio = 0.8 * width / fmax(o.width - slack, 1e-300);
+        const double shrink = d->passes > 0 && d->last.width < 2.0 * o.width && d->last.step > 1.9 * o.step
+                                  ? ratio : sqrt(ratio); /* first order, where the law fails */
+        d->next_step = ratio < 1.0 ? o.step * fmin(fmax(shrink, 0.02), 0.9) : d->next_step;
+    }
+    if (o.capped) d->stuck = 1;
+
+    if (d->passes == 0) {
+        d->bounds = o.bounds;
+    } else {
+        d->bounds.lower = fmax(d->bounds.lower, o.bounds.lower);
+        d->bounds.upper = fmin(d->bounds.upper, o.bounds.upper);
+    }
+    if (d->passes == 0 || o.width <= d->last.width) {
+        d->last = o;
+        d->bounds.estimate = o.bounds.estimate;
+    }
+    d->passes++;
+    if (isfinite(o.epsilon) && o.resolved) {
+        d->aim.epsilon = o.epsilon;
+        d->aim.log_delta = o.log_delta;
+    }
+    return PRV_OK;
+}
+
+static void report_of(const progress *d, prv_neighbors asked, double width, int accurate,
+                      prv_report *r)
+{
+    memset(r, 0, sizeof *r);
+    r->accurate = accurate;
+    r->direction = asked != PRV_ADD_OR_REMOVE ? asked : d->task.view->add ? PRV_ADD : PRV_REMOVE;
+    r->width = width;
+    r->mesh_size = d->last.step;
+    r->tilt = d->last.tilt;
+    r->cells = d->last.cells;
+    r->transform_length = d->last.transform_length;
+    r->discretization = d->last.discretization;
+    r->truncation = d->last.truncation;
+    r->wrap_around = d->last.wrap_around;
+    r->rounding = d->last.rounding;
+}
+
+prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
+                       prv_question question, double value, prv_bounds *bounds, prv_report *report)
+{
+    progress directions[2];
+    memset(directions, 0, sizeof directions);
+    const int ask_epsilon = question == PRV_ASK_EPSILON;
+    for (size_t i = 0; i < view_count; i++) {
+        directions[i].task = (task){&views[i], options, question, value};
+        aim_at(&directions[i], 0.0);
+    }
+    /* The direction that looks larger first; the other may turn out not to matter. */
+    if (view_count == 2 && (ask_epsilon ? directions[1].aim.epsilon > directions[0].aim.epsilon
+                                        : directions[1].aim.log_delta > directions[0].aim.log_delta)) {
+        const progress swap = directions[0];
+        directions[0] = directions[1];
+        directions[1] = swap;
+    }
+    double lower = 0.0;
+    size_t needed = 0;
+    for (size_t i = 0; i < view_count; i++) {
+        progress *d = &directions[i];
+        if (i > 0 && ask_epsilon && prv_chernoff_epsilon(d->task.view, value) <= lower) break;
+        /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
+        const double at = d->aim.epsilon;
+        const prv_status status = advance(d, fmax(prv_width_asked(options, at), 0.03 * fabs(at)));
+        if (status != PRV_OK) return status;
+        lower = fmax(lower, d->bounds.lower);
+        needed++;
+    }
+
+    for (;;) {
+        progress *top = &directions[0];
+        for (size_t i = 1; i < needed; i++)
+            if (directions[i].bounds.upper > top->bounds.upper) top = &directions[i];
+        lower = 0.0;
+        double estimate = 0.0;
+        size_t transforms = 0;
+        int passes = 0;
+        for (size_t i = 0; i < needed; i++) {
+            lower = fmax(lower, directions[i].bounds.lower);
+            estimate = fmax(estimate, directions[i].bounds.estimate);
+            transforms += directions[i].transforms;
+            passes += directions[i].passes;
+        }
+        const double upper = top->bounds.upper;
+        lower = fmin(lower, upper);
+        const double at = ask_epsilon ? (lower > 0.0 ? lower : 0.0) : value;
+        const double asked = prv_width_asked(options, at);
+        const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->last.width;
+        const int done = width <= asked * (1.0 + 1e-12);
+        if (done || options->mesh_size > 0.0 || top->stuck || passes >= MOST_PASSES) {
+            bounds->lower = lower;
+            bounds->upper = upper;
+            bounds->estimate = fmin(fmax(estimate, lower), upper);
+            report_of(top, options->neighbors, width, done || options->mesh_size > 0.0, report);
+            report->transforms = transforms;
+            return PRV_OK;
+        }
+        const prv_status status = advance(top, 0.95 * asked);
+        if (status != PRV_OK) return status;
+    }
+}

@@ -1,0 +1,300 @@
+#include "cells.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "vector_math.h"
+
+#define UNIT (0.5 * DBL_EPSILON)
+#define INV_SQRT_2PI 0.39894228040143267794
+
+/* Above this loss e^loss times P's mass is formed without either factor. */
+#define SCALED_LOSS 30.0
+
+prv_status prv_cells_new(size_t length, prv_cells *cells)
+{
+    memset(cells, 0, sizeof *cells);
+    cells->length = length;
+    cells->knots = prv_allocate(3 * length + 2, sizeof(double));
+    if (cells->knots == NULL) return PRV_ERR_MEMORY;
+    cells->mass = cells->knots + length;
+    cells->relative = cells->mass + length + 1;
+    return PRV_OK;
+}
+
+void prv_cells_free(prv_cells *cells)
+{
+    prv_release(cells->knots);
+    cells->knots = NULL;
+}
+
+/* A tail is held as the smaller of the two sides: +T for the upper tail, -F (or -0.0) for the lower
+ * one. Differences of neighbouring knots then keep relative accuracy in both tails. */
+static inline double tail_difference(double at, double above)
+{
+    return (at - above) + (signbit(at) && !signbit(above) ? 1.0 : 0.0);
+}
+static inline double upper_tail(double t) { return signbit(t) ? 1.0 + t : t; }
+static inline double lower_tail(double t) { return signbit(t) ? -t : 1.0 - t; }
+
+/* ---- Tails of the base pairs -------------------------------------------------------------- */
+
+/* N(mu^2/2, mu^2) and N(-mu^2/2, mu^2), the losses under Q and P. */
+static void gaussian_tails(double mu, const double *restrict y, size_t length, double *restrict tail_q,
+                           double *restrict tail_p)
+{
+    const double inverse = 1.0 / mu, half = 0.5 * mu;
+    for (size_t i = 0; i < length; i++) {
+        const double ratio = y[i] * inverse;
+        /* Beyond 1e3 standard deviations every tail is 0; the cap keeps infinities out. */
+        const double zq = fmin(fmax(ratio - half, -1e3), 1e3);
+        const double zp = fmin(fmax(ratio + half, -1e3), 1e3);
+        const double q = INV_SQRT_2PI * prv_vm_normal_density_exponent(zq) * prv_vm_mills(fabs(zq));
+        const double p = INV_SQRT_2PI * prv_vm_normal_density_exponent(zp) * prv_vm_mills(fabs(zp));
+        tail_q[i] = copysign(q, zq);
+        tail_p[i] = copysign(p, zp);
+    }
+}
+
+/* e^y times P's tail: the density of Q times the Mills ratio of P, since e^y phi(y/mu + mu/2) is
+ * phi(y/mu - mu/2). */
+static double gaussian_scaled_tail(double mu, double y)
+{
+    const double zq = y / mu - 0.5 * mu, zp = y / mu + 0.5 * mu;
+    return INV_SQRT_2PI * prv_vm_normal_density_exponent(fmin(fabs(zq), 1e3)) * prv_vm_mills(fabs(zp));
+}
+
+/* Density e^(-(mu - y)/2) / 4 on (-mu, mu) under Q, atoms 1/2 at mu and e^(-mu)/2 at -mu; P mirrored. */
+static void laplace_tails(double mu, const double *restrict y, size_t length, double *restrict tail_q,
+                          double *restrict tail_p)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double below = y[i] < -mu ? 1.0 : 0.0, above = y[i] >= mu ? 1.0 : 0.0;
+        const double at = fmin(fmax(y[i], -mu), mu);
+        const double lower_q = 0.5 * prv_vm_exp(0.5 * (at - mu));
+        const double upper_p = 0.5 * prv_vm_exp(-0.5 * (at + mu));
+        tail_q[i] = above > 0.0 ? 0.0 : below > 0.0 ? -0.0 : -lower_q;
+        tail_p[i] = above > 0.0 ? 0.0 : below > 0.0 ? -0.0 : upper_p;
+    }
+}
+
+static inline double laplace_scaled_tail(double mu, double y)
+{
+    return y >= mu ? 0.0 : 0.5 * exp(0.5 * (y - mu));
+}
+
+/* The caller's cdfs, checked. `work` has room for 2 * length. */
+static prv_status callback_tails(const prv_mechanism *m, const double *y, size_t length,
+                                 double *tail_q, double *tail_p)
+{
+    if (m->cdfs(m->context, y, length, tail_q, tail_p) != 0) return PRV_ERR_CALLBACK;
+    const double slack = 8.0 * DBL_EPSILON;
+    double last_q = 0.0, last_p = 0.0;
+    for (size_t i = 0; i < length; i++) {
+        const double q = tail_q[i], p = tail_p[i];
+        if (!(q >= last_q - slack && q <= 1.0 - m->mass_at_infinity + slack)) return PRV_ERR_CDF;
+        if (!(p >= last_p - slack && p <= 1.0 + slack)) return PRV_ERR_CDF;
+        last_q = fmax(last_q, fmin(q, 1.0));
+        last_p = fmax(last_p, fmin(p, 1.0));
+        tail_q[i] = last_q <= 0.5 ? -last_q : 1.0 - last_q;
+        tail_p[i] = last_p <= 0.5 ? -last_p : 1.0 - last_p;
+    }
+    return PRV_OK;
+}
+
+/* The base pair's tails at increasing y; `reversed` asks for its reverse (losses negated, P and Q
+ * exchanged), which for the built-in bases is the base itself. */
+static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, size_t length,
+                             double *tail_q, double *tail_p)
+{
+    switch (m->base) {
+    case PRV_BASE_GAUSSIAN: gaussian_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
+    case PRV_BASE_LAPLACE: laplace_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
+    default: break;
+    }
+    if (!reversed) return callback_tails(m, y, length, tail_q, tail_p);
+    /* Under the reverse P(loss > y) is Q(Y < -y): its upper tails are the lower ones, which the
+     * sign convention makes a negation. Mirror y, evaluate, mirror back. */
+    for (size_t i = 0, j = length; i < j; i++) {
+        j--;
+        const double low = y[i];
+        y[i] = -y[j];
+        y[j] = -low;
+    }
+    const prv_status status = callback_tails(m, y, length, tail_p, tail_q);
+    for (size_t i = 0, j = length; i < j; i++) {
+        j--;
+        const double q = tail_q[i], p = tail_p[i], low = y[i];
+        tail_q[i] = -tail_q[j];
+        tail_p[i] = -tail_p[j];
+        tail_q[j] = -q;
+        tail_p[j] = -p;
+        y[i] = -y[j];
+        y[j] = -low;
+    }
+    return status;
+}
+
+/* ---- Cells from tails --------------------------------------------------------------------- */
+
+/* e^(x) n for one cell of an unsampled or subsampled 'remove' pair, where e^x or n alone may leave the
+ * range of double. With y the base losses at the cell's ends, e^x = (1-p) + p e^y. */
+static double scaled_relative(const prv_mechanism *m, double y, double y_above, double mass_p)
+{
+    const double p = m->sampling_probability;
+    double s, s_above;
+    if (m->base == PRV_BASE_GAUSSIAN) {
+        s = gaussian_scaled_tail(m->mu, y);
+        s_above = isfinite(y_above) ? gaussian_scaled_tail(m->mu, y_above) : 0.0;
+    } else {
+        s = laplace_scaled_tail(m->mu, y);
+        s_above = isfinite(y_above) ? laplace_scaled_tail(m->mu, y_above) : 0.0;
+    }
+    return (1.0 - p) * mass_p + p * (s - (s_above > 0.0 ? exp(y - y_above) * s_above : 0.0));
+}
+
+static void base_losses(const double *restrict x, double p, size_t length, double *restrict y)
+{
+    if (p == 1.0) {
+        memcpy(y, x, length * sizeof *y);
+        return;
+    }
+    const double inverse = 1.0 / p, log_p = log(p);
+    for (size_t i = 0; i < length; i++) {
+        const double ratio = prv_vm_expm1(fmin(x[i], SCALED_LOSS)) * inverse;
+        const double far = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-fmax(x[i], 1.0)));
+        const double near = prv_vm_log1p(fmax(ratio, -1.0));
+        y[i] = x[i] > SCALED_LOSS ? far : near;
+    }
+}
+
+/* The cells of ((1-p)P + pQ, P) at increasing knots x, in the order of the knots. Where `reversed`, of
+ * the subsampled reverse of the base. mass_p is P's plain mass. */
+static prv_status forward_cells(const prv_mechanism *m, int reversed, const double *x, size_t length,
+                                double *mass, double *mass_p, double *y, double *tail_q,
+                                double *tail_p)
+{
+    const double p = m->sampling_probability;
+    base_losses(x, p, length, y);
+    const prv_status status = base_tails(m, reversed, y, length, tail_q, tail_p);
+    if (status != PRV_OK) return status;
+    const size_t top = length - 1;
+    const double infinite = reversed ? 0.0 : m->mass_at_infinity;
+    for (size_t i = 0; i < top; i++) {
+        const double n = tail_difference(tail_p[i], tail_p[i + 1]);
+        const double q = tail_difference(tail_q[i], tail_q[i + 1]);
+        mass_p[i + 1] = fmax(n, 0.0);
+        mass[i + 1] = fmax(p == 1.0 ? q : (1.0 - p) * n + p * q, 0.0);
+    }
+    mass_p[0] = lower_tail(tail_p[0]);
+    mass[0] = p == 1.0 ? lower_tail(tail_q[0])
+                       : (1.0 - p) * mass_p[0] + p * lower_tail(tail_q[0]);
+    mass_p[length] = upper_tail(tail_p[top]);
+    const double q_top = fmax(upper_tail(tail_q[top]) - infinite, 0.0);
+    mass[length] = p == 1.0 ? q_top : (1.0 - p) * mass_p[length] + p * q_top;
+    return PRV_OK;
+}
+
+static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *cells)
+{
+    const size_t length = cells->length;
+    const double *x = cells->knots;
+    double *work = prv_allocate(5 * length + 2, sizeof *work);
+    if (work == NULL) return PRV_ERR_MEMORY;
+    double *y = work, *tail_q = y + length, *tail_p = tail_q + length, *other = tail_p + length;
+    const int backward = add && !prv_is_symmetric(m);
+    prv_status status;
+    if (!backward) {
+        status = forward_cells(m, 0, x, length, cells->mass, other, y, tail_q, tail_p);
+        if (status == PRV_OK) {
+            cells->relative[0] = other[0] > 0.0 ? other[0] * exp(x[0]) : 0.0;
+            for (size_t i = 1; i <= length; i++)
+                cells->relative[i] = prv_vm_exp(fmin(x[i - 1], 700.0)) * other[i];
+            if (m->base != PRV_BASE_CDFS)
+                for (size_t i = length; i >= 1 && x[i - 1] > SCALED_LOSS; i--)
+                    cells->relative[i] = scaled_relative(
+                        m, y[i - 1], i < length ? y[i] : HUGE_VAL, other[i]);
+        }
+    } else {
+        /* Mirrored knots; the cell (x[i-1], x[i]] becomes [-x[i], -x[i-1]): which end belongs to it does
+         * not matter, since an atom on a knot is placed on that knot from either side. */
+        double *mirrored = other + length + 1; /* [length] */
+        for (size_t i = 0; i < length; i++) mirrored[i] = -x[length - 1 - i];
+        status = forward_cells(m, 1, mirrored, length, cells->relative, cells->mass, y, tail_q, tail_p);
+        if (status == PRV_OK) {
+            for (size_t i = 0, j = length; i < j; i++, j--) {
+                const double low = cells->mass[i], low_q = cells->relative[i];
+                cells->mass[i] = cells->mass[j];
+                cells->mass[j] = low;
+                cells->relative[i] = cells->relative[j];
+                cells->relative[j] = low_q;
+            }
+            for (size_t i = 0; i <= length; i++) {
+                const double n = cells->relative[i];
+                cells->relative[i] = n > 0.0 ? n * exp(fmin(x[i > 0 ? i - 1 : 0], 700.0)) : 0.0;
+            }
+        }
+    }
+    prv_release(work);
+    if (status != PRV_OK) return status;
+    cells->infinite_mass = prv_infinite_mass(m, add);
+    /* Errors of the functions (32 u), of the knots' own rounding and of the map to the noise (a few u of
+     * |x|), and of e^(-z^2/2), whose argument is -log of the smallest tail in use. */
+    const double deepest = fmax(cells->mass[length], DBL_MIN);
+    const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
+    cells->tail_error = UNIT * (32.0 + 8.0 * reach - 8.0 * log(deepest));
+    return PRV_OK;
+}
+
+/* ---- Cells of discrete losses ------------------------------------------------------------- */
+
+static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *cells)
+{
+    const prv_atoms *a = m->atoms[add];
+    const double *x = cells->knots;
+    const size_t length = cells->length;
+    size_t cell = 0;
+    memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
+    memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
+    cells->relative[0] = a->p_only > 0.0 ? a->p_only * exp(x[0]) : 0.0;
+    for (size_t i = 0; i < a->length; i++) {
+        const double loss = a->loss[i];
+        while (cell < length && loss > x[cell]) cell++;
+        if (cell == 0) {
+            cells->mass[0] += a->q[i];
+            cells->relative[0] += a->p[i] * exp(x[0]);
+        } else {
+            cells->mass[cell] += a->q[i];
+            cells->relative[cell] += a->q[i] * exp(x[cell - 1] - loss);
+        }
+    }
+    cells->infinite_mass = a->q_infinity;
+    const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
+    /* The masses of discrete mechanisms are exponentials of at most |CUT_OFF_LOG_MASS|. */
+    cells->tail_error = UNIT * (32.0 + 8.0 * reach + (a->unbounded ? 4.0 * 740.0 : 0.0));
+    return PRV_OK;
+}
+
+/* ---- The stage ---------------------------------------------------------------------------- */
+
+prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
+{
+    prv_status status;
+    (void)side;
+    if (m->base == PRV_BASE_ATOMS)
+        status = cells_from_atoms(m, add, cells);
+    else
+        status = cells_from_tails(m, add, cells);
+    if (status != PRV_OK) return status;
+    /* e^(-loss) lies between its values at the ends of a cell; rounding may not lead out of it. */
+    const double *x = cells->knots;
+    for (size_t i = 1; i < cells->length; i++) {
+        const double mass = cells->mass[i];
+        cells->relative[i] =
+            fmin(fmax(cells->relative[i], mass * prv_vm_exp(x[i - 1] - x[i])), mass);
+    }
+    cells->relative[cells->length] = fmin(cells->relative[cells->length], cells->mass[cells->length]);
+    return PRV_OK;
+}

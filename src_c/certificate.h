@@ -1,0 +1,27 @@
+/* What every bound adds for everything that is not exact. `design` of the four parts:
+ *
+ * wrap-around and truncation of the window: a tilted mass outside it weighs at most
+ *     M e^(-lam eps) g(lam) P_w(outside),  g(lam) = max_s e^(-lam s)(1 - e^-s) = lam^lam / (1 + lam)^(1 + lam);
+ * rounding of the transforms: `rounding` a point, summed against the kernel e^(-lam s)(1 - e^-s), whose sum
+ *     over a lattice of step h is at most 1 / (h lam (lam + 1)) + g(lam) (unimodal), and N g(lam);
+ * rounding of weights and moments: relative, since all terms are positive;
+ * rounding of cells: a step's upper tails are relatively off by a, at knots off by b (cells.h), so its
+ *     true curve lies below (1 + a) times the computed one moved up by a + b, and above likewise;
+ *     domination under composition makes that exp(+-K a) and a shift of K (a + b). */
+#ifndef PRV_CERTIFICATE_H
+#define PRV_CERTIFICATE_H
+
+#include "curve.h"
+
+/* g(lam), lam >= 0. */
+double prv_kernel_maximum(double lam);
+
+typedef struct prv_slack_parts {
+    prv_slack slack;
+    double outside, transforms; /* the two parts of slack.additive */
+} prv_slack_parts;
+
+/* cell_error is sum_j k_j tail_error_j. */
+prv_slack_parts prv_certificate(const prv_composed *composed, double cell_error);
+
+#endif

@@ -1,0 +1,268 @@
+#include "convolution.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "dispatch.h"
+#include "tilt.h"
+
+#define UNIT (0.5 * DBL_EPSILON)
+#define LANES 8
+
+/* Spectrum values whose power is below this are set to 0, an error that the bound below contains. */
+#define NEGLIGIBLE 1e-36
+#define LOG_NEGLIGIBLE_SQUARE (-165.0) /* just below 2 log NEGLIGIBLE */
+
+/* ---- Workspace ---------------------------------------------------------------------------- */
+
+double prv_workspace_bytes(size_t length, size_t steps)
+{
+    return (steps > 1 ? 3.0 : 2.0) * sizeof(double) * ((double)length + 2.0);
+}
+
+prv_status prv_workspace_new(size_t length, size_t steps, size_t longest, prv_workspace *work)
+{
+    memset(work, 0, sizeof *work);
+    work->length = length;
+    work->real = prv_allocate(length + 2, sizeof(double));
+    work->spectrum = prv_allocate(length + 2, sizeof(double));
+    work->weight = prv_allocate(longest, sizeof(double));
+    if (steps > 1) work->product = prv_allocate(length + 2, sizeof(double));
+    if (work->real != NULL && work->spectrum != NULL && work->weight != NULL &&
+        (steps <= 1 || work->product != NULL))
+        return PRV_OK;
+    prv_workspace_free(work);
+    return PRV_ERR_MEMORY;
+}
+
+void prv_workspace_free(prv_workspace *work)
+{
+    prv_release(work->real);
+    prv_release(work->spectrum);
+    prv_release(work->product);
+    prv_release(work->weight);
+    memset(work, 0, sizeof *work);
+}
+
+size_t prv_transform_length(double wanted, int odd)
+{
+    size_t best = 0;
+    const size_t limit = (size_t)1 << 40;
+    if (!(wanted <= (double)limit)) return 0;
+    if (odd) {
+        for (size_t five = 1; five <= limit / 5; five *= 5)
+            for (size_t three = five; three <= limit; three *= 3)
+                for (size_t n = three, i = 0; i < 3; i++, n *= 7)
+                    if ((double)n >= wanted && (best == 0 || n < best)) best = n;
+        return best;
+    }
+    /* 2^a times 1, 3, 5, 9, 15: a step of 1.25 at most, and few different plans. */
+    static const size_t odd_parts[] = {1, 3, 5, 9, 15};
+    for (size_t i = 0; i < sizeof odd_parts / sizeof *odd_parts; i++)
+        for (size_t n = 64 * odd_parts[i]; n <= limit; n *= 2)
+            if ((double)n >= wanted) {
+                if (best == 0 || n < best) best = n;
+                break;
+            }
+    return best;
+}
+
+/* ---- Power of a spectrum ------------------------------------------------------------------ */
+
+typedef struct norms {
+    double power, power_less_one; /* sums of |W|^2k and |W|^(2k-2) over the stored half, twice each */
+} norms;
+
+/* One block: (re, im) to the k-th power, |W|^(2k-2) and |W|^2k added to the norms. */
+PRV_VECTOR static void power_block(double *restrict z, uint64_t k, double log_floor, norms *sums)
+{
+    double re[LANES], im[LANES], pre[LANES], pim[LANES], square[LANES], largest = 0.0;
+    for (size_t j = 0; j < LANES; j++) {
+        re[j] = z[2 * j];
+        im[j] = z[2 * j + 1];
+        square[j] = re[j] * re[j] + im[j] * im[j];
+    }
+    for (size_t j = 0; j < LANES; j++) largest = largest > square[j] ? largest : square[j];
+    if (largest < log_floor) {
+        memset(z, 0, 2 * LANES * sizeof *z);
+        return;
+    }
+    for (size_t j = 0; j < LANES; j++) {
+        pre[j] = 1.0;
+        pim[j] = 0.0;
+    }
+    for (uint64_t bits = k;;) {
+        if (bits & 1)
+            for (size_t j = 0; j < LANES; j++) {
+                const double r = pre[j] * re[j] - pim[j] * im[j];
+                pim[j] = pre[j] * im[j] + pim[j] * re[j];
+                pre[j] = r;
+            }
+        bits >>= 1;
+        if (bits == 0) break;
+        for (size_t j = 0; j < LANES; j++) {
+            const double r = re[j] * re[j] - im[j] * im[j];
+            im[j] = 2.0 * re[j] * im[j];
+            re[j] = r;
+        }
+    }
+    for (size_t j = 0; j < LANES; j++) {
+        const double p = pre[j] * pre[j] + pim[j] * pim[j];
+        sums->power += 2.0 * p;
+        /* |W|^(2k-2); where W itself underflows, so does its power unless k = 1. */
+        sums->power_less_one += 2.0 * (k == 1 ? 1.0 : square[j] > 0.0 ? p / square[j] : 0.0);
+    }
+    for (size_t j = 0; j < LANES; j++) {
+        z[2 * j] = pre[j];
+        z[2 * j + 1] = pim[j];
+    }
+}
+
+static norms power_spectrum(double *z, size_t length, uint64_t k)
+{
+    /* |W|^2 below this has |W|^k below NEGLIGIBLE. */
+    const double floor_square = exp(LOG_NEGLIGIBLE_SQUARE / (double)k);
+    norms sums = {0.0, 0.0};
+    size_t i = 0;
+    for (; i + LANES <= length; i += LANES) power_block(z + 2 * i, k, floor_square, &sums);
+    if (i < length) {
+        double rest[2 * LANES] = {0};
+        memcpy(rest, z + 2 * i, 2 * (length - i) * sizeof *z);
+        power_block(rest, k, floor_square, &sums);
+        memcpy(z + 2 * i, rest, 2 * (length - i) * sizeof *z);
+    }
+    if (k == 1) sums.power_less_one = 2.0 * (double)length;
+    return sums;
+}
+
+PRV_VECTOR static double multiply_spectra(double *restrict product, const double *restrict z,
+                                          size_t length)
+{
+    double square = 0.0;
+    for (size_t i = 0; i < length; i++) {
+        const double re = product[2 * i] * z[2 * i] - product[2 * i + 1] * z[2 * i + 1];
+        const double im = product[2 * i] * z[2 * i + 1] + product[2 * i + 1] * z[2 * i];
+        product[2 * i] = re;
+        product[2 * i + 1] = im;
+        square += 2.0 * (re * re + im * im);
+    }
+    return square;
+}
+
+/* ---- Placing a lattice on the circle ------------------------------------------------------- */
+
+static size_t modulo(double index, size_t length)
+{
+    const double n = (double)length;
+    const double r = fmod(index, n);
+    return (size_t)(r < 0.0 ? r + n : r) % length;
+}
+
+static void scatter(const prv_lattice *lattice, const double *weight, double *real, size_t length)
+{
+    memset(real, 0, (length + 2) * sizeof *real);
+    if (lattice->length == 0) return;
+    size_t at = modulo((double)lattice->index[0], length);
+    for (size_t i = 0; i < lattice->length; i++) {
+        real[at] += weight[i];
+        if (i + 1 < lattice->length) {
+            at += (size_t)(lattice->index[i + 1] - lattice->index[i]);
+            if (at >= length) at %= length;
+        }
+    }
+}
+
+/* ---- The stage ---------------------------------------------------------------------------- */
+
+prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                       double tilt, const prv_window *window, const prv_fft *fft,
+                       prv_workspace *work, prv_composed *result)
+{
+    const size_t n = window->length, half = n / 2 + 1;
+    const double eta = 7.0 * UNIT * log2((double)n), scale = 1.0 / (double)n;
+    double total = 0.0, log_moment = 0.0, relative_error = 0.0, log_finite = 0.0;
+    double log_up = 0.0, log_down = 0.0;     /* of the Chernoff bounds' moments */
+    double support_low = 0.0, support_high = 0.0;
+    double from_weights = 0.0; /* sum_j k_j |w_j|_2 |rest|_2 */
+    double least_power = HUGE_VAL, product_square = 0.0;
+    long double offset = 0.0L;
+    double step_norms[3];
+    for (size_t j = 0; j < steps; j++) total += counts[j];
+    const int transform = total > 1.0;
+
+    memset(result, 0, sizeof *result);
+    for (size_t j = 0; j < steps; j++) {
+        const prv_lattice *y = lattices[j];
+        const double k = counts[j];
+        const prv_moments at = prv_tilt(y->loss, y->mass, y->length, tilt, work->weight);
+        const prv_moments up =
+            prv_tilt(y->loss, y->mass, y->length, tilt + window->shift_up, NULL);
+        const prv_moments down =
+            prv_tilt(y->loss, y->mass, y->length, tilt - window->shift_down, NULL);
+        log_moment += k * at.log_moment;
+        log_up += k * (up.log_moment - at.log_moment);
+        log_down += k * (down.log_moment - at.log_moment);
+        relative_error += k * prv_tilt_error(y->loss, y->length, tilt, at.log_moment);
+        log_finite += k * log1p(-fmin(y->infinite_mass, 1.0));
+        offset += (long double)k * (long double)y->offset;
+        if (y->length > 0) {
+            support_low += k * (double)y->index[0];
+            support_high += k * (double)y->index[y->length - 1];
+        }
+        scatter(y, work->weight, work->real, n);
+        if (!transform) continue;
+
+        fft->forward(fft->forward_plan, work->real, work->spectrum);
+        result->transforms++;
+        double weight_square = 0.0;
+        for (size_t i = 0; i < 2 * half; i++) weight_square += work->spectrum[i] * work->spectrum[i];
+        step_norms[0] = sqrt(2.0 * weight_square * scale);
+        if (k * eta * step_norms[0] * sqrt((double)n) > 0.05) return PRV_ERR_PRECISION;
+        /* All spectra are at most 1 in modulus, so |prod without one j|_2 is at most the norm of any of
+         * its factors: this step's own to the k - 1, or a step's before it. */
+        const norms s = power_spectrum(work->spectrum, half, (uint64_t)k);
+        step_norms[1] = sqrt(s.power * scale);
+        step_norms[2] = sqrt(s.power_less_one * scale);
+        const double rest = fmin(step_norms[2], least_power);
+        from_weights += k * step_norms[0] * rest;
+        least_power = fmin(least_power, step_norms[1]);
+        if (steps == 1) {
+            product_square = s.power;
+        } else if (j == 0) {
+            memcpy(work->product, work->spectrum, 2 * half * sizeof(double));
+        } else {
+            product_square = multiply_spectra(work->product, work->spectrum, half);
+        }
+    }
+    if (transform) {
+        fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
+        result->transforms++;
+        const double own = sqrt(product_square * scale);
+        /* The factor 1.2 covers second order: relative errors of the spectrum stay below 5 %. */
+        result->rounding =
+            1.2 * (eta * from_weights + (eta + 3.0 * total * UNIT) * own) + 4.0 * NEGLIGIBLE;
+        for (size_t i = 0; i < n; i++) work->real[i] *= scale;
+    }
+
+    result->mass = work->real;
+    result->length = n;
+    result->step = lattices[0]->step;
+    const double first = floor((window->lowest - (double)offset) / result->step);
+    result->start = modulo(first, n);
+    result->lowest = offset + (long double)first * (long double)result->step;
+    result->tilt = tilt;
+    result->log_moment = log_moment;
+    result->relative_error = relative_error;
+    result->infinite_mass = -expm1(log_finite);
+    /* Chernoff on both sides; 1.01 covers the rounding of the exponents. */
+    const double highest = first + (double)n - 1.0;
+    const double top = (double)result->lowest + (double)n * result->step;
+    const double bottom = (double)result->lowest - result->step;
+    if (highest < support_high)
+        result->outside += fmin(1.01 * exp(log_up - window->shift_up * top), 1.0);
+    if (first > support_low)
+        result->outside += fmin(1.01 * exp(log_down + window->shift_down * bottom), 1.0);
+    return PRV_OK;
+}

@@ -1,0 +1,59 @@
+/* Stage 3: tilted composition by circular convolution.
+ *
+ * Steps j with counts k_j are tilted, w_j(x) = y_j(x) e^(lam x) / M_j(lam), and convolved modulo
+ * `length` lattice points by real transforms: spectrum = prod_j DFT(w_j)^k_j. lam = 0 is the
+ * paper's ComposePRV (its Algorithm 2). */
+#ifndef PRV_CONVOLUTION_H
+#define PRV_CONVOLUTION_H
+
+#include "lattice.h"
+
+typedef struct prv_composed {
+    double *mass;            /* [length + 2] circular, tilted, total 1 */
+    size_t length;
+    size_t start;            /* position of the window's lowest point in mass[] */
+    long double lowest;      /* its loss, nats */
+    double step, tilt;
+    double log_moment;       /* log M = sum k_j log M_j */
+    double infinite_mass;    /* 1 - prod (1 - y_j(inf))^k_j */
+    double outside;          /* tilted mass outside the window, at most */
+    double rounding;         /* largest error of one mass by the transforms and the power, at most */
+    double relative_error;   /* of every tilted mass times M by rounding of weights and moments, at most */
+    size_t transforms;
+} prv_composed;
+
+/* Where the composed loss is looked at, and the shifts of the tilt that prove that little lies outside. */
+typedef struct prv_window {
+    double lowest;                 /* nats; rounded to a lattice point */
+    size_t length;                 /* a length that transforms well */
+    double shift_up, shift_down;   /* > 0 */
+} prv_window;
+
+/* Buffers for one length, shared by the compositions of a query. */
+typedef struct prv_workspace {
+    size_t length;
+    double *real, *spectrum, *product; /* [length + 2] each; product NULL for a single step */
+    double *weight;                    /* [longest lattice] */
+} prv_workspace;
+
+/* Bytes that a workspace takes. */
+double prv_workspace_bytes(size_t length, size_t steps);
+prv_status prv_workspace_new(size_t length, size_t steps, size_t longest, prv_workspace *work);
+void prv_workspace_free(prv_workspace *work);
+
+/* The smallest length >= wanted with small prime factors only, `odd` or any; 0 if there is none below 2^40. */
+size_t prv_transform_length(double wanted, int odd);
+
+/* Composes. fft->length must be window->length (fft may be NULL when the counts sum to 1: nothing is transformed then).
+ * result->mass points into the workspace. PRV_ERR_PRECISION when the power would amplify the
+ * rounding of the transforms beyond first order. Cost: one transform per distinct step and one back.
+ *
+ * Rounding: with eta = 7 u log2(length) the relative L2 error of a transform (fft provider's contract)
+ *     |mass~ - mass| <= eta sum_j k_j |w_j|_2 |prod without one j|_2 + (eta + 3 K u) |mass|_2
+ * (Young's inequality on the first-order error of the power; repeated squaring multiplies relative
+ * errors by at most K; norms of spectra by Parseval). */
+prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                       double tilt, const prv_window *window, const prv_fft *fft,
+                       prv_workspace *work, prv_composed *result);
+
+#endif

@@ -1,0 +1,227 @@
+/* prvcore: certified numerical composition of privacy losses.
+ *
+ * A mechanism on two neighbouring data sets has output distributions P and Q; its privacy loss is
+ * Y = log(dQ/dP)(w) with w drawn from Q, and its privacy curve is
+ *     delta(eps) = sup_S Q(S) - e^eps P(S) = E[(1 - e^(eps - Y))_+].
+ * Losses of mechanisms run one after another add up. This library bounds delta at an epsilon, and
+ * epsilon at a delta, from both sides.
+ *
+ * How to use it: describe each mechanism once (prv_mechanism_...), put the mechanisms and their
+ * counts into an array of prv_step, fill a prv_options, ask prv_epsilon or prv_delta.
+ *
+ * Every function returns a prv_status and writes its results only on PRV_OK. Nothing is printed and
+ * there is no global state: any function may run in any thread, on shared mechanisms too, which
+ * are never modified after their construction. Angles of no kind, only nats: losses and epsilons
+ * are natural logarithms. All arithmetic assumes round to nearest.
+ *
+ * Sources: Gopi, Lee, Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
+ * arXiv:2106.02848 ("the paper" below); Doroshenko et al., "Connect the Dots", PETS 2022,
+ * arXiv:2207.04380; Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic
+ * Function", AISTATS 2022, arXiv:2106.08567. */
+#ifndef PRVCORE_H
+#define PRVCORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PRV_VERSION "0.1.0"
+
+/* One code for each rule that a caller can break; prv_status_message says it in words. */
+typedef enum prv_status {
+    PRV_OK = 0,
+    PRV_ERR_MEMORY,               /* an allocation failed */
+    PRV_ERR_INTERRUPTED,          /* prv_options.interrupted asked to stop */
+    PRV_ERR_NOISE_MULTIPLIER,     /* noise_multiplier is negative, infinite or nan */
+    PRV_ERR_SCALE,                /* scale is negative, infinite or nan (discrete: not positive) */
+    PRV_ERR_SENSITIVITY,          /* sensitivity is not positive and finite (discrete: >= 1) */
+    PRV_ERR_SAMPLING_PROBABILITY, /* sampling_probability is outside [0, 1] */
+    PRV_ERR_EPSILON,              /* an epsilon is nan, or negative where it is a parameter */
+    PRV_ERR_DELTA,                /* a delta is outside [0, 1] */
+    PRV_ERR_TABLE,                /* losses not finite and increasing, probabilities negative or nan */
+    PRV_ERR_TABLE_SUM,            /* probabilities and mass at infinity do not sum to one */
+    PRV_ERR_TABLE_REVERSE,        /* the sum of probability * e^(-loss) exceeds one */
+    PRV_ERR_CALLBACK,             /* a callback of the caller reported failure */
+    PRV_ERR_CDF,                  /* a cdf decreases, leaves [0, 1] or is nan */
+    PRV_ERR_CDF_PAIR,             /* the two cdfs belong to no pair: dP is not e^(-loss) dQ */
+    PRV_ERR_CURVE,                /* a privacy curve increases, is not convex in e^eps, or leaves [0, 1] */
+    PRV_ERR_SUPPORT,              /* a discrete mechanism has more atoms than fit PRV_MAX_ATOMS */
+    PRV_ERR_NESTED,               /* Poisson subsampling is not defined for this kind of mechanism */
+    PRV_ERR_COUNT,                /* the counts add up to more than 2^53 */
+    PRV_ERR_OPTIONS,              /* eps_error, delta_error, mesh_size or neighbors is out of range */
+    PRV_ERR_FFT,                  /* no provider, or it could not plan a transform */
+    PRV_ERR_MEMORY_LIMIT,         /* an explicit mesh would need more than memory_limit bytes */
+    PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
+    PRV_STATUS_COUNT
+} prv_status;
+
+/* A sentence without a full stop; never NULL, static storage. */
+const char *prv_status_message(prv_status status);
+
+/* ---- Transforms -------------------------------------------------------------------------- */
+
+#define PRV_FFT_ALIGNMENT 64
+
+/* in and out are aligned to PRV_FFT_ALIGNMENT bytes and do not overlap. */
+typedef void (*prv_fft_execute)(void *plan, void *in, void *out);
+
+/* Real transforms of one length: forward takes double[length] to complex[length / 2 + 1] (pairs of
+ * doubles), inverse back, unnormalised: inverse(forward(x)) = length * x. The inverse may overwrite
+ * its input. Both are re-entrant on different buffers. The plans belong to the provider and outlive
+ * every call that uses them. */
+typedef struct prv_fft {
+    size_t length;
+    void *forward_plan, *inverse_plan;
+    prv_fft_execute forward, inverse;
+} prv_fft;
+
+/* Supplies transforms. plan is called from whatever thread a query runs in, with lengths whose only
+ * prime factors are 2, 3, 5 and 7, and must be thread-safe; it returns PRV_OK or PRV_ERR_FFT.
+ * The relative L2 error of one transform must stay below 7 u log2(length), u = 2^-53, the bound of
+ * Higham, "Accuracy and Stability of Numerical Algorithms", Theorem 24.2, for accurate twiddles. */
+typedef struct prv_fft_provider {
+    void *context;
+    prv_status (*plan)(void *context, size_t length, prv_fft *fft);
+} prv_fft_provider;
+
+/* ---- Mechanisms -------------------------------------------------------------------------- */
+
+typedef struct prv_mechanism prv_mechanism;
+
+#define PRV_MAX_ATOMS ((size_t)1 << 24)
+
+/* Each constructor allocates *mechanism; free it with prv_mechanism_free once no query uses it. */
+
+/* N(0, s^2) against N(1, s^2), s = noise_multiplier >= 0; 0 is no noise at all (epsilon infinite). */
+prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism);
+
+/* Laplace noise of this scale >= 0 on a query of this sensitivity > 0. */
+prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism);
+
+/* Discrete Gaussian of parameter scale > 0 on the integers against its shift by sensitivity >= 1:
+ * pmf proportional to exp(-x^2 / (2 scale^2)) (Canonne, Kamath, Steinke 2020, arXiv:2004.00010). */
+prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
+                                           prv_mechanism **mechanism);
+
+/* Discrete Laplace on the integers, pmf proportional to exp(-|x| / scale), against its shift. */
+prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
+                                          prv_mechanism **mechanism);
+
+/* The dominating pair of every (epsilon, delta)-DP mechanism: loss +epsilon with probability
+ * (1 - delta) e^epsilon / (1 + e^epsilon), -epsilon with (1 - delta) / (1 + e^epsilon), infinite
+ * with delta (Kairouz, Oh, Viswanath 2015, arXiv:1311.0776). epsilon in [0, inf), delta in [0, 1]. */
+prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism);
+
+/* A finite table: losses double[length], nats, finite and increasing; probabilities double[length]
+ * under Q, >= 0; together with mass_at_infinity they sum to one within 1e-9 (then normalised). P has mass
+ * probability * e^(-loss) there, and the rest of P lies where Q vanishes. The pair is taken to
+ * dominate in both directions of the neighbouring relation. */
+prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
+                               double mass_at_infinity, prv_mechanism **mechanism);
+
+/* Fills cdf_q[i] = Q(Y <= losses[i]) and cdf_p[i] = P(loss <= losses[i]) for increasing losses;
+ * returns 0, anything else stops the query with PRV_ERR_CALLBACK. Must be thread-safe. */
+typedef int (*prv_cdf_callback)(void *context, const double *losses, size_t length, double *cdf_q,
+                                double *cdf_p);
+
+/* One's own mechanism by two cdfs of the loss; mass_at_infinity is Q's mass at +infinity (the cdf under Q
+ * rises to 1 - mass_at_infinity). An absolute error of 4 units of 2^-53 of each cdf value
+ * enters the bounds. context must outlive the mechanism. */
+prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                              prv_mechanism **mechanism);
+
+/* Fills deltas[i] = delta(epsilons[i]) for increasing epsilons of either sign; returns 0. */
+typedef int (*prv_curve_callback)(void *context, const double *epsilons, size_t length,
+                                  double *deltas);
+
+/* One's own mechanism by its privacy curve, which must be convex in e^eps, fall from
+ * 1 at -infinity, and satisfy delta(eps) >= 1 - e^eps. mass_at_infinity is its limit at +infinity. */
+prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                               prv_mechanism **mechanism);
+
+/* The base mechanism on a Poisson sample: each record enters with probability
+ * sampling_probability in [0, 1]. 'remove' is the pair ((1-p)P + pQ, P), 'add' (Q, (1-p)Q + pP)
+ * (Zhu, Dong, Wang 2022, Theorem 11). The base is copied. */
+prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
+                                            prv_mechanism **mechanism);
+
+/* NULL is allowed. */
+void prv_mechanism_free(prv_mechanism *mechanism);
+
+/* ---- Queries ----------------------------------------------------------------------------- */
+
+typedef struct prv_step {
+    const prv_mechanism *mechanism;
+    uint64_t count; /* 0 is allowed: the step then does nothing */
+} prv_step;
+
+typedef enum prv_neighbors {
+    PRV_ADD_OR_REMOVE = 0, /* both directions, the larger delta */
+    PRV_ADD,
+    PRV_REMOVE
+} prv_neighbors;
+
+typedef enum prv_discretization {
+    PRV_BRACKETING = 0, /* dominating and dominated lattices, any delta */
+    PRV_MEAN_MATCHING   /* the paper's Algorithms 1 and 2 with the errors of its Theorem 5.5 */
+} prv_discretization;
+
+typedef struct prv_options {
+    prv_discretization discretization;
+    prv_neighbors neighbors;
+    double eps_error;          /* widest upper - lower, nats, > 0; 0: eps_relative_error instead */
+    double eps_relative_error; /* width / max(epsilon, eps_floor), > 0 (bracketing alone) */
+    double eps_floor;          /* > 0 (bracketing alone) */
+    double delta_error;        /* the paper's, in (0, 1) (mean-matching alone) */
+    double mesh_size;          /* 0: chosen; else the lattice step, nats, and the width is what it gives */
+    size_t memory_limit;       /* bytes of the largest buffers together */
+    const prv_fft_provider *fft;
+    int (*interrupted)(void *context); /* NULL, or asked between stages: nonzero stops the query */
+    void *interrupted_context;
+} prv_options;
+
+/* Always 0 <= lower <= estimate <= upper. */
+typedef struct prv_bounds {
+    double lower, estimate, upper;
+} prv_bounds;
+
+/* How an answer came about, and where its width comes from. The four parts are in epsilon (nats) and
+ * sum to the width before clipping, but for directions that were not needed. */
+typedef struct prv_report {
+    int accurate;            /* 0: the memory limit stopped the refinement above the width asked */
+    prv_neighbors direction; /* the one that decides the upper bound */
+    double width;            /* of the interval, in epsilon, for a delta query by the slope there */
+    double mesh_size;        /* nats */
+    double tilt;             /* lam of the exponential tilt; 0 for mean-matching */
+    size_t cells;            /* knots of all distinct steps together, last pass */
+    size_t transform_length; /* 0 where no transform was needed */
+    size_t transforms;       /* executed in all passes, both lattices and directions */
+    size_t memory;           /* bytes of the largest buffers together, last pass; with
+                                PRV_ERR_MEMORY_LIMIT what the first refused point needs: the one
+                                field that is written without PRV_OK */
+    double discretization, truncation, wrap_around, rounding;
+} prv_report;
+
+/* Bounds of the epsilon at which the composition is (epsilon, delta)-DP, for each of `length` deltas.
+ *   steps    prv_step[step_count]   the composition; its order does not matter
+ *   deltas   double[length]         probabilities in [0, 1], else PRV_ERR_DELTA
+ *   bounds   prv_bounds[length]     nats; infinite where delta is at or below the mass at infinity
+ *   reports  prv_report[length]     or NULL
+ * Cost: O(N log N), N about window / mesh, for each delta (mean-matching: once a call). */
+prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
+                       const double *deltas, size_t length, prv_bounds *bounds,
+                       prv_report *reports);
+
+/* Bounds of delta at each of `length` epsilons (any sign, infinities allowed, nan is PRV_ERR_EPSILON);
+ * the width asked is still one in epsilon. Everything else as prv_epsilon. */
+prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
+                     const double *epsilons, size_t length, prv_bounds *bounds,
+                     prv_report *reports);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,273 @@
+#include "lattice.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+
+prv_status prv_mesh_new(size_t length, prv_mesh *mesh)
+{
+    memset(mesh, 0, sizeof *mesh);
+    mesh->index = prv_allocate(length, sizeof *mesh->index);
+    mesh->knot = prv_allocate(length, sizeof *mesh->knot);
+    mesh->length = length;
+    if (mesh->index != NULL && mesh->knot != NULL) return PRV_OK;
+    prv_mesh_free(mesh);
+    return PRV_ERR_MEMORY;
+}
+
+void prv_mesh_free(prv_mesh *mesh)
+{
+    prv_release(mesh->index);
+    prv_release(mesh->knot);
+    mesh->index = NULL;
+    mesh->knot = NULL;
+}
+
+prv_status prv_lattice_new(size_t length, prv_lattice *lattice)
+{
+    memset(lattice, 0, sizeof *lattice);
+    lattice->length = length;
+    lattice->index = prv_allocate(length, sizeof *lattice->index);
+    lattice->loss = prv_allocate(2 * length, sizeof *lattice->loss);
+    lattice->mass = lattice->loss != NULL ? lattice->loss + length : NULL;
+    if (lattice->index != NULL && lattice->loss != NULL) return PRV_OK;
+    prv_lattice_free(lattice);
+    return PRV_ERR_MEMORY;
+}
+
+void prv_lattice_free(prv_lattice *lattice)
+{
+    prv_release(lattice->index);
+    prv_release(lattice->loss);
+    lattice->index = NULL;
+    lattice->loss = lattice->mass = NULL;
+}
+
+/* ---- Dominating --------------------------------------------------------------------------- */
+
+void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
+{
+    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    double *out = lattice->mass;
+    lattice->offset = mesh->offset;
+    lattice->step = mesh->step;
+    lattice->length = mesh->length;
+    memcpy(lattice->index, mesh->index, mesh->length * sizeof *mesh->index);
+
+    for (size_t k = 0; k < mesh->length; k++) lattice->loss[k] = x[mesh->knot[k]];
+    double at_knot = m[0]; /* everything below the first knot moves up to it */
+    for (size_t k = 0; k + 1 < mesh->length; k++) {
+        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
+        double mass = 0.0, excess = 0.0; /* excess = Q's mass minus e^(low knot) P's mass */
+        for (size_t i = low + 1; i <= high; i++) {
+            mass += m[i];
+            excess += i == low + 1 ? m[i] - r[i] : m[i] - r[i] * exp(x[low] - x[i - 1]);
+        }
+        const double up = fmin(fmax(excess / -expm1(x[low] - x[high]), 0.0), mass);
+        out[k] = at_knot + (mass - up);
+        at_knot = up;
+    }
+    const size_t top = cells->length;
+    out[mesh->length - 1] = at_knot + r[top];
+    lattice->infinite_mass = cells->infinite_mass + (m[top] - r[top]);
+}
+
+/* ---- Dominated ---------------------------------------------------------------------------- */
+
+/* The pool that is being gathered at one target c: Q's mass, and P's mass times e^c. */
+typedef struct pool {
+    double mass, relative;
+} pool;
+
+typedef struct merge {
+    const prv_cells *cells;
+    double *left;   /* part of each cell not yet merged, in [0, 1] */
+    size_t next;    /* first cell with something left */
+    const prv_mesh *mesh;
+    double *placed; /* masses on the targets so far */
+} merge;
+
+static double target(const prv_mesh *mesh, size_t i)
+{
+    const double start = mesh->offset;
+    if (mesh->on_knots) return start + mesh->step * (double)mesh->index[i];
+    const int64_t half = (mesh->index[i + 1] - mesh->index[i] - 1) / 2;
+    return start + mesh->step * ((double)(mesh->index[i] + half) + 0.5);
+}
+
+/* P's mass of what is left of a cell, times e^c. */
+static double cell_relative(const merge *s, size_t cell, double c)
+{
+    const double r = s->cells->relative[cell] * s->left[cell];
+    return r > 0.0 ? r * exp(c - s->cells->knots[cell - 1]) : 0.0;
+}
+
+static void take(merge *s, pool *p, double relative)
+{
+    p->mass += s->cells->mass[s->next] * s->left[s->next];
+    p->relative += relative;
+    s->left[s->next++] = 0.0;
+}
+
+/* Gives cells back from the top of the pool until its ratio is that of the target. What cannot be given
+ * back (it was carried along from below, or nothing balances) stays: returns the excess left. */
+static double give_back(merge *s, pool *p, size_t first, double first_left, double c)
+{
+    double excess = p->mass - p->relative;
+    while (excess > 0.0 && s->next > first) {
+        const size_t cell = s->next - 1;
+        s->left[cell] = cell == first ? first_left : 1.0;
+        const double mass = s->cells->mass[cell] * s->left[cell], relative = cell_relative(s, cell, c);
+        const double gain = mass - relative;
+        if (!(gain > 0.0)) {
+            s->left[cell] = 0.0; /* it lies below the target: not what is too high */
+            break;
+        }
+        s->next = cell;
+        if (gain > excess) {
+            const double part = excess / gain;
+            s->left[cell] *= part;
+            p->mass -= part * mass;
+            p->relative = p->mass;
+            return 0.0;
+        }
+        p->mass -= mass;
+        p->relative -= relative;
+        excess -= gain;
+    }
+    p->mass = fmax(p->mass, 0.0);
+    p->relative = fmax(p->relative, 0.0);
+    return fmax(excess, 0.0);
+}
+
+/* Merges mass already placed below target i into the pool at c_i until it is balanced, at most the
+ * given part of each; returns the excess left. */
+static double borrow(merge *s, pool *p, size_t i, double c, double part, size_t reach)
+{
+    double excess = p->mass - p->relative;
+    for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= reach;) {
+        const double available = part * s->placed[j];
+        if (!(available > 0.0)) continue;
+        const double per_mass = expm1(c - target(s->mesh, j));
+        const double t = fmin(available, excess / per_mass);
+        s->placed[j] -= t;
+        p->mass += t;
+        excess -= t * per_mass;
+    }
+    excess = fmax(excess, 0.0);
+    p->relative = p->mass - excess;
+    return excess;
+}
+
+/* The distance (nats) below target i at which placed mass is worth borrowing, for judging costs. */
+static double borrow_distance(const merge *s, size_t i, double mass)
+{
+    const double c = target(s->mesh, i);
+    double found = 0.0;
+    for (size_t j = i, looked = 0; j-- > 0 && looked < 64; looked++) {
+        found += s->placed[j];
+        if (found >= 0.25 * mass) return c - target(s->mesh, j);
+    }
+    return HUGE_VAL;
+}
+
+void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double *left,
+                           prv_lattice *lattice)
+{
+    const size_t targets = mesh->on_knots ? mesh->length : mesh->length - 1;
+    const size_t last_cell = cells->length;
+    merge s = {cells, left, 1, mesh, lattice->mass};
+    pool p = {0.0, 0.0};
+    double c = 0.0, c_next = targets > 0 ? target(mesh, 0) : 0.0;
+
+    lattice->offset = mesh->offset + (mesh->on_knots ? 0.0 : 0.5 * mesh->step);
+    lattice->step = mesh->step;
+    lattice->length = targets;
+    lattice->infinite_mass = cells->infinite_mass;
+    for (size_t i = 0; i <= last_cell; i++) left[i] = 1.0;
+    /* Cell 0 is dropped: it lies below the mesh, where the tilt leaves nothing of it. */
+
+    for (size_t i = 0; i < targets; i++) {
+        const double below = c;
+        c = c_next;
+        c_next = i + 1 < targets ? target(mesh, i + 1) : HUGE_VAL;
+        lattice->index[i] = mesh->index[i] +
+                            (mesh->on_knots ? 0 : (mesh->index[i + 1] - mesh->index[i] - 1) / 2);
+        lattice->loss[i] = c;
+        s.placed[i] = 0.0;
+        if (p.relative > 0.0) p.relative *= exp(c - below);
+
+        /* 1. What lies nearer to this target than to the next. */
+        const double boundary = i + 1 < targets ? 0.5 * (c + c_next) + 1e-9 * mesh->step : HUGE_VAL;
+        const size_t first = s.next;
+        const double first_left = first <= last_cell ? left[first] : 0.0;
+        while (s.next <= last_cell &&
+               (s.next == last_cell
+                    ? boundary == HUGE_VAL
+                    : 0.5 * (cells->knots[s.next - 1] + cells->knots[s.next]) <= boundary))
+            take(&s, &p, cell_relative(&s, s.next, c));
+        if (!(p.mass > 0.0)) continue;
+        const double tolerance = 4.0 * DBL_EPSILON * (2.0 + fabs(c)) * p.mass;
+
+        /* 2. Too low: complete it with what lies above, unless that is so far away that going down
+         *    costs less. Moving mass d to meet mass D away costs about mass * d * D of variance. */
+        int retreat = 0;
+        while (p.mass - p.relative < -tolerance && !retreat) {
+            if (s.next > last_cell) {
+                retreat = 1;
+                break;
+            }
+            const double relative = cell_relative(&s, s.next, c);
+            const double mass = cells->mass[s.next] * left[s.next], gain = mass - relative;
+            const double lack = p.relative - p.mass;
+            if (gain > 0.0 && i > 0 && mass > 2.0 * relative * (c_next - c) + relative) {
+                const double up = log(p.relative / p.mass), far = log(mass / relative);
+                const double down = c - target(mesh, i - 1) - up;
+                const double reach = borrow_distance(&s, i - 1, p.mass);
+                if (up * far > down * fmin(reach, 2.0 / (mesh->tilt + 1.0))) {
+                    retreat = 1;
+                    break;
+                }
+            }
+            if (gain > lack) {
+                const double part = lack / gain;
+                p.mass += part * mass;
+                p.relative = p.mass;
+                left[s.next] *= 1.0 - part;
+            } else {
+                take(&s, &p, relative);
+            }
+        }
+        if (retreat) {
+            if (i > 0) {
+                const double down = target(mesh, i - 1);
+                p.relative *= exp(down - c);
+                const double excess = borrow(&s, &p, i - 1, down, 1.0, 64);
+                s.placed[i - 1] += p.mass - excess;
+            }
+            p.mass = p.relative = 0.0;
+            continue;
+        }
+
+        /* 3. Too high: meet mass placed below, or leave the top of the pool to the next target. */
+        double excess = p.mass - p.relative;
+        if (excess > tolerance && i > 0) {
+            const double wanted = excess / expm1(c - below);
+            if (2.0 * wanted <= s.placed[i - 1]) {
+                s.placed[i - 1] -= wanted;
+                p.mass += wanted;
+                p.relative = p.mass;
+                excess = 0.0;
+            }
+        }
+        if (excess > tolerance && i + 1 < targets)
+            excess = give_back(&s, &p, first, first_left, c);
+        if (excess > tolerance && i + 1 == targets) excess = borrow(&s, &p, i, c, 1.0, 64);
+        if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
+        /* Balanced, or the last target: what is above the target's ratio is dropped. */
+        s.placed[i] = fmin(p.mass, p.relative);
+        p.mass = p.relative = 0.0;
+    }
+}

@@ -1,0 +1,411 @@
+#include "mechanisms.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+
+/* Below this the masses of discrete mechanisms are cut off: a count of 2^53 of them stays below
+ * 1e-300, the smallest delta that bounds are promised for. */
+#define CUT_OFF_LOG_MASS (-735.0)
+
+double prv_subsampled_loss(double y, double p)
+{
+    if (p >= 1.0) return y;
+    if (y > 30.0) return y + log(p) + log1p((1.0 - p) / p * exp(-y));
+    return log1p(p * expm1(y));
+}
+
+double prv_base_loss(double y, double p)
+{
+    if (p >= 1.0) return y;
+    if (y > 30.0) return y - log(p) + log1p((p - 1.0) * exp(-y));
+    const double ratio = expm1(y) / p;
+    return ratio <= -1.0 ? -HUGE_VAL : log1p(ratio);
+}
+
+/* ---- Atoms ------------------------------------------------------------------------------- */
+
+static void atoms_free(prv_atoms *a)
+{
+    if (a == NULL) return;
+    prv_release(a->loss);
+    prv_release(a);
+}
+
+/* The three arrays share one block. */
+static prv_atoms *atoms_new(size_t length)
+{
+    prv_atoms *a = prv_allocate(1, sizeof *a);
+    if (a == NULL) return NULL;
+    memset(a, 0, sizeof *a);
+    a->length = length;
+    a->loss = length <= PRV_MAX_ATOMS + 1 ? prv_allocate(3 * length, sizeof *a->loss) : NULL;
+    if (a->loss == NULL) {
+        prv_release(a);
+        return NULL;
+    }
+    a->q = a->loss + length;
+    a->p = a->q + length;
+    return a;
+}
+
+static prv_atoms *atoms_reversed(const prv_atoms *a)
+{
+    prv_atoms *r = atoms_new(a->length);
+    if (r == NULL) return NULL;
+    for (size_t i = 0; i < a->length; i++) {
+        const size_t j = a->length - 1 - i;
+        r->loss[i] = -a->loss[j];
+        r->q[i] = a->p[j];
+        r->p[i] = a->q[j];
+    }
+    r->q_infinity = a->p_only;
+    r->p_only = a->q_infinity;
+    r->unbounded = a->unbounded;
+    return r;
+}
+
+/* ((1-p)P + pQ, P): outcomes stay the same, P-mass where Q vanishes becomes an atom at log(1-p). */
+static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
+{
+    const size_t extra = a->p_only > 0.0 && p < 1.0 ? 1 : 0;
+    prv_atoms *s = atoms_new(a->length + extra);
+    if (s == NULL) return NULL;
+    if (extra) {
+        s->loss[0] = log1p(-p);
+        s->q[0] = (1.0 - p) * a->p_only;
+        s->p[0] = a->p_only;
+    }
+    for (size_t i = 0; i < a->length; i++) {
+        s->loss[i + extra] = prv_subsampled_loss(a->loss[i], p);
+        s->q[i + extra] = p * a->q[i] + (1.0 - p) * a->p[i];
+        s->p[i + extra] = a->p[i];
+    }
+    s->q_infinity = p * a->q_infinity;
+    s->p_only = extra ? 0.0 : a->p_only;
+    s->unbounded = a->unbounded;
+    return s;
+}
+
+/* ---- Constructors ------------------------------------------------------------------------ */
+
+static prv_mechanism *mechanism_new(prv_base base)
+{
+    prv_mechanism *m = prv_allocate(1, sizeof *m);
+    if (m == NULL) return NULL;
+    memset(m, 0, sizeof *m);
+    m->base = base;
+    m->sampling_probability = 1.0;
+    return m;
+}
+
+void prv_mechanism_free(prv_mechanism *m)
+{
+    if (m == NULL) return;
+    if (m->atoms[1] != m->atoms[0]) atoms_free(m->atoms[1]);
+    atoms_free(m->atoms[0]);
+    prv_release(m);
+}
+
+/* Takes the atoms, which serve both directions. */
+static prv_status mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism)
+{
+    if (atoms == NULL) return PRV_ERR_MEMORY;
+    prv_mechanism *m = mechanism_new(PRV_BASE_ATOMS);
+    if (m == NULL) {
+        atoms_free(atoms);
+        return PRV_ERR_MEMORY;
+    }
+    m->atoms[0] = m->atoms[1] = atoms;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+/* P and Q share no outcome: epsilon is infinite. */
+static prv_status mechanism_disjoint(prv_mechanism **mechanism)
+{
+    prv_atoms *a = atoms_new(0);
+    if (a != NULL) a->q_infinity = a->p_only = 1.0;
+    return mechanism_of_atoms(a, mechanism);
+}
+
+static prv_status mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism)
+{
+    /* No noise, or so little that mu^2 overflows: every outcome tells the two apart. */
+    if (!(mu < 1e150)) return mechanism_disjoint(mechanism);
+    prv_mechanism *m = mechanism_new(base);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->mu = mu;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
+{
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    return mechanism_additive(PRV_BASE_GAUSSIAN, 1.0 / noise_multiplier, mechanism);
+}
+
+prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
+{
+    if (!(scale >= 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
+    if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
+    return mechanism_additive(PRV_BASE_LAPLACE, sensitivity / scale, mechanism);
+}
+
+prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
+{
+    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
+    if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
+    prv_atoms *a = atoms_new(epsilon > 0.0 ? 2 : 1);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    const double low = (1.0 - delta) / (1.0 + exp(epsilon)); /* 0 at overflow, which is right */
+    const double high = (1.0 - delta) / (1.0 + exp(-epsilon));
+    if (epsilon > 0.0) {
+        a->loss[0] = -epsilon;
+        a->q[0] = a->p[1] = low;
+        a->loss[1] = epsilon;
+        a->q[1] = a->p[0] = high;
+    } else {
+        a->loss[0] = 0.0;
+        a->q[0] = a->p[0] = 1.0 - delta;
+    }
+    a->q_infinity = a->p_only = delta;
+    return mechanism_of_atoms(a, mechanism);
+}
+
+prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
+                                           prv_mechanism **mechanism)
+{
+    if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
+    if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
+    const double shift = (double)sensitivity, reach = ceil(scale * sqrt(-2.0 * CUT_OFF_LOG_MASS));
+    /* Outcomes x from -reach to shift + reach: beyond, both masses underflow. The loss is
+     * ((2x - shift) shift) / (2 scale^2) with Q centred on the shift. */
+    const double outcomes = 2.0 * reach + shift + 1.0;
+    if (!(outcomes <= (double)PRV_MAX_ATOMS)) {
+        /* P and Q lie so far apart that no outcome has mass under both. */
+        return shift > 2.0 * reach && 2.0 * reach + 1.0 <= (double)PRV_MAX_ATOMS
+                   ? mechanism_disjoint(mechanism)
+                   : PRV_ERR_SUPPORT;
+    }
+    prv_atoms *a = atoms_new((size_t)outcomes);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    long double normaliser = 0.0L;
+    for (double x = reach; x >= 1.0; x -= 1.0)
+        normaliser += 2.0L * (long double)exp(-0.5 * (x / scale) * (x / scale));
+    normaliser += 1.0L;
+    for (size_t i = 0; i < a->length; i++) {
+        const double x = (double)i - reach, z = x / scale, zq = (x - shift) / scale;
+        a->loss[i] = 0.5 * (2.0 * x - shift) / scale * (shift / scale);
+        a->p[i] = (double)((long double)exp(-0.5 * z * z) / normaliser);
+        a->q[i] = (double)((long double)exp(-0.5 * zq * zq) / normaliser);
+    }
+    a->unbounded = 1;
+    return mechanism_of_atoms(a, mechanism);
+}
+
+prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
+                                          prv_mechanism **mechanism)
+{
+    if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
+    if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
+    if ((uint64_t)sensitivity >= PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
+    const size_t last = (size_t)sensitivity;
+    /* The loss (|x| - |x - shift|) / scale takes the values (2i - shift) / scale, i = 0..shift: inner
+     * ones at one outcome each, the two outermost on the whole geometric tails x <= 0 and x >= shift.
+     * With r = e^(-1/scale) the pmf is (1-r)/(1+r) r^|x| and a tail from 0 on is 1/(1+r). */
+    const double rate = 1.0 / scale, r = exp(-rate), inner = -expm1(-rate) / (1.0 + r);
+    prv_atoms *a = atoms_new(last + 1);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    for (size_t i = 0; i <= last; i++) {
+        const double below = (double)i, above = (double)(last - i);
+        const double weight = i == 0 || i == last ? 1.0 / (1.0 + r) : inner;
+        a->loss[i] = (below - above) * rate;
+        a->p[i] = weight * exp(-below * rate);
+        a->q[i] = weight * exp(-above * rate);
+    }
+    return mechanism_of_atoms(a, mechanism);
+}
+
+prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
+                               double mass_at_infinity, prv_mechanism **mechanism)
+{
+    if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
+    if (length > PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
+    long double sum = (long double)mass_at_infinity, sum_p = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        const double y = losses[i], q = probabilities[i];
+        if (!(isfinite(y) && q >= 0.0 && q <= 2.0) || (i > 0 && !(losses[i - 1] < y)))
+            return PRV_ERR_TABLE;
+        sum += (long double)q;
+        if (q > 0.0) sum_p += expl(logl((long double)q) - (long double)y);
+    }
+    if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_TABLE_SUM;
+    if (!(sum_p / sum <= 1.0L + 1e-9L)) return PRV_ERR_TABLE_REVERSE;
+    prv_atoms *a = atoms_new(length);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (probabilities[i] == 0.0) continue;
+        const long double q = (long double)probabilities[i] / sum;
+        a->loss[n] = losses[i];
+        a->q[n] = (double)q;
+        a->p[n++] = (double)expl(logl(q) - (long double)losses[i]);
+    }
+    a->length = n;
+    a->q_infinity = (double)((long double)mass_at_infinity / sum);
+    a->p_only = sum_p / sum < 1.0L ? (double)(1.0L - sum_p / sum) : 0.0;
+    return mechanism_of_atoms(a, mechanism);
+}
+
+static prv_status mechanism_of_callback(prv_base base, void *context, double mass_at_infinity,
+                                        prv_mechanism **mechanism)
+{
+    if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
+    prv_mechanism *m = mechanism_new(base);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->context = context;
+    m->mass_at_infinity = mass_at_infinity;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                              prv_mechanism **mechanism)
+{
+    const prv_status status =
+        mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
+    if (status == PRV_OK) (*mechanism)->cdfs = cdfs;
+    return status;
+}
+
+prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                               prv_mechanism **mechanism)
+{
+    const prv_status status =
+        mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
+    if (status == PRV_OK) (*mechanism)->curve = curve;
+    return status;
+}
+
+/* rev(sub(rev(add))) for 'add', sub(remove) for 'remove'. */
+static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms *add, double p,
+                                        prv_mechanism *m)
+{
+    prv_atoms *reversed = atoms_reversed(add);
+    prv_atoms *subsampled = reversed != NULL ? atoms_subsampled(reversed, p) : NULL;
+    m->atoms[0] = atoms_subsampled(remove, p);
+    m->atoms[1] = subsampled != NULL ? atoms_reversed(subsampled) : NULL;
+    atoms_free(reversed);
+    atoms_free(subsampled);
+    return m->atoms[0] != NULL && m->atoms[1] != NULL ? PRV_OK : PRV_ERR_MEMORY;
+}
+
+prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
+                                            prv_mechanism **mechanism)
+{
+    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
+    prv_mechanism *m = mechanism_new(base->base);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    *m = *base;
+    m->sampling_probability = base->sampling_probability * p;
+    m->atoms[0] = m->atoms[1] = NULL;
+    prv_status status = PRV_OK;
+    if (base->base == PRV_BASE_ATOMS)
+        status = atoms_subsampled_pair(base->atoms[0], base->atoms[1], p, m);
+    if (status != PRV_OK) {
+        prv_mechanism_free(m);
+        return status;
+    }
+    *mechanism = m;
+    return PRV_OK;
+}
+
+/* ---- Properties -------------------------------------------------------------------------- */
+
+int prv_is_symmetric(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
+    return m->sampling_probability == 1.0;
+}
+
+double prv_infinite_mass(const prv_mechanism *m, int add)
+{
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity;
+    if (m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE) {
+        /* 'add' of a subsampled pair is absolutely continuous: its second measure contains Q. */
+        if (!add || m->sampling_probability == 1.0)
+            return m->sampling_probability * m->mass_at_infinity;
+    }
+    return 0.0;
+}
+
+double prv_greatest_loss(const prv_mechanism *m, int add)
+{
+    const double p = m->sampling_probability;
+    switch (m->base) {
+    case PRV_BASE_LAPLACE:
+        return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
+    case PRV_BASE_ATOMS: {
+        const prv_atoms *a = m->atoms[add];
+        if (a->unbounded && (p == 1.0 || !add)) return HUGE_VAL;
+        for (size_t i = a->length; i-- > 0;)
+            if (a->q[i] > 0.0) return a->loss[i];
+        return -HUGE_VAL;
+    }
+    default: return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
+    }
+}
+
+static prv_features atoms_features(const prv_atoms *a)
+{
+    prv_features f = {0.0, 0.0, 1, 0};
+    if (a->length == 0) return f;
+    size_t first = 0, second = 0;
+    for (size_t i = 1; i < a->length; i++)
+        if (a->q[i] > a->q[first]) first = i;
+    second = first > 0 ? first - 1 : first;
+    for (size_t i = 0; i < a->length; i++)
+        if (i != first && (second == first || a->q[i] > a->q[second])) second = i;
+    f.anchor = a->loss[first];
+    if (a->length == 1) {
+        f.only_lattice = 1;
+        return f;
+    }
+    const double spacing = (a->loss[a->length - 1] - a->loss[0]) / (double)(a->length - 1);
+    f.only_lattice = 1;
+    for (size_t i = 0; i < a->length && f.only_lattice; i++) {
+        const double expected = a->loss[0] + spacing * (double)i;
+        f.only_lattice = fabs(a->loss[i] - expected) <= 1e-9 * spacing;
+    }
+    f.period = f.only_lattice ? spacing : fabs(a->loss[second] - a->loss[first]);
+    return f;
+}
+
+prv_features prv_mechanism_features(const prv_mechanism *m, int add)
+{
+    const double p = m->sampling_probability;
+    prv_features f = {0.0, 0.0, 0, 0};
+    switch (m->base) {
+    case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
+    case PRV_BASE_LAPLACE: {
+        const double top = prv_subsampled_loss(m->mu, p), bottom = prv_subsampled_loss(-m->mu, p);
+        f.anchor = add ? -bottom : top;
+        f.period = top - bottom;
+        f.atoms = 1;
+        return f;
+    }
+    default:
+        if (p < 1.0) f.anchor = add ? -log1p(-p) : log1p(-p);
+        return f;
+    }
+}
+
+double prv_absolute_cdf_error(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE ? 4.0 * DBL_EPSILON : 0.0;
+}

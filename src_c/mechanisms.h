@@ -1,0 +1,60 @@
+/* What a mechanism is inside the core: parameters, and for discrete ones the atoms of its loss.
+ *
+ * Every mechanism is a base pair (P, Q) and a sampling probability p; p = 1 is the base itself. In
+ * the direction 'remove' the pair is ((1-p)P + pQ, P). In 'add' it is the reverse of the subsampled
+ * reverse of the base, (Q, (1-p)Q + pP) up to names: for a base that equals its own reverse (all the
+ * built-in ones) that is the reverse of 'remove'. */
+#ifndef PRV_MECHANISMS_H
+#define PRV_MECHANISMS_H
+
+#include "prvcore.h"
+
+typedef enum prv_base { PRV_BASE_GAUSSIAN, PRV_BASE_LAPLACE, PRV_BASE_ATOMS, PRV_BASE_CDFS, PRV_BASE_CURVE } prv_base;
+
+/* A discrete loss: q[i] and p[i] are the masses of loss[i] (increasing) under Q and P. */
+typedef struct prv_atoms {
+    size_t length;
+    double *loss, *q, *p;
+    double q_infinity; /* Q's mass where P vanishes: loss +infinity */
+    double p_only;     /* P's mass where Q vanishes: loss -infinity */
+    int unbounded;     /* the atoms were cut off where their mass underflows */
+} prv_atoms;
+
+struct prv_mechanism {
+    prv_base base;
+    double sampling_probability;
+    double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
+    prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
+    prv_cdf_callback cdfs;
+    prv_curve_callback curve;
+    void *context;
+    double mass_at_infinity; /* of the base, for callbacks */
+};
+
+/* Where the sharp features of a loss lie, so that a lattice can be put onto them. */
+typedef struct prv_features {
+    double anchor;    /* an atom or an edge of the support; a knot is put here */
+    double period;    /* distance of further atoms, 0 where there are none */
+    int atoms;        /* the anchor is an atom: dominated targets belong on knots, not between */
+    int only_lattice; /* all mass lies on anchor + period * integers */
+} prv_features;
+
+/* log(1 + p (e^y - 1)), the loss of the subsampled pair where the base has loss y; its inverse is
+ * -infinity at and below log(1 - p). Both without forming e^y for large y. */
+double prv_subsampled_loss(double base_loss, double p);
+double prv_base_loss(double loss, double p);
+
+/* 1 if both directions are the same pair. */
+int prv_is_symmetric(const prv_mechanism *m);
+
+/* Q's mass at +infinity, and the least upper bound of the finite losses (may be +infinity). */
+double prv_infinite_mass(const prv_mechanism *m, int add);
+double prv_greatest_loss(const prv_mechanism *m, int add);
+
+prv_features prv_mechanism_features(const prv_mechanism *m, int add);
+
+/* Bound of what double arithmetic may move mass absolutely, per step, beyond the relative errors that
+ * the certificate assumes: the cdfs of callbacks are absolute. */
+double prv_absolute_cdf_error(const prv_mechanism *m);
+
+#endif

@@ -1,0 +1,453 @@
+#include "plan.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "certificate.h"
+
+/* ---- Steps of one direction ---------------------------------------------------------------- */
+
+prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view)
+{
+    memset(view, 0, sizeof *view);
+    view->add = add;
+    view->mechanisms = prv_allocate(step_count, sizeof *view->mechanisms);
+    view->counts = prv_allocate(step_count, sizeof *view->counts);
+    view->profiles = prv_allocate(step_count, sizeof *view->profiles);
+    view->first = prv_allocate(2 * step_count, sizeof *view->first);
+    if (view->mechanisms == NULL || view->counts == NULL || view->profiles == NULL ||
+        view->first == NULL) {
+        prv_side_view_free(view);
+        return PRV_ERR_MEMORY;
+    }
+    view->end = view->first + step_count;
+    double log_finite = 0.0;
+    for (size_t j = 0; j < step_count; j++) {
+        if (steps[j].count == 0) continue;
+        const size_t k = view->steps;
+        const prv_mechanism *m = steps[j].mechanism;
+        const prv_status status = prv_profile_new(m, add, &view->profiles[k]);
+        if (status != PRV_OK) {
+            prv_side_view_free(view);
+            return status;
+        }
+        view->steps++;
+        view->mechanisms[k] = m;
+        view->counts[k] = (double)steps[j].count;
+        view->first[k] = 0;
+        view->end[k] = view->profiles[k].length;
+        view->total += view->counts[k];
+        view->greatest_loss += view->counts[k] * prv_greatest_loss(m, add);
+        log_finite += view->counts[k] * log1p(-fmin(prv_infinite_mass(m, add), 1.0));
+    }
+    view->infinite_mass = -expm1(log_finite);
+    return PRV_OK;
+}
+
+void prv_side_view_free(prv_side_view *view)
+{
+    for (size_t j = 0; j < view->steps; j++) prv_profile_free(&view->profiles[j]);
+    prv_release(view->mechanisms);
+    prv_release(view->counts);
+    prv_release(view->profiles);
+    prv_release(view->first);
+    memset(view, 0, sizeof *view);
+}
+
+/* ---- Moments of the composition from the profiles ------------------------------------------- */
+
+static prv_moments composed_moments(const prv_side_view *view, double lam)
+{
+    prv_moments sum = {0.0, 0.0, 0.0};
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const size_t first = view->first[j];
+        const prv_moments m =
+            prv_tilt(p->center + first, p->mass + first, view->end[j] - first, lam, NULL);
+        sum.log_moment += view->counts[j] * m.log_moment;
+        sum.mean += view->counts[j] * m.mean;
+        sum.variance += view->counts[j] * m.variance;
+    }
+    return sum;
+}
+
+/* Root of an increasing function of lam > 0, searched on a logarithmic scale from `start`, to 1 % or the
+ * end of the range: tilts need no more. */
+typedef double (*increasing)(const prv_side_view *view, double lam, double parameter);
+
+static double root(const prv_side_view *view, increasing f, double parameter, double start)
+{
+    const double least = 1e-12, greatest = 1e12;
+    double low = start, high = start;
+    if (f(view, start, parameter) < 0.0) {
+        do {
+            low = high;
+            high *= 4.0;
+        } while (high < greatest && f(view, high, parameter) < 0.0);
+        if (high >= greatest) return high;
+    } else {
+        do {
+            high = low;
+            low *= 0.25;
+        } while (low > least && f(view, low, parameter) >= 0.0);
+        if (low <= least) return low;
+    }
+    double f_low = f(view, low, parameter), f_high = f(view, high, parameter);
+    for (int i = 0; i < 24 && high > 1.02 * low; i++) {
+        /* Regula falsi in log lam, kept away from the ends. */
+        double part = f_high > f_low ? -f_low / (f_high - f_low) : 0.5;
+        if (!(part > 0.1 && part < 0.9)) part = part < 0.5 ? 0.1 : 0.9;
+        if (i % 3 == 2) part = 0.5;
+        const double middle = low * pow(high / low, part), value = f(view, middle, parameter);
+        if (value < 0.0) {
+            low = middle;
+            f_low = value;
+        } else {
+            high = middle;
+            f_high = value;
+        }
+    }
+    return sqrt(low * high);
+}
+
+/* ---- Aims ---------------------------------------------------------------------------------- */
+
+/* The relative entropy lam L' - L grows with lam; it equals -log delta where (L - log delta) / lam is
+ * smallest. */
+static double entropy_excess(const prv_side_view *view, double lam, double log_delta)
+{
+    const prv_moments m = composed_moments(view, lam);
+    return lam * m.mean - m.log_moment + log_delta;
+}
+
+static double saddle_excess(const prv_side_view *view, double lam, double epsilon)
+{
+    return composed_moments(view, lam).mean - epsilon - 1.0 / lam - 1.0 / (1.0 + lam);
+}
+
+static void use_whole_profiles(prv_side_view *view)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        view->first[j] = 0;
+        view->end[j] = view->profiles[j].length;
+    }
+}
+
+/* log of the factor between delta and M e^(-lam eps): Gaussian at the saddle, at most g. */
+static double log_saddle_factor(double lam, double variance)
+{
+    const double gaussian = -0.5 * log(2.0 * 3.14159265358979 * fmax(variance, 1e-300)) -
+                            log(lam) - log1p(lam);
+    return fmin(gaussian, log(prv_kernel_maximum(lam)));
+}
+
+void prv_aim_at_delta(const prv_side_view *view, double delta, prv_aim *aim)
+{
+    aim->log_delta = log(delta);
+    aim->saddle = root(view, entropy_excess, aim->log_delta, 4.0);
+    const prv_moments m = composed_moments(view, aim->saddle);
+    const double factor = log_saddle_factor(aim->saddle, m.variance);
+    aim->epsilon = fmax((m.log_moment + factor - aim->log_delta) / aim->saddle, 0.0);
+    if (aim->epsilon > view->greatest_loss) aim->epsilon = fmax(view->greatest_loss, 0.0);
+}
+
+void prv_aim_at_epsilon(const prv_side_view *view, double epsilon, prv_aim *aim)
+{
+    aim->epsilon = epsilon;
+    aim->saddle = root(view, saddle_excess, epsilon, 4.0);
+    const prv_moments m = composed_moments(view, aim->saddle);
+    aim->log_delta = fmin(m.log_moment - aim->saddle * epsilon +
+                              log_saddle_factor(aim->saddle, m.variance), 0.0);
+}
+
+double prv_chernoff_epsilon(const prv_side_view *view, double delta)
+{
+    double log_finite = 0.0, log_moment = 0.0;
+    /* Any tilt gives a bound; the saddle of the merged profile is near the best. */
+    const double lam = root(view, entropy_excess, log(delta), 4.0);
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        log_finite += view->counts[j] * log1p(-fmin(p->dominating_infinite, 1.0));
+        log_moment += view->counts[j] *
+                      prv_tilt(p->knots, p->dominating, p->knot_count, lam, NULL).log_moment;
+    }
+    const double finite = delta + expm1(log_finite);
+    if (!(finite > 0.5 * delta)) return HUGE_VAL;
+    /* 1e-6 covers all rounding of cells and moments, and the log of delta. */
+    return (log_moment + log(prv_kernel_maximum(lam)) - log(finite)) / lam * (1.0 + 1e-6) +
+           1e-9 * view->total / fmin(lam, 1.0);
+}
+
+double prv_law_step(const prv_side_view *view, const prv_aim *aim)
+{
+    return sqrt(6.0 * aim->width / (view->total * (aim->saddle + 1.0)));
+}
+
+/* ---- Ranges -------------------------------------------------------------------------------- */
+
+/* A step's own knots end where the mass above, put at infinity, costs nothing, and where the tilted mass
+ * below does not matter. */
+static void choose_ranges(prv_side_view *view, double tilt, double mass_above, double tilted_below)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const double above = mass_above / view->counts[j], below = tilted_below / view->counts[j];
+        size_t end = p->length, first = 0;
+        while (end > 1 && p->tail[end - 1] <= above) end--;
+        view->end[j] = end;
+        const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
+        double sum = 0.0;
+        for (; first + 1 < end; first++) {
+            sum += p->mass[first] * exp(fmin(tilt * p->center[first] - log_moment, 0.0));
+            if (sum > below) break;
+        }
+        view->first[j] = first;
+    }
+}
+
+/* Chernoff exponent of mass above L'(lam + shift): grows with the shift. */
+typedef struct tail_search {
+    double tilt, log_moment, sign;
+} tail_search;
+
+/* The shift of the tilt whose bound of the mass beyond the shifted mean is e^log_mass, and that mean. */
+static double tail_shift(const prv_side_view *view, double tilt, double sign, double log_mass,
+                         double *end_of_window)
+{
+    const prv_moments base = composed_moments(view, tilt);
+    double shift = sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), low = 0.0, high = HUGE_VAL;
+    shift = fmin(shift, 1e9);
+    prv_moments m = base;
+    for (int i = 0; i < 60; i++) {
+        m = composed_moments(view, tilt + sign * shift);
+        const double exponent =
+            sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
+        if (exponent >= 0.0)
+            high = shift;
+        else
+            low = shift;
+        if (exponent >= 0.0 && exponent <= -0.02 * log_mass) break;
+        if (high < HUGE_VAL && high <= 1.001 * low) break;
+        if (low > 1e12) break; /* the end of the support holds more than that */
+        /* The exponent grows about like shift^2. */
+        double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
+        if (!(next > low && next < high)) next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
+        shift = next;
+    }
+    *end_of_window = (m.log_moment - base.log_moment - log_mass) / (sign * shift);
+    return shift;
+}
+
+/* ---- Meshes -------------------------------------------------------------------------------- */
+
+/* Tilted share of a step's mass at and below each profile cell, linear inside cells. */
+typedef struct shares {
+    const prv_profile *profile;
+    size_t first, end;
+    const double *weight; /* [profile->length], of the cells in use */
+    size_t at;            /* cell that the last position fell into */
+} shares;
+
+/* Power of two at most x, at least 1. */
+static int64_t power_of_two(double x)
+{
+    int exponent;
+    if (!(x >= 2.0)) return 1;
+    frexp(fmin(x, 0x1p40), &exponent);
+    return (int64_t)1 << (exponent - 1);
+}
+
+typedef struct mesh_builder {
+    double anchor, step;
+    int on_knots;
+    size_t lattice_length, knot_length;
+    int64_t *index; /* NULL: count only */
+    size_t *knot;
+    double *knots;
+} mesh_builder;
+
+static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, int is_last)
+{
+    if (b->index != NULL) {
+        b->index[b->lattice_length] = index;
+        b->knot[b->lattice_length] = b->knot_length;
+        b->knots[b->knot_length] = b->anchor + b->step * (double)index;
+    }
+    b->lattice_length++;
+    b->knot_length++;
+    if (is_last) return;
+    for (int i = 1; i < parts; i++, b->knot_length++)
+        if (b->index != NULL)
+            b->knots[b->knot_length] =
+                b->anchor + b->step * ((double)index + (double)stride * i / (double)parts);
+}
+
+/* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
+ * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
+ * spacing proportional to density^(-1/3). A quarter of the uniform mesh's error is spent on that.
+ * Where a cell holds much mass, it is divided further: merging needs to see what is inside. */
+static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
+                 double scale, int64_t bottom, int64_t top)
+{
+    size_t cell = first;
+    b->lattice_length = b->knot_length = 0;
+    int64_t index = bottom;
+    while (index < top) {
+        const double x = b->anchor + b->step * (double)index;
+        while (cell + 1 < end && p->high[cell] <= x) cell++;
+        const double length = fmax(p->high[cell] - p->low[cell], b->step);
+        const double wanted = scale * cbrt(length / fmax(weight[cell], 1e-60));
+        int64_t stride = power_of_two(fmin(wanted / b->step, 0.5 * length / b->step));
+        while (stride > 1 && index % stride != 0) stride /= 2;
+        /* Do not step over where it should be finer. */
+        if (stride > 1 && cell + 1 < end) {
+            const double next_length = fmax(p->high[cell + 1] - p->low[cell + 1], b->step);
+            const double next = scale * cbrt(next_length / fmax(weight[cell + 1], 1e-60)) / b->step;
+            while (stride > 1 && next < (double)stride &&
+                   x + b->step * (double)stride > p->high[cell] + b->step)
+                stride /= 2;
+        }
+        while (stride > 1 && index + stride > top) stride /= 2;
+        const double high = x + b->step * (double)stride;
+        double share = 0.0;
+        for (size_t c = cell; c < end && p->low[c] < high; c++) {
+            const double size = p->high[c] - p->low[c];
+            const double overlap = fmin(high, p->high[c]) - fmax(x, p->low[c]);
+            share += size > 0.0 ? weight[c] * fmin(fmax(overlap / size, 0.0), 1.0) : weight[c];
+        }
+        int parts = share > 0.03 ? 8 : share > 0.01 ? 4 : share > 0.002 ? 2 : 1;
+        if (b->on_knots && parts < 2) parts = 2;
+        put_knot(b, index, stride, parts, 0);
+        index += stride;
+    }
+    put_knot(b, top, 1, 1, 1);
+}
+
+static prv_status mesh_of_step(const prv_side_view *view, size_t j, double saddle, double step,
+                               double *weight, prv_layout *layout)
+{
+    const prv_profile *p = &view->profiles[j];
+    const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
+    const size_t first = view->first[j], end = view->end[j];
+    prv_tilt(p->center + first, p->mass + first, end - first, saddle, weight + first);
+
+    /* (scale)^2 sum weight^(1/3) length^(2/3) = step^2 / 4. */
+    double sum = 0.0;
+    for (size_t c = first; c < end; c++)
+        sum += cbrt(weight[c] * (p->high[c] - p->low[c]) * (p->high[c] - p->low[c]));
+    const double scale = sum > 0.0 ? 0.5 * step / sqrt(sum) : HUGE_VAL;
+
+    const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
+    double low = p->low[first], high = fmin(p->high[end - 1], greatest);
+    if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
+    if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
+    const double slack = 1e-6;
+    const double bottom = floor((low - f.anchor) / step + slack);
+    const double top = fmax(ceil((high - f.anchor) / step - slack), bottom + 1.0);
+    if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
+
+    mesh_builder b = {f.anchor, step, f.atoms, 0, 0, NULL, NULL, NULL};
+    walk(&b, p, first, end, weight, scale, (int64_t)bottom, (int64_t)top);
+    prv_mesh *mesh = &layout->meshes[j];
+    prv_status status = prv_mesh_new(b.lattice_length, mesh);
+    if (status == PRV_OK) status = prv_cells_new(b.knot_length, &layout->cells[j]);
+    if (status != PRV_OK) {
+        prv_mesh_free(mesh);
+        return status;
+    }
+    mesh->offset = f.anchor;
+    mesh->step = step;
+    mesh->on_knots = f.atoms;
+    mesh->tilt = saddle;
+    b.index = mesh->index;
+    b.knot = mesh->knot;
+    b.knots = layout->cells[j].knots;
+    walk(&b, p, first, end, weight, scale, (int64_t)bottom, (int64_t)top);
+    layout->steps++;
+    if (b.lattice_length > layout->longest) layout->longest = b.lattice_length;
+    return PRV_OK;
+}
+
+/* The step that puts sharp features onto the lattice: the period of the most frequent mechanism that has
+ * one becomes a multiple of it (or it a multiple of the period). */
+static double align(const prv_side_view *view, double step)
+{
+    double period = 0.0, count = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
+        if (f.period > 0.0 && view->counts[j] > count) {
+            period = f.period;
+            count = view->counts[j];
+        }
+    }
+    if (!(period > 0.0)) return step;
+    /* A lattice just finer than the step asked is taken whole: it is exact. */
+    if (period <= step) return period > 0.125 * step ? period : period * floor(step / period);
+    return period / ceil(period / step);
+}
+
+/* ---- Layout -------------------------------------------------------------------------------- */
+
+prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                          int exact_step, prv_layout *layout)
+{
+    memset(layout, 0, sizeof *layout);
+    use_whole_profiles(view);
+    layout->tilt = tilt;
+    layout->step = exact_step ? step : align(view, step);
+    layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
+    layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
+    size_t longest = 1;
+    for (size_t j = 0; j < view->steps; j++)
+        if (view->profiles[j].length > longest) longest = view->profiles[j].length;
+    double *weight = prv_allocate(longest, sizeof *weight);
+    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL
+                            ? PRV_OK : PRV_ERR_MEMORY;
+    if (status == PRV_OK) {
+        /* What truncation may cost: a small part of the width asked, seen as a part of delta. */
+        const double share = fmin(fmax(0.005 * aim->saddle * aim->width, 1e-9), 1e-4);
+        const prv_moments m = composed_moments(view, tilt);
+        /* delta in units of M e^(-lam eps) g: what a mass outside is to be compared with. */
+        const double log_part = fmin(aim->log_delta - m.log_moment + tilt * aim->epsilon -
+                                         log(prv_kernel_maximum(tilt)), 0.0);
+        const double log_budget = log(share) + log_part;
+        choose_ranges(view, tilt, share * exp(aim->log_delta) / (double)view->steps,
+                      exp(log_budget) / (double)view->steps);
+
+        double low, high;
+        layout->window.shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
+        layout->window.shift_down = tail_shift(view, tilt, -1.0, log_budget, &low);
+        double least = 0.0, greatest = 0.0;
+        for (size_t j = 0; j < view->steps; j++) {
+            const prv_profile *p = &view->profiles[j];
+            least += view->counts[j] * (p->low[view->first[j]] - layout->step);
+            greatest += view->counts[j] * (p->high[view->end[j] - 1] + layout->step);
+        }
+        low = fmax(low, least);
+        high = fmin(high, greatest);
+        /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
+        const double room = 0.02 * (high - low) + 4.0 * layout->step;
+        low -= room;
+        high += room;
+        layout->window.lowest = low;
+        layout->window.length = prv_transform_length(ceil((high - low) / layout->step), 0);
+    }
+    for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
+        status = mesh_of_step(view, j, aim->saddle, layout->step, weight, layout);
+    prv_release(weight);
+    if (status != PRV_OK) prv_layout_free(layout);
+    return status;
+}
+
+void prv_layout_free(prv_layout *layout)
+{
+    for (size_t j = 0; j < layout->steps; j++) {
+        prv_mesh_free(&layout->meshes[j]);
+        prv_cells_free(&layout->cells[j]);
+    }
+    prv_release(layout->meshes);
+    prv_release(layout->cells);
+    memset(layout, 0, sizeof *layout);
+}

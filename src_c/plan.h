@@ -1,0 +1,58 @@
+/* What a composition should look like to answer one question: which tilt, which mesh for each step, which
+ * window. Every choice here is sound; a bad one makes bounds wide, which the query notices. */
+#ifndef PRV_PLAN_H
+#define PRV_PLAN_H
+
+#include "convolution.h"
+#include "profile.h"
+
+/* The steps of one direction, with the part of each profile that matters to the question. */
+typedef struct prv_side_view {
+    size_t steps;
+    int add;
+    const prv_mechanism **mechanisms; /* [steps] */
+    double *counts;                   /* [steps], > 0 */
+    prv_profile *profiles;            /* [steps] */
+    size_t *first, *end;              /* [steps] range of the profile's cells in use */
+    double total;                     /* sum of the counts */
+    double infinite_mass;             /* of the composition, true */
+    double greatest_loss;             /* of the composition */
+} prv_side_view;
+
+typedef struct prv_aim {
+    double log_delta; /* of the finite part */
+    double epsilon;   /* expected or asked */
+    double saddle;    /* tilt that centres the composed loss on it */
+    double width;     /* asked, in epsilon */
+} prv_aim;
+
+prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view);
+void prv_side_view_free(prv_side_view *view);
+
+/* Chernoff's bound of epsilon at delta from the coarse dominating lattices: a true upper bound. */
+double prv_chernoff_epsilon(const prv_side_view *view, double delta);
+
+/* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
+ * guess of delta. */
+void prv_aim_at_delta(const prv_side_view *view, double delta, prv_aim *aim);
+void prv_aim_at_epsilon(const prv_side_view *view, double epsilon, prv_aim *aim);
+
+/* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
+double prv_law_step(const prv_side_view *view, const prv_aim *aim);
+
+typedef struct prv_layout {
+    size_t steps;
+    double step, tilt;
+    prv_mesh *meshes;    /* [steps] */
+    prv_cells *cells;    /* [steps], knots filled */
+    prv_window window;   /* length 0: nothing fits */
+    size_t longest;      /* mesh */
+} prv_layout;
+
+/* Lays out meshes of about `step` (aligned to the sharp features where there are any) and the window at
+ * the tilt given. `exact_step`: take the step as it is. */
+prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                          int exact_step, prv_layout *layout);
+void prv_layout_free(prv_layout *layout);
+
+#endif

@@ -1,0 +1,178 @@
+#include "profile.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "cells.h"
+
+#define MOST_KNOTS 4096
+
+/* Appends a knot if it lies clearly above the last one. */
+static void append(double *knots, size_t *length, double x)
+{
+    if (!isfinite(x) || *length >= MOST_KNOTS) return;
+    if (*length > 0) {
+        const double last = knots[*length - 1];
+        if (!(x - last > 1e-13 * fmax(fabs(x), fabs(last)) + 1e-290)) return;
+    }
+    knots[(*length)++] = x;
+}
+
+/* Knots at even steps of the noise: that is where the law is smooth, whatever the loss makes of it. */
+static void gaussian_knots(const prv_mechanism *m, int add, double *knots, size_t *length)
+{
+    const double p = m->sampling_probability, mu = m->mu;
+    const int backward = add && p < 1.0;
+    /* In standard deviations from P's mean; under Q (or its mixture part) the mean is mu. Upper tails of
+     * the loss reach to the underflow of the tails, lower ones to where no tilt brings them back. */
+    const double low = backward ? -39.0 : (p < 1.0 ? -12.0 : mu - 12.0);
+    const double high = backward ? 12.0 : mu + 39.0;
+    double step = fmin(0.25, fmax(0.6 / mu, 0.05));
+    if ((high - low) / step > MOST_KNOTS - 8) step = (high - low) / (MOST_KNOTS - 8);
+    const size_t steps = (size_t)((high - low) / step) + 1;
+    for (size_t i = 0; i <= steps; i++) {
+        const double z = backward ? high - step * (double)i : low + step * (double)i;
+        const double loss = prv_subsampled_loss(mu * (z - 0.5 * mu), p);
+        append(knots, length, backward ? -loss : loss);
+    }
+}
+
+static void laplace_knots(const prv_mechanism *m, int add, double *knots, size_t *length)
+{
+    const double p = m->sampling_probability, mu = m->mu;
+    const double steps = fmin(fmax(ceil(8.0 * mu), 64.0), 2048.0);
+    for (double i = 0.0; i <= steps; i += 1.0) {
+        const double y = mu * (2.0 * i / steps - 1.0);
+        append(knots, length, add && p < 1.0 ? -prv_subsampled_loss(-y, p) : prv_subsampled_loss(y, p));
+    }
+}
+
+/* Between the atoms; runs of more than MOST_KNOTS / 2 atoms share cells. */
+static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
+{
+    const size_t stride = a->length / (MOST_KNOTS / 2) + 1;
+    for (size_t i = 0; i + 1 < a->length; i += stride)
+        append(knots, length, a->loss[i] + 0.5 * (a->loss[i + 1] - a->loss[i]));
+    if (a->length > 0) append(knots, length, a->loss[a->length - 1]);
+    if (*length == 0) append(knots, length, 0.0);
+}
+
+/* A callback's law may have any scale: start with knots at all scales, then split what holds much mass. */
+static prv_status callback_knots(const prv_mechanism *m, int add, double *knots, size_t *length)
+{
+    for (int i = 26; i >= -80; i--) append(knots, length, -exp2(0.5 * (double)i));
+    append(knots, length, 0.0);
+    for (int i = -80; i <= 26; i++) append(knots, length, exp2(0.5 * (double)i));
+    for (int round = 0; round < 6; round++) {
+        prv_cells cells;
+        prv_status status = prv_cells_new(*length, &cells);
+        if (status != PRV_OK) return status;
+        memcpy(cells.knots, knots, *length * sizeof *knots);
+        status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
+        double *split = status == PRV_OK ? prv_allocate(MOST_KNOTS, sizeof *split) : NULL;
+        if (split != NULL) {
+            size_t n = 0;
+            append(split, &n, knots[0]);
+            for (size_t i = 1; i < *length; i++) {
+                const double low = knots[i - 1], high = knots[i];
+                const double parts = fmin(ceil(cells.mass[i] / 0.02), 16.0);
+                for (double j = 1.0; j < parts && *length < MOST_KNOTS / 2; j += 1.0)
+                    append(split, &n, low + (high - low) * j / parts);
+                append(split, &n, high);
+            }
+            const int grew = n > *length;
+            memcpy(knots, split, n * sizeof *knots);
+            *length = n;
+            if (!grew) round = 6;
+        } else if (status == PRV_OK) {
+            status = PRV_ERR_MEMORY;
+        }
+        prv_release(split);
+        prv_cells_free(&cells);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}
+
+/* Merged cells and the coarse dominating lattice. */
+static prv_status fill(prv_profile *profile, const prv_cells *cells)
+{
+    const size_t n = cells->length;
+    const double *x = cells->knots;
+    profile->block = prv_allocate(7 * n + 6, sizeof(double));
+    if (profile->block == NULL) return PRV_ERR_MEMORY;
+    profile->low = profile->block;
+    profile->high = profile->low + n + 1;
+    profile->center = profile->high + n + 1;
+    profile->mass = profile->center + n + 1;
+    profile->tail = profile->mass + n + 1;
+    profile->knots = profile->tail + n + 1;
+    profile->dominating = profile->knots + n;
+    profile->knot_count = n;
+    profile->infinite_mass = cells->infinite_mass;
+
+    memcpy(profile->knots, x, n * sizeof *x);
+    memset(profile->dominating, 0, n * sizeof *x);
+    profile->dominating[0] = cells->mass[0];
+    for (size_t i = 1; i < n; i++) {
+        const double mass = cells->mass[i];
+        const double up = fmin((mass - cells->relative[i]) / -expm1(x[i - 1] - x[i]), mass);
+        profile->dominating[i - 1] += mass - up;
+        profile->dominating[i] += up;
+    }
+    profile->dominating[n - 1] += cells->relative[n];
+    profile->dominating_infinite = cells->infinite_mass + (cells->mass[n] - cells->relative[n]);
+
+    size_t k = 0;
+    for (size_t i = 0; i <= n; i++) {
+        const double mass = cells->mass[i], relative = cells->relative[i];
+        if (!(mass > 0.0)) continue;
+        const double anchor = x[i > 0 ? i - 1 : 0];
+        const double center = relative > 0.0 ? anchor + log(mass) - log(relative) : anchor;
+        profile->center[k] = center;
+        profile->low[k] = i > 0 ? x[i - 1] : center;
+        profile->high[k] = i < n ? x[i] : center;
+        profile->mass[k++] = mass;
+    }
+    profile->length = k;
+    double tail = 0.0;
+    for (size_t i = k; i-- > 0;) {
+        tail += profile->mass[i];
+        profile->tail[i] = tail;
+    }
+    return PRV_OK;
+}
+
+prv_status prv_profile_new(const prv_mechanism *m, int add, prv_profile *profile)
+{
+    memset(profile, 0, sizeof *profile);
+    double *knots = prv_allocate(MOST_KNOTS, sizeof *knots);
+    if (knots == NULL) return PRV_ERR_MEMORY;
+    size_t length = 0;
+    prv_status status = PRV_OK;
+    switch (m->base) {
+    case PRV_BASE_GAUSSIAN: gaussian_knots(m, add, knots, &length); break;
+    case PRV_BASE_LAPLACE: laplace_knots(m, add, knots, &length); break;
+    case PRV_BASE_ATOMS: atom_knots(m->atoms[add], knots, &length); break;
+    default: status = callback_knots(m, add, knots, &length); break;
+    }
+    prv_cells cells = {0};
+    if (status == PRV_OK) status = prv_cells_new(length, &cells);
+    if (status == PRV_OK) {
+        memcpy(cells.knots, knots, length * sizeof *knots);
+        status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
+        if (status == PRV_OK) status = fill(profile, &cells);
+        prv_cells_free(&cells);
+    }
+    prv_release(knots);
+    return status;
+}
+
+void prv_profile_free(prv_profile *profile)
+{
+    prv_release(profile->block);
+    profile->block = NULL;
+}

@@ -1,0 +1,26 @@
+/* A coarse picture of one step's loss, from a few hundred cells placed where its law is: it chooses tilts,
+ * meshes and windows. Nothing that a bound relies on comes from here, but for one thing: the
+ * coarse dominating lattice, whose moments are true upper bounds of the step's. */
+#ifndef PRV_PROFILE_H
+#define PRV_PROFILE_H
+
+#include "mechanisms.h"
+#include "tilt.h"
+
+typedef struct prv_profile {
+    size_t length;
+    double *low, *high;   /* [length] ends of the cells; equal for an atom */
+    double *center;       /* [length] loss of the cell merged into one atom, increasing */
+    double *mass;         /* [length] Q's, > 0 */
+    double *tail;         /* [length] Q's mass of this cell and all finite ones above */
+    double *knots, *dominating; /* [knot_count] coarse connect-the-dots lattice */
+    size_t knot_count;
+    double dominating_infinite;
+    double infinite_mass;
+    double *block;
+} prv_profile;
+
+prv_status prv_profile_new(const prv_mechanism *mechanism, int add, prv_profile *profile);
+void prv_profile_free(prv_profile *profile);
+
+#endif

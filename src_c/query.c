@@ -1,0 +1,144 @@
+#include "query.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+double prv_width_asked(const prv_options *o, double epsilon)
+{
+    if (o->eps_error > 0.0) return o->eps_error;
+    return o->eps_relative_error * fmax(fabs(epsilon), o->eps_floor);
+}
+
+prv_status prv_check_interrupt(const prv_options *o)
+{
+    return o->interrupted != NULL && o->interrupted(o->interrupted_context) != 0
+               ? PRV_ERR_INTERRUPTED : PRV_OK;
+}
+
+static prv_status check_options(const prv_options *o)
+{
+    const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
+    if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
+        return PRV_ERR_OPTIONS;
+    if (!(o->mesh_size >= 0.0 && isfinite(o->mesh_size))) return PRV_ERR_OPTIONS;
+    if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE)
+        return PRV_ERR_OPTIONS;
+    if (o->discretization == PRV_BRACKETING) return PRV_OK;
+    if (o->discretization != PRV_MEAN_MATCHING || !positive_width) return PRV_ERR_OPTIONS;
+    return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;
+}
+
+/* The directions that have to be looked at: one, where all mechanisms are symmetric. */
+static prv_status views_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                            prv_side_view views[2], size_t *count)
+{
+    int symmetric = 1;
+    double total = 0.0;
+    for (size_t j = 0; j < step_count; j++) {
+        total += (double)steps[j].count;
+        if (steps[j].count > 0) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
+    }
+    if (!(total <= 0x1p53)) return PRV_ERR_COUNT;
+    const int remove = options->neighbors != PRV_ADD, add = options->neighbors != PRV_REMOVE;
+    prv_status status = PRV_OK;
+    *count = 0;
+    if (remove) status = prv_side_view_new(steps, step_count, 0, &views[(*count)++]);
+    if (status == PRV_OK && add && !(remove && symmetric))
+        status = prv_side_view_new(steps, step_count, 1, &views[(*count)++]);
+    if (status != PRV_OK) {
+        /* The failed view holds nothing; the one before it does. */
+        if (*count > 1) prv_side_view_free(&views[0]);
+        *count = 0;
+    }
+    return status;
+}
+
+static void exactly(double value, prv_bounds *b, prv_report *r)
+{
+    b->lower = b->estimate = b->upper = value;
+    memset(r, 0, sizeof *r);
+    r->accurate = 1;
+}
+
+/* Questions that need no composition; 1 if answered. */
+static int answer_directly(const prv_side_view *views, size_t count, prv_question question,
+                           double value, prv_bounds *b, prv_report *r)
+{
+    double infinite = 0.0, greatest = 0.0, total = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        infinite = fmax(infinite, views[i].infinite_mass);
+        greatest = fmax(greatest, views[i].greatest_loss);
+        total = fmax(total, views[i].total);
+    }
+    if (question == PRV_ASK_EPSILON) {
+        if (value >= 1.0 || total == 0.0) {
+            exactly(0.0, b, r);
+        } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
+            exactly(infinite > 0.0 ? HUGE_VAL : greatest, b, r);
+            /* Within rounding of the mass at infinity nobody can tell on which side delta is. */
+            if (infinite > 0.0 && value > infinite * (1.0 - 32.0 * DBL_EPSILON) && value != infinite)
+                b->lower = 0.0;
+        } else {
+            return 0;
+        }
+        return 1;
+    }
+    if (value == -HUGE_VAL) {
+        exactly(1.0, b, r);
+    } else if (total == 0.0) {
+        exactly(fmax(-expm1(fmin(value, 0.0)), 0.0), b, r);
+    } else if (value >= greatest * (1.0 + 64.0 * DBL_EPSILON)) {
+        exactly(infinite, b, r);
+        b->lower *= 1.0 - 32.0 * DBL_EPSILON;
+        b->upper = fmin(b->upper * (1.0 + 32.0 * DBL_EPSILON), 1.0);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
+                      prv_question question, const double *values, size_t length,
+                      prv_bounds *bounds, prv_report *reports)
+{
+    prv_status status = check_options(options);
+    if (status != PRV_OK) return status;
+    for (size_t i = 0; i < length; i++) {
+        if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0))
+            return PRV_ERR_DELTA;
+        if (question == PRV_ASK_DELTA && isnan(values[i])) return PRV_ERR_EPSILON;
+    }
+    prv_side_view views[2];
+    size_t count = 0;
+    status = views_new(steps, step_count, options, views, &count);
+    if (status != PRV_OK) return status;
+    prv_report unwanted;
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        prv_report *report = reports != NULL ? &reports[i] : &unwanted;
+        status = prv_check_interrupt(options);
+        if (status != PRV_OK) break;
+        if (answer_directly(views, count, question, values[i], &bounds[i], report)) {
+            report->direction = options->neighbors;
+            continue;
+        }
+        if (options->discretization == PRV_BRACKETING)
+            status = prv_bracket(views, count, options, question, values[i], &bounds[i], report);
+        else
+            status = prv_mean_matching(views, count, options, question, &values[i], 1, &bounds[i], report);
+    }
+    for (size_t i = 0; i < count; i++) prv_side_view_free(&views[i]);
+    return status;
+}
+
+prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
+                       const double *deltas, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    return ask(steps, step_count, options, PRV_ASK_EPSILON, deltas, length, bounds, reports);
+}
+
+prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
+                     const double *epsilons, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    return ask(steps, step_count, options, PRV_ASK_DELTA, epsilons, length, bounds, reports);
+}

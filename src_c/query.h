@@ -1,0 +1,26 @@
+/* One question to a composition, put the same way to both discretizations. */
+#ifndef PRV_QUERY_H
+#define PRV_QUERY_H
+
+#include "plan.h"
+
+typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
+
+/* The width that prv_options ask for at an epsilon. */
+double prv_width_asked(const prv_options *options, double epsilon);
+
+/* PRV_ERR_INTERRUPTED if the caller wants to stop. */
+prv_status prv_check_interrupt(const prv_options *options);
+
+/* Bracketing: views are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
+ * epsilon below the greatest loss. bracketing.c */
+prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
+                       prv_question question, double value, prv_bounds *bounds,
+                       prv_report *report);
+
+/* Mean-matching: one composition a direction answers all values. mean_matching.c */
+prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
+                             prv_question question, const double *values, size_t length,
+                             prv_bounds *bounds, prv_report *reports);
+
+#endif

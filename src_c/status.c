@@ -1,0 +1,42 @@
+#include "prvcore.h"
+
+const char *prv_status_message(prv_status status)
+{
+    switch (status) {
+    case PRV_OK: return "no error";
+    case PRV_ERR_MEMORY: return "out of memory";
+    case PRV_ERR_INTERRUPTED: return "interrupted";
+    case PRV_ERR_NOISE_MULTIPLIER: return "noise_multiplier must be finite and >= 0";
+    case PRV_ERR_SCALE: return "scale must be finite and >= 0 (> 0 for discrete mechanisms)";
+    case PRV_ERR_SENSITIVITY:
+        return "sensitivity must be finite and > 0 (an integer >= 1 for discrete mechanisms)";
+    case PRV_ERR_SAMPLING_PROBABILITY: return "sampling_probability must be in [0, 1]";
+    case PRV_ERR_EPSILON: return "epsilon must not be nan, and >= 0 where it is a parameter";
+    case PRV_ERR_DELTA: return "delta must be in [0, 1]";
+    case PRV_ERR_TABLE:
+        return "losses must be finite and strictly increasing, probabilities finite and >= 0";
+    case PRV_ERR_TABLE_SUM: return "probabilities and mass_at_infinity must sum to 1 within 1e-9";
+    case PRV_ERR_TABLE_REVERSE:
+        return "the sum of probability * exp(-loss) must not exceed 1: no pair has this loss";
+    case PRV_ERR_CALLBACK: return "a callback of the mechanism failed";
+    case PRV_ERR_CDF: return "a cdf must be non-decreasing and in [0, 1]";
+    case PRV_ERR_CDF_PAIR:
+        return "the two cdfs belong to no pair: dP must be exp(-loss) dQ between any two losses";
+    case PRV_ERR_CURVE:
+        return "a privacy curve must be in [0, 1], non-increasing and convex in exp(epsilon)";
+    case PRV_ERR_SUPPORT:
+        return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
+    case PRV_ERR_NESTED: return "Poisson subsampling is not defined for this mechanism";
+    case PRV_ERR_COUNT: return "counts must add up to at most 2^53";
+    case PRV_ERR_OPTIONS:
+        return "eps_error, delta_error, mesh_size or neighbors is outside its range";
+    case PRV_ERR_FFT: return "no transform of the length needed could be planned";
+    case PRV_ERR_MEMORY_LIMIT:
+        return "the mesh asked for needs more than the memory limit: raise mesh_size or eps_error, "
+               "or the limit";
+    case PRV_ERR_PRECISION:
+        return "rounding is larger than the delta asked: use the bracketing discretization";
+    case PRV_STATUS_COUNT: break;
+    }
+    return "unknown status";
+}
