@@ -1,5 +1,9 @@
 /* Bounds from a dominating and a dominated lattice, refined until they are as narrow as asked. */
 #include <float.h>
+#ifdef PRV_TRACE
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +21,7 @@ typedef struct outcome {
     prv_bounds bounds;
     double width;   /* in epsilon */
     double epsilon; /* best guess of the epsilon asked about */
+    double slope;
     double log_delta; /* and of log of the finite part of delta */
     int resolved;
     int capped; /* the memory limit made the mesh coarser than asked */
@@ -94,7 +99,7 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
     for (size_t j = 0; j < steps; j++) {
         prv_cells *cells = &layout->cells[j];
         const prv_mechanism *m = t->view->mechanisms[j];
-        const prv_mesh *mesh = &layout->meshes[j];
+        prv_mesh *mesh = &layout->meshes[j];
         const double k = t->view->counts[j];
         prv_lattice *above = &l->dominating[j], *below = &l->dominated[j];
         prv_status status = prv_lattice_new(mesh->length, above);
@@ -115,6 +120,7 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
                 status = prv_cells_compute(m, t->view->add, PRV_DOMINATED, cells);
         }
         if (status == PRV_OK) {
+            prv_mesh_place_targets(cells, mesh);
             prv_lattice_dominated(cells, mesh, scratch, below);
             log_above += k * prv_tilt(above->loss, above->mass, above->length, aim->saddle, NULL).log_moment;
             log_below += k * prv_tilt(below->loss, below->mass, below->length, aim->saddle, NULL).log_moment;
@@ -152,6 +158,7 @@ static void read_epsilon(const task *t, const lattices *l, int side, const prv_c
     const double bound = fmin(e.epsilon, greatest);
     if (side > 0) {
         o->bounds.upper = bound;
+        o->slope = e.slope;
         o->bounds.estimate = fmin(e.plain, greatest);
     } else {
         o->bounds.lower = bound;
@@ -178,7 +185,7 @@ static void read_delta(const task *t, const lattices *l, int side, const prv_com
     if (side > 0) {
         o->bounds.upper = fmin(v.delta + l->absolute_error, 1.0);
         o->bounds.estimate = v.plain;
-        o->width = slope; /* until both bounds are there */
+        o->slope = slope;
     } else {
         o->bounds.lower = fmax(fmax(v.delta - l->absolute_error, -expm1(fmin(t->value, 0.0))), 0.0);
         const double above = o->bounds.estimate, below = v.plain;
@@ -200,7 +207,7 @@ static void finish(const task *t, const prv_aim *aim, outcome *o)
         o->width = b->upper == b->lower ? 0.0 : b->upper - b->lower;
         o->epsilon = isfinite(b->estimate) ? b->estimate : aim->epsilon;
     } else {
-        const double slope = o->width, infinite = t->view->infinite_mass;
+        const double slope = o->slope, infinite = t->view->infinite_mass;
         const double high = b->upper - infinite, low = b->lower - infinite;
         o->epsilon = t->value;
         o->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
@@ -270,7 +277,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
             read_delta(t, &l, side, &composed, o);
         if (side > 0 && aim->saddle > 0.0)
             o->truncation = fmax(composed.infinite_mass - t->view->infinite_mass, 0.0) *
-                            exp(-aim->log_delta) / aim->saddle;
+                            exp(-aim->log_delta) / aim->slope;
     }
     o->cells = l.knots;
     o->transform_length = t->view->total > 1.0 ? layout.window.length : 0;
@@ -290,23 +297,48 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
 typedef struct progress {
     task task;
     prv_aim aim;
-    outcome last;     /* of the narrowest pass */
-    prv_bounds bounds; /* all passes hold: the best of each */
-    double estimate_width;
-    double next_step;
+    outcome best, recent; /* the narrowest pass, and the last one */
+    prv_bounds bounds;    /* all passes hold: the best of each */
     size_t dial;
-    int passes, stuck;
+    int passes;
+    int slow;  /* the width falls at first order or worse */
+    int stuck; /* nothing is left to try */
     size_t transforms;
 } progress;
 
-static void aim_at(progress *d, double width)
+static void aim_at(progress *d)
 {
-    const prv_side_view *view = d->task.view;
+    prv_side_view *view = d->task.view;
     if (d->task.question == PRV_ASK_EPSILON)
-        prv_aim_at_delta(view, d->task.value - view->infinite_mass, &d->aim);
+        prv_aim_at_delta(view, d->task.options, d->task.value - view->infinite_mass, &d->aim);
     else
         prv_aim_at_epsilon(view, d->task.value, &d->aim);
-    d->aim.width = width;
+}
+
+/* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
+ * left to do. */
+static int adapt(progress *d, double width, double *step)
+{
+    const outcome *o = &d->recent;
+    int changed = 0;
+    if (o->wrap_around > 0.1 * width && d->aim.strictness < 1e60) {
+        d->aim.strictness *= fmin(20.0 * o->wrap_around / width, 1e6);
+        changed = 1;
+    }
+    if ((!o->resolved || o->rounding > 0.1 * width) && d->dial + 1 < DIALS) {
+        d->dial++;
+        changed = 1;
+    }
+    const double mesh_width = o->width - o->wrap_around - o->rounding, ratio = 0.8 * width / mesh_width;
+    if (o->resolved && ratio < 1.0) {
+        /* Second order; first, where the last step did not do better than that. */
+        const double finer = o->step * fmin(fmax(d->slow ? ratio : sqrt(ratio), 0.02), 0.9);
+        *step = fmin(*step, finer);
+        changed = 1;
+    } else {
+        *step = fmin(*step, o->step);
+    }
+    return changed && !o->capped;
 }
 
 /* One more pass of a direction, towards this width. */
@@ -315,10 +347,14 @@ static prv_status advance(progress *d, double width)
     const prv_options *options = d->task.options;
     const int exact = options->mesh_size > 0.0;
     d->aim.width = width;
-    double step = exact ? options->mesh_size : prv_law_step(d->task.view, &d->aim);
+    double step = prv_law_step(d->task.view, &d->aim);
     /* The law needs the mesh to resolve the tilt. */
-    if (!exact) step = fmin(step, 0.5 / d->aim.saddle);
-    if (!exact && d->next_step > 0.0) step = fmin(step, d->next_step);
+    step = fmin(step, 1.0 / d->aim.saddle);
+    if (d->passes > 0 && !adapt(d, width, &step)) {
+        d->stuck = 1;
+        return PRV_OK;
+    }
+    if (exact) step = options->mesh_size;
     outcome o;
     prv_status status;
     for (;;) {
@@ -327,39 +363,30 @@ static prv_status advance(progress *d, double width)
         d->dial++;
     }
     if (status != PRV_OK) return status;
+#ifdef PRV_TRACE
+    if(getenv("PRVT")) fprintf(stderr, "add=%d pass %d want %.3g step %.4g->%.4g dial %zu saddle %.4g tilt %.4g slope %.3g aim.eps %.6g logd %.4g: [%.8g %.8g %.8g] width %.3g resolved %d disc %.2g trunc %.2g wrap %.2g round %.2g N %zu cells %zu capped %d\n",
+        d->task.view->add, d->passes, width, step, o.step, d->dial, d->aim.saddle, o.tilt, o.slope, d->aim.epsilon, d->aim.log_delta, o.bounds.lower, o.bounds.estimate, o.bounds.upper, o.width, o.resolved, o.discretization, o.truncation, o.wrap_around, o.rounding, o.transform_length, o.cells, o.capped);
+#endif
     d->transforms += o.transforms;
-
-    /* What to change next time. */
-    const double slack = o.wrap_around + o.rounding;
-    const int hidden = !o.resolved || !(slack <= 0.2 * width);
-    if (hidden && d->dial + 1 < DIALS) {
-        d->dial++;
-    } else if (hidden && o.resolved && d->passes > 2 && slack > 0.5 * o.width) {
-        d->stuck = 1; /* rounding decides: a finer mesh only makes it worse */
-    }
-    if (!hidden || !isfinite(o.width)) {
-        const double ratio = 0.8 * width / fmax(o.width - slack, 1e-300);
-        const double shrink = d->passes > 0 && d->last.width < 2.0 * o.width && d->last.step > 1.9 * o.step
-                                  ? ratio : sqrt(ratio); /* first order, where the law fails */
-        d->next_step = ratio < 1.0 ? o.step * fmin(fmax(shrink, 0.02), 0.9) : d->next_step;
-    }
-    if (o.capped) d->stuck = 1;
-
+    d->slow = d->passes > 0 && isfinite(d->recent.width) && o.step < d->recent.step &&
+              o.width - o.wrap_around - o.rounding > d->recent.width * o.step / d->recent.step;
     if (d->passes == 0) {
         d->bounds = o.bounds;
     } else {
         d->bounds.lower = fmax(d->bounds.lower, o.bounds.lower);
         d->bounds.upper = fmin(d->bounds.upper, o.bounds.upper);
     }
-    if (d->passes == 0 || o.width <= d->last.width) {
-        d->last = o;
+    if (d->passes == 0 || o.width <= d->best.width) {
+        d->best = o;
         d->bounds.estimate = o.bounds.estimate;
     }
+    d->recent = o;
     d->passes++;
-    if (isfinite(o.epsilon) && o.resolved) {
+    if (isfinite(o.epsilon)) {
         d->aim.epsilon = o.epsilon;
         d->aim.log_delta = o.log_delta;
     }
+    if (o.slope > 0.0) d->aim.slope = o.slope;
     return PRV_OK;
 }
 
@@ -370,14 +397,14 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->accurate = accurate;
     r->direction = asked != PRV_ADD_OR_REMOVE ? asked : d->task.view->add ? PRV_ADD : PRV_REMOVE;
     r->width = width;
-    r->mesh_size = d->last.step;
-    r->tilt = d->last.tilt;
-    r->cells = d->last.cells;
-    r->transform_length = d->last.transform_length;
-    r->discretization = d->last.discretization;
-    r->truncation = d->last.truncation;
-    r->wrap_around = d->last.wrap_around;
-    r->rounding = d->last.rounding;
+    r->mesh_size = d->best.step;
+    r->tilt = d->best.tilt;
+    r->cells = d->best.cells;
+    r->transform_length = d->best.transform_length;
+    r->discretization = d->best.discretization;
+    r->truncation = d->best.truncation;
+    r->wrap_around = d->best.wrap_around;
+    r->rounding = d->best.rounding;
 }
 
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
@@ -388,7 +415,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
         directions[i].task = (task){&views[i], options, question, value};
-        aim_at(&directions[i], 0.0);
+        directions[i].aim.strictness = 1.0;
+        aim_at(&directions[i]);
     }
     /* The direction that looks larger first; the other may turn out not to matter. */
     if (view_count == 2 && (ask_epsilon ? directions[1].aim.epsilon > directions[0].aim.epsilon
@@ -428,7 +456,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         lower = fmin(lower, upper);
         const double at = ask_epsilon ? (lower > 0.0 ? lower : 0.0) : value;
         const double asked = prv_width_asked(options, at);
-        const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->last.width;
+        const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.width;
         const int done = width <= asked * (1.0 + 1e-12);
         if (done || options->mesh_size > 0.0 || top->stuck || passes >= MOST_PASSES) {
             bounds->lower = lower;

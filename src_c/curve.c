@@ -131,7 +131,7 @@ static int next_candidate(sums *s, double log_level, double additive, double flo
 
 /* Where delta~ + additive reaches exp(log_level), searched downwards from s; -infinity if not above
  * `floor`. *at_top tells that it does so at the very top, where only the additive part can. */
-static double search(sums *s, double log_level, double additive, double floor, int *at_top)
+static double search(sums *s, double log_level, double additive, double floor, int *at_top, double *slope)
 {
     const prv_composed *c = s->composed;
     const size_t top = c->length - 1;
@@ -141,12 +141,14 @@ static double search(sums *s, double log_level, double additive, double floor, i
         const double level = exp(log_level - log_scale(c, s->point));
         if (d + b * prv_wide_value(s->step) >= level) {
             *at_top = s->point == top;
+            *slope = fmax(b + d - level, 0.0) / level; /* B e^v over the level */
             return crossing(x, c->step, d, b, level);
         }
         if (s->point == 0) break;
         sums_below(s);
     }
     *at_top = 0;
+    *slope = 0.0;
     return -HUGE_VAL;
 }
 
@@ -156,7 +158,8 @@ prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, con
     const double target = delta - c->infinite_mass;
     const double bound_target = target - sign * 16.0 * DBL_EPSILON * c->infinite_mass;
     const double lowest = loss_at(c, 0), floor = -slack->shift - c->step;
-    prv_inverse result = {HUGE_VAL, HUGE_VAL, HUGE_VAL, 1};
+    prv_inverse result = {HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0, 1};
+    double bound_slope;
     if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */
 
     /* The slack at a point serves the whole cell below, where its unit is e^(lam h) larger. */
@@ -166,11 +169,11 @@ prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, con
     sums s = sums_at_top(c);
     double found, plain;
     if (side > 0) { /* the bound lies above the plain crossing: one way down serves both */
-        found = search(&s, log_bound, additive, floor, &at_top);
-        plain = search(&s, log(target), 0.0, floor, &plain_at_top);
+        found = search(&s, log_bound, additive, floor, &at_top, &bound_slope);
+        plain = search(&s, log(target), 0.0, floor, &plain_at_top, &result.slope);
     } else {
-        plain = search(&s, log(target), 0.0, floor, &plain_at_top);
-        found = search(&s, log_bound, additive, floor, &at_top);
+        plain = search(&s, log(target), 0.0, floor, &plain_at_top, &result.slope);
+        found = search(&s, log_bound, additive, floor, &at_top, &bound_slope);
     }
     result.plain = fmax(plain, 0.0);
     /* Not reached above the floor: epsilon is 0, or lies below a window that starts too high. */

@@ -33,6 +33,7 @@ typedef struct prv_inverse {
     double epsilon;  /* bound of the side asked; >= 0, may be infinite */
     double plain;    /* crossing without slack */
     double additive; /* crossing with the additive slack alone, before shift and relative slack */
+    double slope;    /* -d log(finite part of delta) / d eps at the plain crossing; 0 if there is none */
     int resolved;    /* 0: the slack, or the window, hid the crossing, and epsilon is a weak bound */
 } prv_inverse;
 

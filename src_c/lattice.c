@@ -74,6 +74,29 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->infinite_mass = cells->infinite_mass + (m[top] - r[top]);
 }
 
+/* ---- Targets ------------------------------------------------------------------------------ */
+
+void prv_mesh_place_targets(const prv_cells *cells, prv_mesh *mesh)
+{
+    double heaviest = -HUGE_VAL;
+    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->step;
+    for (size_t k = 0; k + 1 < mesh->length && !mesh->on_knots; k++) {
+        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
+        double mass = 0.0, relative = 0.0;
+        for (size_t i = low + 1; i <= high; i++) {
+            mass += cells->mass[i];
+            relative += cells->relative[i] * exp(cells->knots[low] - cells->knots[i - 1]);
+        }
+        if (!(mass > 0.0 && relative > 0.0)) continue;
+        const double above = log(mass / relative);
+        const double weight = log(mass) + mesh->tilt * (cells->knots[low] + above);
+        if (weight > heaviest) {
+            heaviest = weight;
+            mesh->shift = fmin(fmax(fmod(above, mesh->step), 0.0), mesh->step);
+        }
+    }
+}
+
 /* ---- Dominated ---------------------------------------------------------------------------- */
 
 /* The pool that is being gathered at one target c: Q's mass, and P's mass times e^c. */
@@ -89,12 +112,16 @@ typedef struct merge {
     double *placed; /* masses on the targets so far */
 } merge;
 
+/* The lattice point of target i: knot i, or the point beside the middle of cell i. */
+static int64_t target_index(const prv_mesh *mesh, size_t i)
+{
+    if (mesh->on_knots) return mesh->index[i];
+    return mesh->index[i] + (mesh->index[i + 1] - mesh->index[i] - 1) / 2;
+}
+
 static double target(const prv_mesh *mesh, size_t i)
 {
-    const double start = mesh->offset;
-    if (mesh->on_knots) return start + mesh->step * (double)mesh->index[i];
-    const int64_t half = (mesh->index[i + 1] - mesh->index[i] - 1) / 2;
-    return start + mesh->step * ((double)(mesh->index[i] + half) + 0.5);
+    return mesh->offset + mesh->shift + mesh->step * (double)target_index(mesh, i);
 }
 
 /* P's mass of what is left of a cell, times e^c. */
@@ -142,6 +169,33 @@ static double give_back(merge *s, pool *p, size_t first, double first_left, doub
     return fmax(excess, 0.0);
 }
 
+/* Takes the lowest part out of the pool, what was carried along first, until the rest has at least
+ * the target's ratio; returns that part. */
+static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, double c)
+{
+    pool low = {0.0, 0.0};
+    for (size_t i = 0; p->mass < p->relative && (i == 0 || first + i - 1 < s->next); i++) {
+        pool part = carried;
+        if (i > 0) {
+            const size_t cell = first + i - 1;
+            const double held = (i == 1 ? first_left : 1.0) - s->left[cell];
+            const double r = s->cells->relative[cell];
+            part.mass = s->cells->mass[cell] * held;
+            part.relative = r > 0.0 ? r * held * exp(c - s->cells->knots[cell - 1]) : 0.0;
+        }
+        const double lack = p->relative - p->mass, gain = part.relative - part.mass;
+        if (!(gain > 0.0)) continue;
+        const double share = fmin(lack / gain, 1.0);
+        low.mass += share * part.mass;
+        low.relative += share * part.relative;
+        p->mass -= share * part.mass;
+        p->relative = share < 1.0 ? p->mass : p->relative - share * part.relative;
+    }
+    p->mass = fmax(p->mass, 0.0);
+    p->relative = fmax(p->relative, 0.0);
+    return low;
+}
+
 /* Merges mass already placed below target i into the pool at c_i until it is balanced, at most the
  * given part of each; returns the excess left. */
 static double borrow(merge *s, pool *p, size_t i, double c, double part, size_t reach)
@@ -182,7 +236,7 @@ void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double 
     pool p = {0.0, 0.0};
     double c = 0.0, c_next = targets > 0 ? target(mesh, 0) : 0.0;
 
-    lattice->offset = mesh->offset + (mesh->on_knots ? 0.0 : 0.5 * mesh->step);
+    lattice->offset = mesh->offset + mesh->shift;
     lattice->step = mesh->step;
     lattice->length = targets;
     lattice->infinite_mass = cells->infinite_mass;
@@ -193,14 +247,14 @@ void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double 
         const double below = c;
         c = c_next;
         c_next = i + 1 < targets ? target(mesh, i + 1) : HUGE_VAL;
-        lattice->index[i] = mesh->index[i] +
-                            (mesh->on_knots ? 0 : (mesh->index[i + 1] - mesh->index[i] - 1) / 2);
+        lattice->index[i] = target_index(mesh, i);
         lattice->loss[i] = c;
         s.placed[i] = 0.0;
         if (p.relative > 0.0) p.relative *= exp(c - below);
 
         /* 1. What lies nearer to this target than to the next. */
         const double boundary = i + 1 < targets ? 0.5 * (c + c_next) + 1e-9 * mesh->step : HUGE_VAL;
+        const pool carried = p;
         const size_t first = s.next;
         const double first_left = first <= last_cell ? left[first] : 0.0;
         while (s.next <= last_cell &&
@@ -241,14 +295,14 @@ void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double 
             }
         }
         if (retreat) {
-            if (i > 0) {
+            /* What lies too low goes to the target before, the rest is balanced here. */
+            pool low = step_down(&s, &p, carried, first, first_left, c);
+            if (i > 0 && low.mass > 0.0) {
                 const double down = target(mesh, i - 1);
-                p.relative *= exp(down - c);
-                const double excess = borrow(&s, &p, i - 1, down, 1.0, 64);
-                s.placed[i - 1] += p.mass - excess;
+                low.relative *= exp(down - c);
+                const double excess = borrow(&s, &low, i - 1, down, 1.0, 64);
+                s.placed[i - 1] += low.mass - excess;
             }
-            p.mass = p.relative = 0.0;
-            continue;
         }
 
         /* 3. Too high: meet mass placed below, or leave the top of the pool to the next target. */

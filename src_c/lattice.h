@@ -24,7 +24,8 @@ typedef struct prv_mesh {
     size_t length;
     int64_t *index; /* [length] lattice points that are knots, increasing */
     size_t *knot;   /* [length] position of each among the cells' knots */
-    int on_knots;   /* dominated targets: the knots themselves, or half a step beside the middles */
+    int on_knots;   /* dominated targets are the knots themselves (losses with atoms there) */
+    double shift;   /* else: targets lie this far above lattice points, in [0, step) */
     double tilt;    /* near the saddle: weighs one way of merging against another; tightness only */
 } prv_mesh;
 
@@ -38,6 +39,10 @@ void prv_lattice_free(prv_lattice *lattice);
  * masses are kept by splitting it onto its two knots, so that the privacy curve is the piecewise
  * linear (in e^eps) interpolation at the knots. `lattice` has room for mesh->length. O(cells). */
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice);
+
+/* Sets mesh->shift so that the heaviest cell (tilted) merges exactly into a target. A lattice that is
+ * coarser than the bulk of the loss would otherwise lose the distance to it at first order. */
+void prv_mesh_place_targets(const prv_cells *cells, prv_mesh *mesh);
 
 /* Likelihood-ratio merging: outcomes are split freely and merged into lattice points whose ratio the
  * merged masses have exactly. Merging is post-processing, so every choice it makes gives a

@@ -3,6 +3,10 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#ifdef PRV_TRACE
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 
 #include "allocate.h"
 #include "certificate.h"
@@ -58,14 +62,29 @@ void prv_side_view_free(prv_side_view *view)
 
 /* ---- Moments of the composition from the profiles ------------------------------------------- */
 
+/* Moments with one more atom: the mass below the range in use, which the dominating lattice puts onto its
+ * first knot. */
+static prv_moments with_atom(prv_moments m, double mass, double loss, double lam)
+{
+    if (!(mass > 0.0)) return m;
+    const double log_atom = log(mass) + lam * loss;
+    const double top = fmax(log_atom, m.log_moment);
+    const double a = exp(log_atom - top), b = exp(m.log_moment - top);
+    const double part = a / (a + b), distance = loss - m.mean;
+    prv_moments r = {top + log(a + b), m.mean + part * distance,
+                     (1.0 - part) * (m.variance + part * distance * distance)};
+    return r;
+}
+
 static prv_moments composed_moments(const prv_side_view *view, double lam)
 {
     prv_moments sum = {0.0, 0.0, 0.0};
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
         const size_t first = view->first[j];
-        const prv_moments m =
+        prv_moments m =
             prv_tilt(p->center + first, p->mass + first, view->end[j] - first, lam, NULL);
+        if (first > 0) m = with_atom(m, p->tail[0] - p->tail[first], p->low[first], lam);
         sum.log_moment += view->counts[j] * m.log_moment;
         sum.mean += view->counts[j] * m.mean;
         sum.variance += view->counts[j] * m.variance;
@@ -143,23 +162,61 @@ static double log_saddle_factor(double lam, double variance)
     return fmin(gaussian, log(prv_kernel_maximum(lam)));
 }
 
-void prv_aim_at_delta(const prv_side_view *view, double delta, prv_aim *aim)
+double prv_width_asked(const prv_options *o, double epsilon)
 {
+    if (o->eps_error > 0.0) return o->eps_error;
+    return o->eps_relative_error * fmax(fabs(epsilon), o->eps_floor);
+}
+
+/* Mass above these cells matters only as mass at infinity; without it the tilt finds the bulk. */
+static void cut_tops(prv_side_view *view, double mass_above)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const double above = mass_above / view->counts[j];
+        size_t end = p->length;
+        while (end > 1 && p->tail[end - 1] <= above) end--;
+        view->end[j] = end;
+    }
+}
+
+void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
+{
+    use_whole_profiles(view);
+    cut_tops(view, 1e-4 * delta / (double)view->steps);
     aim->log_delta = log(delta);
-    aim->saddle = root(view, entropy_excess, aim->log_delta, 4.0);
+    /* The entropy cannot exceed that of the topmost cells alone; a delta below their probability is
+     * decided by them, and a tilt that singles them out is enough. */
+    double log_top = 0.0, top = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        log_top += view->counts[j] * log(p->mass[view->end[j] - 1]);
+        top += view->counts[j] * p->center[view->end[j] - 1];
+    }
+    aim->saddle = root(view, entropy_excess, fmax(aim->log_delta, 0.98 * log_top), 4.0);
+    /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
+    const double width = prv_width_asked(options, top > 0.0 ? top : 0.0);
+    aim->saddle = fmin(aim->saddle, 4.0 * (4.0 - aim->log_delta) / width);
     const prv_moments m = composed_moments(view, aim->saddle);
     const double factor = log_saddle_factor(aim->saddle, m.variance);
     aim->epsilon = fmax((m.log_moment + factor - aim->log_delta) / aim->saddle, 0.0);
-    if (aim->epsilon > view->greatest_loss) aim->epsilon = fmax(view->greatest_loss, 0.0);
+    aim->epsilon = fmin(aim->epsilon, fmax(view->greatest_loss, 0.0));
+    aim->slope = aim->saddle;
 }
 
-void prv_aim_at_epsilon(const prv_side_view *view, double epsilon, prv_aim *aim)
+void prv_aim_at_epsilon(prv_side_view *view, double epsilon, prv_aim *aim)
 {
+    use_whole_profiles(view);
     aim->epsilon = epsilon;
-    aim->saddle = root(view, saddle_excess, epsilon, 4.0);
-    const prv_moments m = composed_moments(view, aim->saddle);
-    aim->log_delta = fmin(m.log_moment - aim->saddle * epsilon +
-                              log_saddle_factor(aim->saddle, m.variance), 0.0);
+    /* Twice: the first guess of delta tells which tops do not matter. */
+    for (int round = 0; round < 2; round++) {
+        aim->saddle = root(view, saddle_excess, epsilon, 4.0);
+        const prv_moments m = composed_moments(view, aim->saddle);
+        aim->log_delta = fmin(m.log_moment - aim->saddle * epsilon +
+                                  log_saddle_factor(aim->saddle, m.variance), 0.0);
+        cut_tops(view, 1e-6 * exp(aim->log_delta) / (double)view->steps);
+    }
+    aim->slope = aim->saddle;
 }
 
 double prv_chernoff_epsilon(const prv_side_view *view, double delta)
@@ -187,16 +244,14 @@ double prv_law_step(const prv_side_view *view, const prv_aim *aim)
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
-/* A step's own knots end where the mass above, put at infinity, costs nothing, and where the tilted mass
- * below does not matter. */
-static void choose_ranges(prv_side_view *view, double tilt, double mass_above, double tilted_below)
+/* A step's own knots end where the tilted mass below does not matter. */
+static void cut_bottoms(prv_side_view *view, double tilt, double tilted_below)
 {
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
-        const double above = mass_above / view->counts[j], below = tilted_below / view->counts[j];
-        size_t end = p->length, first = 0;
-        while (end > 1 && p->tail[end - 1] <= above) end--;
-        view->end[j] = end;
+        const double below = tilted_below / view->counts[j];
+        const size_t end = view->end[j];
+        size_t first = 0;
         const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
         double sum = 0.0;
         for (; first + 1 < end; first++) {
@@ -344,7 +399,8 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, double saddl
     if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
     if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
     const double slack = 1e-6;
-    const double bottom = floor((low - f.anchor) / step + slack);
+    /* One knot below the lowest atom: what lies at or below the first knot is dropped from below. */
+    const double bottom = floor((low - f.anchor) / step + slack) - (f.atoms ? 1.0 : 0.0);
     const double top = fmax(ceil((high - f.anchor) / step - slack), bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
@@ -407,14 +463,14 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
                             ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK) {
         /* What truncation may cost: a small part of the width asked, seen as a part of delta. */
-        const double share = fmin(fmax(0.005 * aim->saddle * aim->width, 1e-9), 1e-4);
+        const double share = fmin(fmax(0.005 * aim->slope * aim->width, 1e-9), 1e-4) / aim->strictness;
+        cut_tops(view, share * exp(aim->log_delta) / (double)view->steps);
         const prv_moments m = composed_moments(view, tilt);
         /* delta in units of M e^(-lam eps) g: what a mass outside is to be compared with. */
         const double log_part = fmin(aim->log_delta - m.log_moment + tilt * aim->epsilon -
                                          log(prv_kernel_maximum(tilt)), 0.0);
         const double log_budget = log(share) + log_part;
-        choose_ranges(view, tilt, share * exp(aim->log_delta) / (double)view->steps,
-                      exp(log_budget) / (double)view->steps);
+        cut_bottoms(view, tilt, exp(log_budget) / (double)view->steps);
 
         double low, high;
         layout->window.shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
@@ -431,6 +487,9 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         const double room = 0.02 * (high - low) + 4.0 * layout->step;
         low -= room;
         high += room;
+#ifdef PRV_TRACE
+        if(getenv("PRVT")) fprintf(stderr, "  window [%.6g %.6g] shifts %.4g %.4g support [%.4g %.4g] log_budget %.4g share %.3g L %.5g\n", low, high, layout->window.shift_up, layout->window.shift_down, least, greatest, log_budget, share, m.log_moment);
+#endif
         layout->window.lowest = low;
         layout->window.length = prv_transform_length(ceil((high - low) / layout->step), 0);
     }

@@ -23,7 +23,9 @@ typedef struct prv_aim {
     double log_delta; /* of the finite part */
     double epsilon;   /* expected or asked */
     double saddle;    /* tilt that centres the composed loss on it */
+    double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
     double width;     /* asked, in epsilon */
+    double strictness; /* divides what truncation may cost, 1 to begin with */
 } prv_aim;
 
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view);
@@ -34,8 +36,11 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta);
 
 /* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
  * guess of delta. */
-void prv_aim_at_delta(const prv_side_view *view, double delta, prv_aim *aim);
-void prv_aim_at_epsilon(const prv_side_view *view, double epsilon, prv_aim *aim);
+void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim);
+void prv_aim_at_epsilon(prv_side_view *view, double epsilon, prv_aim *aim);
+
+/* The width that the options ask for at an epsilon. */
+double prv_width_asked(const prv_options *options, double epsilon);
 
 /* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
 double prv_law_step(const prv_side_view *view, const prv_aim *aim);

@@ -4,12 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-double prv_width_asked(const prv_options *o, double epsilon)
-{
-    if (o->eps_error > 0.0) return o->eps_error;
-    return o->eps_relative_error * fmax(fabs(epsilon), o->eps_floor);
-}
-
 prv_status prv_check_interrupt(const prv_options *o)
 {
     return o->interrupted != NULL && o->interrupted(o->interrupted_context) != 0

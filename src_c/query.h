@@ -6,9 +6,6 @@
 
 typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
 
-/* The width that prv_options ask for at an epsilon. */
-double prv_width_asked(const prv_options *options, double epsilon);
-
 /* PRV_ERR_INTERRUPTED if the caller wants to stop. */
 prv_status prv_check_interrupt(const prv_options *options);
 
