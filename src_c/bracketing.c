@@ -120,7 +120,6 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
                 status = prv_cells_compute(m, t->view->add, PRV_DOMINATED, cells);
         }
         if (status == PRV_OK) {
-            prv_mesh_place_targets(cells, mesh);
             prv_lattice_dominated(cells, mesh, scratch, below);
             log_above += k * prv_tilt(above->loss, above->mass, above->length, aim->saddle, NULL).log_moment;
             log_below += k * prv_tilt(below->loss, below->mass, below->length, aim->saddle, NULL).log_moment;
@@ -306,13 +305,20 @@ typedef struct progress {
     size_t transforms;
 } progress;
 
-static void aim_at(progress *d)
+static prv_status aim_at(progress *d)
 {
     prv_side_view *view = d->task.view;
-    if (d->task.question == PRV_ASK_EPSILON)
-        prv_aim_at_delta(view, d->task.options, d->task.value - view->infinite_mass, &d->aim);
-    else
-        prv_aim_at_epsilon(view, d->task.value, &d->aim);
+    int changed = 1;
+    d->aim.strictness = 1.0;
+    while (changed) {
+        if (d->task.question == PRV_ASK_EPSILON)
+            prv_aim_at_delta(view, d->task.options, d->task.value - view->infinite_mass, &d->aim);
+        else
+            prv_aim_at_epsilon(view, d->task.options, d->task.value, &d->aim);
+        const prv_status status = prv_side_view_refine(view, d->aim.saddle, &changed);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
 }
 
 /* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
@@ -341,6 +347,18 @@ static int adapt(progress *d, double width, double *step)
     return changed && !o->capped;
 }
 
+/* The smallest tilt, from this dial on, that rounding of the transforms leaves room for: the guess counts
+ * K times 1e-14 at each of whose masses, in units of which delta is exp(prv_log_part). */
+static size_t least_dial(progress *d, size_t dial)
+{
+    const double error = log(1e-14 * (2.0 + d->task.view->total));
+    for (; dial + 1 < DIALS; dial++) {
+        const double part = prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle);
+        if (error - part <= log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9))) break;
+    }
+    return dial;
+}
+
 /* One more pass of a direction, towards this width. */
 static prv_status advance(progress *d, double width)
 {
@@ -355,6 +373,7 @@ static prv_status advance(progress *d, double width)
         return PRV_OK;
     }
     if (exact) step = options->mesh_size;
+    d->dial = least_dial(d, d->dial);
     outcome o;
     prv_status status;
     for (;;) {
@@ -382,7 +401,8 @@ static prv_status advance(progress *d, double width)
     }
     d->recent = o;
     d->passes++;
-    if (isfinite(o.epsilon)) {
+    /* Where rounding hides the answer, the guess before is the better one. */
+    if (isfinite(o.epsilon) && (o.resolved || o.rounding <= o.wrap_around)) {
         d->aim.epsilon = o.epsilon;
         d->aim.log_delta = o.log_delta;
     }
@@ -415,8 +435,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
         directions[i].task = (task){&views[i], options, question, value};
-        directions[i].aim.strictness = 1.0;
-        aim_at(&directions[i]);
+        const prv_status status = aim_at(&directions[i]);
+        if (status != PRV_OK) return status;
     }
     /* The direction that looks larger first; the other may turn out not to matter. */
     if (view_count == 2 && (ask_epsilon ? directions[1].aim.epsilon > directions[0].aim.epsilon

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "tilt.h"
 
 prv_status prv_mesh_new(size_t length, prv_mesh *mesh)
 {
@@ -69,32 +70,10 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
         out[k] = at_knot + (mass - up);
         at_knot = up;
     }
-    const size_t top = cells->length;
-    out[mesh->length - 1] = at_knot + r[top];
-    lattice->infinite_mass = cells->infinite_mass + (m[top] - r[top]);
-}
-
-/* ---- Targets ------------------------------------------------------------------------------ */
-
-void prv_mesh_place_targets(const prv_cells *cells, prv_mesh *mesh)
-{
-    double heaviest = -HUGE_VAL;
-    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->step;
-    for (size_t k = 0; k + 1 < mesh->length && !mesh->on_knots; k++) {
-        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
-        double mass = 0.0, relative = 0.0;
-        for (size_t i = low + 1; i <= high; i++) {
-            mass += cells->mass[i];
-            relative += cells->relative[i] * exp(cells->knots[low] - cells->knots[i - 1]);
-        }
-        if (!(mass > 0.0 && relative > 0.0)) continue;
-        const double above = log(mass / relative);
-        const double weight = log(mass) + mesh->tilt * (cells->knots[low] + above);
-        if (weight > heaviest) {
-            heaviest = weight;
-            mesh->shift = fmin(fmax(fmod(above, mesh->step), 0.0), mesh->step);
-        }
-    }
+    out[mesh->length - 1] = at_knot;
+    /* The mesh ends where the mass above costs nothing. Put at infinity it stays out of the moments,
+     * which a tilt would make huge. */
+    lattice->infinite_mass = cells->infinite_mass + m[cells->length];
 }
 
 /* ---- Dominated ---------------------------------------------------------------------------- */
@@ -227,11 +206,11 @@ static double borrow_distance(const merge *s, size_t i, double mass)
     return HUGE_VAL;
 }
 
-void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double *left,
-                           prv_lattice *lattice)
+static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *left,
+                        prv_lattice *lattice)
 {
     const size_t targets = mesh->on_knots ? mesh->length : mesh->length - 1;
-    const size_t last_cell = cells->length;
+    const size_t last_cell = cells->length - 1;
     merge s = {cells, left, 1, mesh, lattice->mass};
     pool p = {0.0, 0.0};
     double c = 0.0, c_next = targets > 0 ? target(mesh, 0) : 0.0;
@@ -241,7 +220,7 @@ void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double 
     lattice->length = targets;
     lattice->infinite_mass = cells->infinite_mass;
     for (size_t i = 0; i <= last_cell; i++) left[i] = 1.0;
-    /* Cell 0 is dropped: it lies below the mesh, where the tilt leaves nothing of it. */
+    /* The two outer cells are dropped: the tilt leaves nothing of the lower, the upper is tiny. */
 
     for (size_t i = 0; i < targets; i++) {
         const double below = c;
@@ -258,9 +237,7 @@ void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double 
         const size_t first = s.next;
         const double first_left = first <= last_cell ? left[first] : 0.0;
         while (s.next <= last_cell &&
-               (s.next == last_cell
-                    ? boundary == HUGE_VAL
-                    : 0.5 * (cells->knots[s.next - 1] + cells->knots[s.next]) <= boundary))
+               0.5 * (cells->knots[s.next - 1] + cells->knots[s.next]) <= boundary)
             take(&s, &p, cell_relative(&s, s.next, c));
         if (!(p.mass > 0.0)) continue;
         const double tolerance = 4.0 * DBL_EPSILON * (2.0 + fabs(c)) * p.mass;
@@ -323,5 +300,70 @@ void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double 
         /* Balanced, or the last target: what is above the target's ratio is dropped. */
         s.placed[i] = fmin(p.mass, p.relative);
         p.mass = p.relative = 0.0;
+    }
+}
+
+/* Where targets may go, as distances above lattice points: such that the heaviest cell (tilted), or it and
+ * its neighbours, merge exactly into one. A lattice that is coarser than the bulk of the loss would
+ * otherwise lose the distance to it at first order. Returns how many are worth trying. */
+enum { SHIFTS = 4 };
+
+static size_t candidate_shifts(const prv_cells *cells, const prv_mesh *mesh, double shifts[SHIFTS])
+{
+    double heaviest = -HUGE_VAL, total = 0.0;
+    size_t at = 0;
+    for (size_t k = 0; k + 1 < mesh->length; k++) {
+        double mass = 0.0;
+        for (size_t i = mesh->knot[k] + 1; i <= mesh->knot[k + 1]; i++) mass += cells->mass[i];
+        const double weight = mass > 0.0 ? log(mass) + mesh->tilt * cells->knots[mesh->knot[k]] : -HUGE_VAL;
+        if (weight > heaviest) {
+            total = total * exp(heaviest - weight) + 1.0;
+            heaviest = weight;
+            at = k;
+        } else {
+            total += exp(weight - heaviest);
+        }
+    }
+    shifts[0] = 0.5 * mesh->step;
+    /* Where no cell holds much, the mesh resolves the law, and any shift will do. */
+    const size_t count = total < 40.0 ? SHIFTS : 1;
+    for (size_t reach = 0; reach < count; reach++) {
+        const size_t first = at > reach ? at - reach : 0;
+        const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
+        const double low = cells->knots[mesh->knot[at]];
+        double mass = 0.0, relative = 0.0;
+        for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
+            mass += cells->mass[i];
+            relative += cells->relative[i] * exp(low - cells->knots[i - 1]);
+        }
+        const double above = mass > 0.0 && relative > 0.0 ? fmod(log(mass / relative), mesh->step) : 0.0;
+        shifts[reach] = above < 0.0 ? above + mesh->step : above;
+    }
+    return count;
+}
+
+void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left, prv_lattice *lattice)
+{
+    mesh->shift = 0.0;
+    if (mesh->on_knots) {
+        merge_cells(cells, mesh, left, lattice);
+        return;
+    }
+    double shifts[SHIFTS], best = 0.0, greatest = -HUGE_VAL;
+    const size_t count = candidate_shifts(cells, mesh, shifts);
+    for (size_t i = 0; i < count; i++) {
+        mesh->shift = shifts[i];
+        merge_cells(cells, mesh, left, lattice);
+        if (count == 1) return;
+        const double moment =
+            prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL).log_moment;
+        if (moment > greatest) {
+            greatest = moment;
+            best = shifts[i];
+        }
+    }
+    if (mesh->shift != best) {
+        mesh->shift = best;
+        merge_cells(cells, mesh, left, lattice);
     }
 }

@@ -37,18 +37,15 @@ void prv_lattice_free(prv_lattice *lattice);
 
 /* The pessimistic lattice of "Connect the Dots" (Doroshenko et al. 2022, section 4): each cell's two
  * masses are kept by splitting it onto its two knots, so that the privacy curve is the piecewise
- * linear (in e^eps) interpolation at the knots. `lattice` has room for mesh->length. O(cells). */
+ * linear (in e^eps) interpolation at the knots; what lies above the last knot goes to +infinity. `lattice` has room for mesh->length. O(cells). */
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice);
-
-/* Sets mesh->shift so that the heaviest cell (tilted) merges exactly into a target. A lattice that is
- * coarser than the bulk of the loss would otherwise lose the distance to it at first order. */
-void prv_mesh_place_targets(const prv_cells *cells, prv_mesh *mesh);
 
 /* Likelihood-ratio merging: outcomes are split freely and merged into lattice points whose ratio the
  * merged masses have exactly. Merging is post-processing, so every choice it makes gives a
- * lower bound; the choices only decide how tight. Masses that fit nowhere are dropped. `lattice`
- * has room for mesh->length, `left` is scratch of cells->length + 1. O(cells). */
-void prv_lattice_dominated(const prv_cells *cells, const prv_mesh *mesh, double *left,
+ * lower bound; the choices only decide how tight. Masses that fit nowhere are dropped. Where the mesh is
+ * coarse, several shifts of the targets are tried and the one with the largest tilted moment is kept in
+ * mesh->shift. `lattice` has room for mesh->length, `left` is scratch of cells->length + 1. O(cells). */
+void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left,
                            prv_lattice *lattice);
 
 #endif

@@ -27,12 +27,13 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, 
         return PRV_ERR_MEMORY;
     }
     view->end = view->first + step_count;
+    view->fineness = 1;
     double log_finite = 0.0;
     for (size_t j = 0; j < step_count; j++) {
         if (steps[j].count == 0) continue;
         const size_t k = view->steps;
         const prv_mechanism *m = steps[j].mechanism;
-        const prv_status status = prv_profile_new(m, add, &view->profiles[k]);
+        const prv_status status = prv_profile_new(m, add, 1, &view->profiles[k]);
         if (status != PRV_OK) {
             prv_side_view_free(view);
             return status;
@@ -58,6 +59,33 @@ void prv_side_view_free(prv_side_view *view)
     prv_release(view->profiles);
     prv_release(view->first);
     memset(view, 0, sizeof *view);
+}
+
+prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed)
+{
+    *changed = 0;
+    if (view->fineness >= 16) return PRV_OK;
+    for (size_t j = 0; j < view->steps && !*changed; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const size_t first = view->first[j], end = view->end[j];
+        double *weight = prv_allocate(p->length, sizeof *weight);
+        if (weight == NULL) return PRV_ERR_MEMORY;
+        prv_tilt(p->center + first, p->mass + first, end - first, saddle, weight + first);
+        for (size_t c = first; c < end && !*changed; c++)
+            *changed = view->counts[j] * weight[c] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0;
+        prv_release(weight);
+    }
+    if (!*changed) return PRV_OK;
+    view->fineness *= 4;
+    for (size_t j = 0; j < view->steps; j++) {
+        prv_profile_free(&view->profiles[j]);
+        const prv_status status =
+            prv_profile_new(view->mechanisms[j], view->add, view->fineness, &view->profiles[j]);
+        if (status != PRV_OK) return status;
+        view->first[j] = 0;
+        view->end[j] = view->profiles[j].length;
+    }
+    return PRV_OK;
 }
 
 /* ---- Moments of the composition from the profiles ------------------------------------------- */
@@ -180,41 +208,58 @@ static void cut_tops(prv_side_view *view, double mass_above)
     }
 }
 
-void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
+/* What truncation may cost as a part of delta: a small part of the width asked. */
+static double truncation_share(double slope, double width)
 {
-    use_whole_profiles(view);
-    cut_tops(view, 1e-4 * delta / (double)view->steps);
-    aim->log_delta = log(delta);
-    /* The entropy cannot exceed that of the topmost cells alone; a delta below their probability is
-     * decided by them, and a tilt that singles them out is enough. */
-    double log_top = 0.0, top = 0.0;
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_profile *p = &view->profiles[j];
-        log_top += view->counts[j] * log(p->mass[view->end[j] - 1]);
-        top += view->counts[j] * p->center[view->end[j] - 1];
-    }
-    aim->saddle = root(view, entropy_excess, fmax(aim->log_delta, 0.98 * log_top), 4.0);
-    /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
-    const double width = prv_width_asked(options, top > 0.0 ? top : 0.0);
-    aim->saddle = fmin(aim->saddle, 4.0 * (4.0 - aim->log_delta) / width);
-    const prv_moments m = composed_moments(view, aim->saddle);
-    const double factor = log_saddle_factor(aim->saddle, m.variance);
-    aim->epsilon = fmax((m.log_moment + factor - aim->log_delta) / aim->saddle, 0.0);
-    aim->epsilon = fmin(aim->epsilon, fmax(view->greatest_loss, 0.0));
-    aim->slope = aim->saddle;
+    return fmin(fmax(0.005 * slope * width, 1e-9), 1e-4);
 }
 
-void prv_aim_at_epsilon(prv_side_view *view, double epsilon, prv_aim *aim)
+void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
+{
+    aim->log_delta = log(delta);
+    aim->top_share = 1e-4;
+    /* Twice: the first saddle tells how much the tops may cost. */
+    for (int round = 0; round < 2; round++) {
+        use_whole_profiles(view);
+        cut_tops(view, aim->top_share * delta / (double)view->steps);
+        /* The entropy cannot exceed that of the topmost cells alone; a delta below their probability
+         * is decided by them, and a tilt that singles them out is enough. */
+        double log_top = 0.0, top = 0.0;
+        for (size_t j = 0; j < view->steps; j++) {
+            const prv_profile *p = &view->profiles[j];
+            log_top += view->counts[j] * log(p->mass[view->end[j] - 1]);
+            top += view->counts[j] * p->center[view->end[j] - 1];
+        }
+        aim->saddle = root(view, entropy_excess, fmax(aim->log_delta, 0.98 * log_top),
+                           round == 0 ? 4.0 : aim->saddle);
+        /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
+        const double width = prv_width_asked(options, top > 0.0 ? top : 0.0);
+        aim->saddle = fmin(aim->saddle, 4.0 * (4.0 - aim->log_delta) / width);
+        const prv_moments m = composed_moments(view, aim->saddle);
+        const double factor = log_saddle_factor(aim->saddle, m.variance);
+        aim->epsilon = fmax((m.log_moment + factor - aim->log_delta) / aim->saddle, 0.0);
+        aim->epsilon = fmin(aim->epsilon, fmax(view->greatest_loss, 0.0));
+        aim->slope = aim->saddle;
+        const double share = truncation_share(aim->slope, prv_width_asked(options, aim->epsilon));
+        if (share > 0.3 * aim->top_share) break;
+        aim->top_share = share;
+    }
+}
+
+void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim)
 {
     use_whole_profiles(view);
     aim->epsilon = epsilon;
-    /* Twice: the first guess of delta tells which tops do not matter. */
-    for (int round = 0; round < 2; round++) {
-        aim->saddle = root(view, saddle_excess, epsilon, 4.0);
+    /* Three times: a guess of delta tells which tops do not matter, which makes the guess better. */
+    for (int round = 0; round < 3; round++) {
+        aim->saddle = root(view, saddle_excess, epsilon, round == 0 ? 4.0 : aim->saddle);
         const prv_moments m = composed_moments(view, aim->saddle);
         aim->log_delta = fmin(m.log_moment - aim->saddle * epsilon +
                                   log_saddle_factor(aim->saddle, m.variance), 0.0);
-        cut_tops(view, 1e-6 * exp(aim->log_delta) / (double)view->steps);
+        /* A hundredth, since the guess may be that much too large. */
+        aim->top_share = 0.01 * truncation_share(aim->saddle, prv_width_asked(options, epsilon));
+        use_whole_profiles(view);
+        cut_tops(view, aim->top_share * exp(aim->log_delta) / (double)view->steps);
     }
     aim->slope = aim->saddle;
 }
@@ -342,9 +387,10 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
  * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
  * spacing proportional to density^(-1/3). A quarter of the uniform mesh's error is spent on that.
+ * No spacing is above `greatest`: the tilt makes exponentially much of a split over more than 1 / tilt.
  * Where a cell holds much mass, it is divided further: merging needs to see what is inside. */
 static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
-                 double scale, int64_t bottom, int64_t top)
+                 double scale, double greatest, int64_t bottom, int64_t top)
 {
     size_t cell = first;
     b->lattice_length = b->knot_length = 0;
@@ -354,7 +400,7 @@ static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end
         while (cell + 1 < end && p->high[cell] <= x) cell++;
         const double length = fmax(p->high[cell] - p->low[cell], b->step);
         const double wanted = scale * cbrt(length / fmax(weight[cell], 1e-60));
-        int64_t stride = power_of_two(fmin(wanted / b->step, 0.5 * length / b->step));
+        int64_t stride = power_of_two(fmin(fmin(wanted, greatest), 0.5 * length) / b->step);
         while (stride > 1 && index % stride != 0) stride /= 2;
         /* Do not step over where it should be finer. */
         if (stride > 1 && cell + 1 < end) {
@@ -405,7 +451,7 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, double saddl
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     mesh_builder b = {f.anchor, step, f.atoms, 0, 0, NULL, NULL, NULL};
-    walk(&b, p, first, end, weight, scale, (int64_t)bottom, (int64_t)top);
+    walk(&b, p, first, end, weight, scale, 0.5 / saddle, (int64_t)bottom, (int64_t)top);
     prv_mesh *mesh = &layout->meshes[j];
     prv_status status = prv_mesh_new(b.lattice_length, mesh);
     if (status == PRV_OK) status = prv_cells_new(b.knot_length, &layout->cells[j]);
@@ -420,7 +466,7 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, double saddl
     b.index = mesh->index;
     b.knot = mesh->knot;
     b.knots = layout->cells[j].knots;
-    walk(&b, p, first, end, weight, scale, (int64_t)bottom, (int64_t)top);
+    walk(&b, p, first, end, weight, scale, 0.5 / saddle, (int64_t)bottom, (int64_t)top);
     layout->steps++;
     if (b.lattice_length > layout->longest) layout->longest = b.lattice_length;
     return PRV_OK;
@@ -446,6 +492,14 @@ static double align(const prv_side_view *view, double step)
 
 /* ---- Layout -------------------------------------------------------------------------------- */
 
+double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
+{
+    use_whole_profiles(view);
+    cut_tops(view, aim->top_share * exp(aim->log_delta) / (double)view->steps);
+    return fmin(aim->log_delta - composed_moments(view, tilt).log_moment + tilt * aim->epsilon -
+                    log(prv_kernel_maximum(tilt)), 0.0);
+}
+
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
                           int exact_step, prv_layout *layout)
 {
@@ -462,14 +516,8 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL
                             ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK) {
-        /* What truncation may cost: a small part of the width asked, seen as a part of delta. */
-        const double share = fmin(fmax(0.005 * aim->slope * aim->width, 1e-9), 1e-4) / aim->strictness;
-        cut_tops(view, share * exp(aim->log_delta) / (double)view->steps);
-        const prv_moments m = composed_moments(view, tilt);
-        /* delta in units of M e^(-lam eps) g: what a mass outside is to be compared with. */
-        const double log_part = fmin(aim->log_delta - m.log_moment + tilt * aim->epsilon -
-                                         log(prv_kernel_maximum(tilt)), 0.0);
-        const double log_budget = log(share) + log_part;
+        const double share = truncation_share(aim->slope, aim->width) / aim->strictness;
+        const double log_budget = log(share) + prv_log_part(view, aim, tilt);
         cut_bottoms(view, tilt, exp(log_budget) / (double)view->steps);
 
         double low, high;
@@ -488,7 +536,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         low -= room;
         high += room;
 #ifdef PRV_TRACE
-        if(getenv("PRVT")) fprintf(stderr, "  window [%.6g %.6g] shifts %.4g %.4g support [%.4g %.4g] log_budget %.4g share %.3g L %.5g\n", low, high, layout->window.shift_up, layout->window.shift_down, least, greatest, log_budget, share, m.log_moment);
+        if(getenv("PRVT")) fprintf(stderr, "  window [%.6g %.6g] shifts %.4g %.4g support [%.4g %.4g] log_budget %.4g share %.3g L %.5g\n", low, high, layout->window.shift_up, layout->window.shift_down, least, greatest, log_budget, share, 0.0);
 #endif
         layout->window.lowest = low;
         layout->window.length = prv_transform_length(ceil((high - low) / layout->step), 0);

@@ -17,6 +17,7 @@ typedef struct prv_side_view {
     double total;                     /* sum of the counts */
     double infinite_mass;             /* of the composition, true */
     double greatest_loss;             /* of the composition */
+    size_t fineness;                  /* of the profiles */
 } prv_side_view;
 
 typedef struct prv_aim {
@@ -25,10 +26,14 @@ typedef struct prv_aim {
     double saddle;    /* tilt that centres the composed loss on it */
     double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
     double width;     /* asked, in epsilon */
+    double top_share;  /* part of delta that the mass above the steps' tops may cost */
     double strictness; /* divides what truncation may cost, 1 to begin with */
 } prv_aim;
 
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view);
+/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is; *changed tells
+ * whether it did, and aims should be taken anew. */
+prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
 void prv_side_view_free(prv_side_view *view);
 
 /* Chernoff's bound of epsilon at delta from the coarse dominating lattices: a true upper bound. */
@@ -37,7 +42,11 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta);
 /* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
  * guess of delta. */
 void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim);
-void prv_aim_at_epsilon(prv_side_view *view, double epsilon, prv_aim *aim);
+void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim);
+
+/* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
+ * rounding, are to be compared with. */
+double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);
 
 /* The width that the options ask for at an epsilon. */
 double prv_width_asked(const prv_options *options, double epsilon);

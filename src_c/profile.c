@@ -22,7 +22,8 @@ static void append(double *knots, size_t *length, double x)
 }
 
 /* Knots at even steps of the noise: that is where the law is smooth, whatever the loss makes of it. */
-static void gaussian_knots(const prv_mechanism *m, int add, double *knots, size_t *length)
+static void gaussian_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+                           size_t *length)
 {
     const double p = m->sampling_probability, mu = m->mu;
     const int backward = add && p < 1.0;
@@ -30,7 +31,7 @@ static void gaussian_knots(const prv_mechanism *m, int add, double *knots, size_
      * the loss reach to the underflow of the tails, lower ones to where no tilt brings them back. */
     const double low = backward ? -39.0 : (p < 1.0 ? -12.0 : mu - 12.0);
     const double high = backward ? 12.0 : mu + 39.0;
-    double step = fmin(0.25, fmax(0.6 / mu, 0.05));
+    double step = fmin(0.25, fmax(0.6 / mu, 0.05)) / fineness;
     if ((high - low) / step > MOST_KNOTS - 8) step = (high - low) / (MOST_KNOTS - 8);
     const size_t steps = (size_t)((high - low) / step) + 1;
     for (size_t i = 0; i <= steps; i++) {
@@ -40,10 +41,11 @@ static void gaussian_knots(const prv_mechanism *m, int add, double *knots, size_
     }
 }
 
-static void laplace_knots(const prv_mechanism *m, int add, double *knots, size_t *length)
+static void laplace_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+                          size_t *length)
 {
     const double p = m->sampling_probability, mu = m->mu;
-    const double steps = fmin(fmax(ceil(8.0 * mu), 64.0), 2048.0);
+    const double steps = fmin(fmax(ceil(8.0 * mu), 64.0) * fineness, MOST_KNOTS / 2);
     for (double i = 0.0; i <= steps; i += 1.0) {
         const double y = mu * (2.0 * i / steps - 1.0);
         append(knots, length, add && p < 1.0 ? -prv_subsampled_loss(-y, p) : prv_subsampled_loss(y, p));
@@ -61,7 +63,8 @@ static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
 }
 
 /* A callback's law may have any scale: start with knots at all scales, then split what holds much mass. */
-static prv_status callback_knots(const prv_mechanism *m, int add, double *knots, size_t *length)
+static prv_status callback_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+                                 size_t *length)
 {
     for (int i = 26; i >= -80; i--) append(knots, length, -exp2(0.5 * (double)i));
     append(knots, length, 0.0);
@@ -78,7 +81,7 @@ static prv_status callback_knots(const prv_mechanism *m, int add, double *knots,
             append(split, &n, knots[0]);
             for (size_t i = 1; i < *length; i++) {
                 const double low = knots[i - 1], high = knots[i];
-                const double parts = fmin(ceil(cells.mass[i] / 0.02), 16.0);
+                const double parts = fmin(ceil(cells.mass[i] * fineness / 0.02), 16.0);
                 for (double j = 1.0; j < parts && *length < MOST_KNOTS / 2; j += 1.0)
                     append(split, &n, low + (high - low) * j / parts);
                 append(split, &n, high);
@@ -146,7 +149,7 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     return PRV_OK;
 }
 
-prv_status prv_profile_new(const prv_mechanism *m, int add, prv_profile *profile)
+prv_status prv_profile_new(const prv_mechanism *m, int add, size_t fineness, prv_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
     double *knots = prv_allocate(MOST_KNOTS, sizeof *knots);
@@ -154,10 +157,10 @@ prv_status prv_profile_new(const prv_mechanism *m, int add, prv_profile *profile
     size_t length = 0;
     prv_status status = PRV_OK;
     switch (m->base) {
-    case PRV_BASE_GAUSSIAN: gaussian_knots(m, add, knots, &length); break;
-    case PRV_BASE_LAPLACE: laplace_knots(m, add, knots, &length); break;
+    case PRV_BASE_GAUSSIAN: gaussian_knots(m, add, (double)fineness, knots, &length); break;
+    case PRV_BASE_LAPLACE: laplace_knots(m, add, (double)fineness, knots, &length); break;
     case PRV_BASE_ATOMS: atom_knots(m->atoms[add], knots, &length); break;
-    default: status = callback_knots(m, add, knots, &length); break;
+    default: status = callback_knots(m, add, (double)fineness, knots, &length); break;
     }
     prv_cells cells = {0};
     if (status == PRV_OK) status = prv_cells_new(length, &cells);
