@@ -150,10 +150,11 @@ static double give_back(merge *s, pool *p, size_t first, double first_left, doub
 
 /* Takes the lowest part out of the pool, what was carried along first, until the rest has at least
  * the target's ratio; returns that part. */
-static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, double c)
+static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, double c,
+                      double tolerance)
 {
     pool low = {0.0, 0.0};
-    for (size_t i = 0; p->mass < p->relative && (i == 0 || first + i - 1 < s->next); i++) {
+    for (size_t i = 0; p->relative - p->mass > tolerance && (i == 0 || first + i - 1 < s->next); i++) {
         pool part = carried;
         if (i > 0) {
             const size_t cell = first + i - 1;
@@ -168,7 +169,7 @@ static pool step_down(const merge *s, pool *p, pool carried, size_t first, doubl
         low.mass += share * part.mass;
         low.relative += share * part.relative;
         p->mass -= share * part.mass;
-        p->relative = share < 1.0 ? p->mass : p->relative - share * part.relative;
+        p->relative = share < 1.0 ? p->mass : p->relative - part.relative;
     }
     p->mass = fmax(p->mass, 0.0);
     p->relative = fmax(p->relative, 0.0);
@@ -194,16 +195,23 @@ static double borrow(merge *s, pool *p, size_t i, double c, double part, size_t 
     return excess;
 }
 
-/* The distance (nats) below target i at which placed mass is worth borrowing, for judging costs. */
-static double borrow_distance(const merge *s, size_t i, double mass)
+/* Moving mass d to meet mass D away loses about mass * d * D of variance, dropping the excess mass * d *
+ * 2 / (tilt + 1) in the same units. Compares completing the pool from the next cell with taking it one target
+ * down, there to meet what lies below; `favour` < 1 leans to the latter. */
+static int going_down_is_cheaper(const merge *s, size_t i, const pool *p, double next_mass,
+                                 double next_relative, double c, double favour)
 {
-    const double c = target(s->mesh, i);
-    double found = 0.0;
-    for (size_t j = i, looked = 0; j-- > 0 && looked < 64; looked++) {
+    const double below = target(s->mesh, i - 1);
+    const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
+    double found = 0.0, reach = 2.0 / (s->mesh->tilt + 1.0);
+    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < 64; looked++) {
         found += s->placed[j];
-        if (found >= 0.25 * mass) return c - target(s->mesh, j);
+        if (found >= 0.25 * p->mass) {
+            reach = fmin(reach, below - target(s->mesh, j));
+            break;
+        }
     }
-    return HUGE_VAL;
+    return up * far > favour * (c - below - up) * reach;
 }
 
 static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *left,
@@ -242,10 +250,10 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
         if (!(p.mass > 0.0)) continue;
         const double tolerance = 4.0 * DBL_EPSILON * (2.0 + fabs(c)) * p.mass;
 
-        /* 2. Too low: complete it with what lies above, unless that is so far away that going down
-         *    costs less. Moving mass d to meet mass D away costs about mass * d * D of variance. */
+        /* 2. Too low: complete it with a part of the next cell. Where that cell has too little, the law
+         *    falls steeply; what lies too low then goes down to where there is plenty, if there is. */
         int retreat = 0;
-        while (p.mass - p.relative < -tolerance && !retreat) {
+        while (p.mass - p.relative < -tolerance) {
             if (s.next > last_cell) {
                 retreat = 1;
                 break;
@@ -253,27 +261,26 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
             const double relative = cell_relative(&s, s.next, c);
             const double mass = cells->mass[s.next] * left[s.next], gain = mass - relative;
             const double lack = p.relative - p.mass;
-            if (gain > 0.0 && i > 0 && mass > 2.0 * relative * (c_next - c) + relative) {
-                const double up = log(p.relative / p.mass), far = log(mass / relative);
-                const double down = c - target(mesh, i - 1) - up;
-                const double reach = borrow_distance(&s, i - 1, p.mass);
-                if (up * far > down * fmin(reach, 2.0 / (mesh->tilt + 1.0))) {
-                    retreat = 1;
-                    break;
-                }
+            /* A cell that has enough and is near needs no thought; one that has too little would be
+             * followed by others, farther away. */
+            const int enough = gain > lack, near = gain <= 2.0 * (c_next - c) * mass;
+            if (i > 0 && gain > 0.0 && !(enough && near) &&
+                going_down_is_cheaper(&s, i, &p, mass, relative, c, enough ? 1.0 : 0.25)) {
+                retreat = 1;
+                break;
             }
-            if (gain > lack) {
+            if (enough) {
                 const double part = lack / gain;
                 p.mass += part * mass;
                 p.relative = p.mass;
                 left[s.next] *= 1.0 - part;
-            } else {
-                take(&s, &p, relative);
+                break;
             }
+            take(&s, &p, relative);
         }
         if (retreat) {
             /* What lies too low goes to the target before, the rest is balanced here. */
-            pool low = step_down(&s, &p, carried, first, first_left, c);
+            pool low = step_down(&s, &p, carried, first, first_left, c, tolerance);
             if (i > 0 && low.mass > 0.0) {
                 const double down = target(mesh, i - 1);
                 low.relative *= exp(down - c);

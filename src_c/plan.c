@@ -122,9 +122,9 @@ static prv_moments composed_moments(const prv_side_view *view, double lam)
 
 /* Root of an increasing function of lam > 0, searched on a logarithmic scale from `start`, to 1 % or the
  * end of the range: tilts need no more. */
-typedef double (*increasing)(const prv_side_view *view, double lam, double parameter);
+typedef double (*increasing)(const prv_side_view *view, double lam, const void *parameter);
 
-static double root(const prv_side_view *view, increasing f, double parameter, double start)
+static double root(const prv_side_view *view, increasing f, const void *parameter, double start)
 {
     const double least = 1e-12, greatest = 1e12;
     double low = start, high = start;
@@ -161,17 +161,23 @@ static double root(const prv_side_view *view, increasing f, double parameter, do
 
 /* ---- Aims ---------------------------------------------------------------------------------- */
 
-/* The relative entropy lam L' - L grows with lam; it equals -log delta where (L - log delta) / lam is
- * smallest. */
-static double entropy_excess(const prv_side_view *view, double lam, double log_delta)
+/* Chernoff's bound of epsilon, (L - log delta + log g(lam)) / lam, is smallest where
+ *     lam L' - L + log delta + log(1 + lam) = 0,
+ * whose left side grows with lam. `least` bounds the logarithms from below: see prv_aim_at_delta. */
+typedef struct entropy_goal {
+    double log_delta, least;
+} entropy_goal;
+
+static double entropy_excess(const prv_side_view *view, double lam, const void *goal)
 {
+    const entropy_goal *g = goal;
     const prv_moments m = composed_moments(view, lam);
-    return lam * m.mean - m.log_moment + log_delta;
+    return lam * m.mean - m.log_moment + fmax(g->log_delta + log1p(lam), g->least);
 }
 
-static double saddle_excess(const prv_side_view *view, double lam, double epsilon)
+static double saddle_excess(const prv_side_view *view, double lam, const void *epsilon)
 {
-    return composed_moments(view, lam).mean - epsilon - 1.0 / lam - 1.0 / (1.0 + lam);
+    return composed_moments(view, lam).mean - *(const double *)epsilon - 1.0 / lam - 1.0 / (1.0 + lam);
 }
 
 static void use_whole_profiles(prv_side_view *view)
@@ -230,8 +236,8 @@ void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double de
             log_top += view->counts[j] * log(p->mass[view->end[j] - 1]);
             top += view->counts[j] * p->center[view->end[j] - 1];
         }
-        aim->saddle = root(view, entropy_excess, fmax(aim->log_delta, 0.98 * log_top),
-                           round == 0 ? 4.0 : aim->saddle);
+        const entropy_goal goal = {aim->log_delta, 0.98 * log_top};
+        aim->saddle = root(view, entropy_excess, &goal, round == 0 ? 4.0 : aim->saddle);
         /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
         const double width = prv_width_asked(options, top > 0.0 ? top : 0.0);
         aim->saddle = fmin(aim->saddle, 4.0 * (4.0 - aim->log_delta) / width);
@@ -252,7 +258,7 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
     aim->epsilon = epsilon;
     /* Three times: a guess of delta tells which tops do not matter, which makes the guess better. */
     for (int round = 0; round < 3; round++) {
-        aim->saddle = root(view, saddle_excess, epsilon, round == 0 ? 4.0 : aim->saddle);
+        aim->saddle = root(view, saddle_excess, &epsilon, round == 0 ? 4.0 : aim->saddle);
         const prv_moments m = composed_moments(view, aim->saddle);
         aim->log_delta = fmin(m.log_moment - aim->saddle * epsilon +
                                   log_saddle_factor(aim->saddle, m.variance), 0.0);
@@ -268,7 +274,8 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta)
 {
     double log_finite = 0.0, log_moment = 0.0;
     /* Any tilt gives a bound; the saddle of the merged profile is near the best. */
-    const double lam = root(view, entropy_excess, log(delta), 4.0);
+    const entropy_goal goal = {log(delta), -HUGE_VAL};
+    const double lam = root(view, entropy_excess, &goal, 4.0);
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
         log_finite += view->counts[j] * log1p(-fmin(p->dominating_infinite, 1.0));
@@ -426,13 +433,34 @@ static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end
     put_knot(b, top, 1, 1, 1);
 }
 
-static prv_status mesh_of_step(const prv_side_view *view, size_t j, double saddle, double step,
+/* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon by
+ * a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt
+ * centres the law on them, and the tilted mass alone would leave the mesh coarse there. */
+static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight)
+{
+    const prv_profile *p = &view->profiles[j];
+    const size_t first = view->first[j], end = view->end[j];
+    prv_tilt(p->center + first, p->mass + first, end - first, aim->saddle, weight + first);
+    double jumps = 0.0;
+    for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
+        jumps += p->mass[c] * exp(fmin(aim->slope * (p->center[c] - aim->epsilon), 0.0));
+    const double share = 0.5 * fmin(view->counts[j] * jumps * exp(-aim->log_delta), 1.0);
+    for (size_t c = first; c < end; c++) {
+        weight[c] *= 1.0 - share;
+        if (p->center[c] >= 0.5 * aim->epsilon)
+            weight[c] += share / jumps * p->mass[c] *
+                         exp(fmin(aim->slope * (p->center[c] - aim->epsilon), 0.0));
+    }
+}
+
+static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double step,
                                double *weight, prv_layout *layout)
 {
+    const double saddle = aim->saddle;
     const prv_profile *p = &view->profiles[j];
     const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
     const size_t first = view->first[j], end = view->end[j];
-    prv_tilt(p->center + first, p->mass + first, end - first, saddle, weight + first);
+    importance(view, j, aim, weight);
 
     /* (scale)^2 sum weight^(1/3) length^(2/3) = step^2 / 4. */
     double sum = 0.0;
@@ -542,7 +570,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         layout->window.length = prv_transform_length(ceil((high - low) / layout->step), 0);
     }
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
-        status = mesh_of_step(view, j, aim->saddle, layout->step, weight, layout);
+        status = mesh_of_step(view, j, aim, layout->step, weight, layout);
     prv_release(weight);
     if (status != PRV_OK) prv_layout_free(layout);
     return status;

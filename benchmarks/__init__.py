@@ -1,0 +1,1 @@
+"""Benchmarks of prvcore and of its peers; see README.md."""

@@ -1,0 +1,68 @@
+"""prvcore: certified numerical composition of differential privacy guarantees.
+
+Describe mechanisms, `compose` them, and ask the resulting `PrivacyCurve` for bounds of epsilon at a
+delta or of delta at an epsilon.
+"""
+
+from pathlib import Path
+
+from prvcore._status import VERSION as __version__
+from prvcore.accounting import (
+    Bounds,
+    ErrorBudget,
+    PrivacyCurve,
+    compose,
+    delta_from_eps,
+    eps_from_delta,
+    get_memory_limit,
+    set_memory_limit,
+)
+from prvcore.errors import AccuracyWarning, PrecisionError
+from prvcore.mechanisms import (
+    ApproximateDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    FromCDFs,
+    FromPrivacyCurve,
+    FromTable,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PoissonSubsampled,
+    PoissonSubsampledGaussian,
+    PureDP,
+)
+
+__all__ = [
+    "AccuracyWarning",
+    "ApproximateDP",
+    "Bounds",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "ErrorBudget",
+    "FromCDFs",
+    "FromPrivacyCurve",
+    "FromTable",
+    "Gaussian",
+    "Laplace",
+    "Mechanism",
+    "PoissonSubsampled",
+    "PoissonSubsampledGaussian",
+    "PrecisionError",
+    "PrivacyCurve",
+    "PureDP",
+    "__version__",
+    "compose",
+    "delta_from_eps",
+    "eps_from_delta",
+    "get_include",
+    "get_memory_limit",
+    "set_memory_limit",
+]
+
+
+def get_include() -> str:
+    """Return the folder of prvcore.h, the contract of the C core."""
+    package = Path(__file__).resolve().parent
+    installed = package / "include"
+    return str(installed if installed.is_dir() else package.parent / "src_c" / "include")

@@ -1,0 +1,8 @@
+"""`python -m prvcore` is the command `prvcore`."""
+
+import sys
+
+from prvcore.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prvcore._mechanism import Handle
+
+@final
+class Composition:
+    def __init__(self, handles: tuple[Handle, ...], counts: tuple[int, ...]) -> None: ...
+    def query(
+        self,
+        for_epsilon: bool,
+        points: NDArray[np.float64],
+        bounds: NDArray[np.float64],
+        *,
+        discretization: str,
+        neighbors: str,
+        eps_error: float,
+        eps_relative_error: float,
+        eps_floor: float,
+        delta_error: float,
+        mesh_size: float,
+        memory_limit: int,
+    ) -> list[tuple[float, float, float, float, float, str, float, float, int, int, int, bool]]: ...

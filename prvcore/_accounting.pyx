@@ -1,0 +1,194 @@
+"""Queries of the C core, with the GIL released."""
+
+from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport fabs
+
+from prvcore._core cimport (
+    PRV_ADD,
+    PRV_ADD_OR_REMOVE,
+    PRV_BRACKETING,
+    PRV_ERR_MEMORY_LIMIT,
+    PRV_MEAN_MATCHING,
+    PRV_REMOVE,
+    prv_bounds,
+    prv_delta,
+    prv_epsilon,
+    prv_fft_provider,
+    prv_neighbors,
+    prv_options,
+    prv_report,
+    prv_status,
+    prv_step,
+)
+from prvcore._mechanism cimport Handle
+from prvcore._status cimport check
+
+import threading
+
+cdef extern from "<time.h>" nogil:
+    cdef struct timespec:
+        long tv_sec
+        long tv_nsec
+
+    enum:
+        TIME_UTC
+
+    int timespec_get(timespec *moment, int base)
+
+
+cdef dict NEIGHBORS = {
+    "add-or-remove": <int>PRV_ADD_OR_REMOVE,
+    "add": <int>PRV_ADD,
+    "remove": <int>PRV_REMOVE,
+}
+cdef dict DISCRETIZATIONS = {
+    "bracketing": <int>PRV_BRACKETING,
+    "mean-matching": <int>PRV_MEAN_MATCHING,
+}
+
+
+cdef double seconds() noexcept nogil:
+    cdef timespec moment
+    timespec_get(&moment, TIME_UTC)
+    return moment.tv_sec + 1e-9 * moment.tv_nsec
+
+
+cdef int interrupted(void *last_look) except -1 nogil:
+    # Taking the GIL may wait for other threads, so look for signals now and then only.
+    cdef double now = seconds()
+    cdef double *last = <double *>last_look
+    if fabs(now - last[0]) < 0.02:
+        return 0
+    last[0] = now
+    with gil:
+        if not PyErr_Occurred():
+            PyErr_CheckSignals()
+            return 0
+    return 1
+
+
+cdef class Composition:
+    """Steps as C takes them; never modified, so any thread may query it."""
+
+    cdef tuple handles  # own the mechanisms that `steps` points to
+    cdef prv_step *steps
+
+    def __cinit__(self, tuple handles not None, tuple counts not None):
+        self.handles = handles
+        self.steps = <prv_step *>PyMem_Calloc(max(1, len(handles)), sizeof(prv_step))
+        if self.steps is NULL:
+            raise MemoryError
+        for i, (handle, count) in enumerate(zip(handles, counts, strict=True)):
+            self.steps[i].mechanism = (<Handle?>handle).pointer
+            self.steps[i].count = count
+
+    def __dealloc__(self):
+        PyMem_Free(self.steps)
+
+    def query(
+        self,
+        bint for_epsilon,
+        const double[::1] points not None,
+        double[:, ::1] bounds not None,
+        *,
+        str discretization not None,
+        str neighbors not None,
+        double eps_error,
+        double eps_relative_error,
+        double eps_floor,
+        double delta_error,
+        double mesh_size,
+        size_t memory_limit,
+    ):
+        """Fill `bounds` (shape (n, 3): lower, estimate, upper) at each of n `points`.
+
+        Returns a list of n tuples: the fields of prv_report in the order of ErrorBudget.
+        """
+        cdef size_t length = points.shape[0]
+        if <size_t>bounds.shape[0] != length or bounds.shape[1] != 3:
+            raise ValueError(f"bounds must have shape ({length}, 3)")
+        if length == 0:
+            return []
+
+        from prvcore import _fft_plans  # imports pyFFTW, which is slow: not before it is needed
+
+        cdef prv_options options
+        options.discretization = DISCRETIZATIONS[discretization]
+        options.neighbors = NEIGHBORS[neighbors]
+        options.eps_error = eps_error
+        options.eps_relative_error = eps_relative_error
+        options.eps_floor = eps_floor
+        options.delta_error = delta_error
+        options.mesh_size = mesh_size
+        options.memory_limit = memory_limit
+        options.fft = <const prv_fft_provider *>PyCapsule_GetPointer(
+            _fft_plans.provider(), "prvcore.prv_fft_provider"
+        )
+        cdef double last_look = seconds()
+        options.interrupted = NULL
+        options.interrupted_context = &last_look
+        if threading.get_ident() == threading.main_thread().ident:  # no other receives signals
+            options.interrupted = interrupted
+
+        cdef size_t step_count = len(self.handles)
+        cdef const double *point = &points[0]
+        cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]
+        cdef prv_status status
+        cdef prv_report *reports = <prv_report *>PyMem_Calloc(length, sizeof(prv_report))
+        if reports is NULL:
+            raise MemoryError
+        try:
+            with nogil:
+                if for_epsilon:
+                    status = prv_epsilon(
+                        self.steps, step_count, &options, point, length, bound, reports
+                    )
+                else:
+                    status = prv_delta(
+                        self.steps, step_count, &options, point, length, bound, reports
+                    )
+            if status == PRV_ERR_MEMORY_LIMIT:
+                raise ValueError(over_limit(&options, reports.memory))
+            check(status)
+            return [fields_of(&reports[i]) for i in range(length)]
+        finally:
+            PyMem_Free(reports)
+
+
+cdef tuple fields_of(const prv_report *report):
+    return (
+        report.discretization,
+        report.truncation,
+        report.wrap_around,
+        report.rounding,
+        report.width,
+        name_of(report.direction),
+        report.mesh_size,
+        report.tilt,
+        report.cells,
+        report.transform_length,
+        report.transforms,
+        bool(report.accurate),
+    )
+
+
+cdef str name_of(prv_neighbors direction):
+    if direction == PRV_ADD:
+        return "add"
+    if direction == PRV_REMOVE:
+        return "remove"
+    return "add-or-remove"
+
+
+cdef str over_limit(const prv_options *options, size_t needed):
+    if options.mesh_size > 0.0:
+        culprit = f"mesh_size = {options.mesh_size!r}"
+    else:
+        culprit = f"eps_error = {options.eps_error!r}"
+    need = f"{needed} bytes" if needed else "more"
+    return (
+        f"{culprit} needs {need}, which is above the memory limit of {options.memory_limit} bytes: "
+        f"use a larger {culprit.partition(' ')[0]} or raise the limit by prvcore.set_memory_limit"
+    )

@@ -1,0 +1,239 @@
+"""Checks of arguments: an error names the argument, shows the value and says the range."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+_MAX_COUNT = 2**53
+_CDF_ERROR = 2.0**-51  # what the C core forgives: four units of 2^-53
+_GROSS_ERROR = 1e-9  # of probability; what is finer is for the C core to judge
+_SAMPLES = 65
+
+
+def real(value: object, name: str, requirement: str, allowed: Callable[[float], bool]) -> float:
+    """Return `value` as a float for which `allowed`, which `requirement` says in words."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a real number, {requirement}, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer that no range allows
+        raise ValueError(f"{name} must be {requirement}, got {value!r}") from None
+    if not allowed(number):  # false for nan, whatever is allowed
+        raise ValueError(f"{name} must be {requirement}, got {value!r}")
+    return number + 0.0  # no negative zero
+
+
+def non_negative(value: object, name: str) -> float:
+    """Return a finite float >= 0."""
+    return real(value, name, "finite and >= 0", lambda x: 0.0 <= x < math.inf)
+
+
+def positive(value: object, name: str) -> float:
+    """Return a finite float > 0."""
+    return real(value, name, "finite and > 0", lambda x: 0.0 < x < math.inf)
+
+
+def probability(value: object, name: str) -> float:
+    """Return a float in [0, 1]."""
+    return real(value, name, "in [0, 1]", lambda x: 0.0 <= x <= 1.0)
+
+
+def open_probability(value: object, name: str) -> float:
+    """Return a float in (0, 1)."""
+    return real(value, name, "in (0, 1)", lambda x: 0.0 < x < 1.0)
+
+
+def integer(value: object, name: str, least: int, greatest: int) -> int:
+    """Return an int in [least, greatest]; a float is refused even if it is whole."""
+    requirement = f"in [{least}, {greatest}]"
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer {requirement}, got {value!r}")
+    number = int(value)
+    if not least <= number <= greatest:
+        raise ValueError(f"{name} must be {requirement}, got {value!r}")
+    return number
+
+
+def count(value: object, name: str) -> int:
+    """Return how often a mechanism runs, an int in [0, 2^53]."""
+    return integer(value, name, 0, _MAX_COUNT)
+
+
+def total_count(counts: list[int]) -> None:
+    """Refuse counts that add up to more than 2^53."""
+    if sum(counts) > _MAX_COUNT:
+        raise ValueError(f"counts must add up to at most {_MAX_COUNT} (2^53), got {sum(counts)}")
+
+
+def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
+    """Return `value`, which must be one of `choices`."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def function(value: object, name: str) -> Callable[[FloatArray], ArrayLike]:
+    """Return `value`, which must be callable."""
+    if not callable(value):
+        raise TypeError(
+            f"{name} must be a function from a float64 array to an array of the same shape, "
+            f"got {value!r}"
+        )
+    return value
+
+
+def array(values: ArrayLike, name: str) -> FloatArray:
+    """Return `values` as float64 of any shape; only real numbers are accepted."""
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a number or a regular array, got {values!r}") from None
+    if found.dtype.kind not in "fiu" and found.size:
+        raise TypeError(f"{name} must be real, got {values!r}")
+    return np.asarray(found, dtype=np.float64)
+
+
+def points(values: ArrayLike, name: str, requirement: str, low: float, high: float) -> FloatArray:
+    """Return `values` as float64 of any shape, each in [low, high]."""
+    found = array(values, name)
+    _refuse(~((found >= low) & (found <= high)), name, found, requirement)
+    return found
+
+
+def probabilities(values: ArrayLike, name: str) -> FloatArray:
+    """Return an array of any shape of numbers in [0, 1]."""
+    return points(values, name, "in [0, 1]", 0.0, 1.0)
+
+
+def extended_reals(values: ArrayLike, name: str) -> FloatArray:
+    """Return an array of any shape of numbers, infinite ones too, but not nan."""
+    return points(values, name, "a number in [-inf, inf], not nan", -math.inf, math.inf)
+
+
+def _refuse(bad: NDArray[Any], name: str, values: FloatArray, requirement: str) -> None:
+    if not bad.any():
+        return
+    index = tuple(int(i) for i in np.argwhere(bad)[0])
+    where = f" at index {index[0] if len(index) == 1 else index}" if index else ""
+    raise ValueError(f"{name} must be {requirement}, got {float(values[index])!r}{where}")
+
+
+def frozen_vector(values: ArrayLike, name: str) -> FloatArray:
+    """Return a one-dimensional copy that nobody can write to."""
+    found = array(values, name)
+    if found.ndim != 1 or not found.size:
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty, got an array of shape {found.shape}"
+        )
+    _refuse(~np.isfinite(found), name, found, "finite")
+    return np.frombuffer((found + 0.0).tobytes(), dtype=np.float64)
+
+
+def table(losses: FloatArray, masses: FloatArray, mass_at_infinity: float) -> None:
+    """Refuse a table of a privacy loss that is not a probability distribution."""
+    if losses.shape != masses.shape:
+        raise ValueError(
+            "probabilities must have one entry for each of losses, "
+            f"got {masses.size} for {losses.size}"
+        )
+    falls = np.flatnonzero(np.diff(losses) <= 0.0)
+    if falls.size:
+        i = int(falls[0])
+        raise ValueError(
+            "losses must be strictly increasing, "
+            f"got {float(losses[i])!r} before {float(losses[i + 1])!r} at index {i + 1}"
+        )
+    _refuse(masses < 0.0, "probabilities", masses, ">= 0")
+    total = math.fsum(masses) + mass_at_infinity
+    if not abs(total - 1.0) <= 1e-9:
+        raise ValueError(
+            "probabilities and mass_at_infinity must sum to 1 within 1e-9, "
+            f"got probabilities with sum {math.fsum(masses)!r} and "
+            f"mass_at_infinity {mass_at_infinity!r}"
+        )
+
+
+def check_cdf(name: str, losses: FloatArray, values: FloatArray) -> None:
+    """Refuse values of a CDF that leave [0, 1] or decrease."""
+    _refuse_values(~((values >= 0.0) & (values <= 1.0)), name, "in [0, 1]", losses, values)
+    falls = np.flatnonzero(np.diff(values) < -2.0 * _CDF_ERROR)
+    if falls.size:
+        i = int(falls[0])
+        raise ValueError(
+            f"{name} must not decrease, got {float(values[i])!r} at loss {float(losses[i])!r} "
+            f"and {float(values[i + 1])!r} at loss {float(losses[i + 1])!r}"
+        )
+
+
+def check_cdf_pair(losses: FloatArray, values_q: FloatArray, values_p: FloatArray) -> None:
+    """Refuse two CDFs that grossly miss dP = e^(-loss) dQ; the C core looks closer."""
+    pick = _thinned(losses.size)
+    x, m, n = losses[pick], np.diff(values_q[pick]), np.diff(values_p[pick])
+    with np.errstate(over="ignore", invalid="ignore"):
+        least, most = np.exp(-x[1:]) * m, np.exp(-x[:-1]) * m
+        slack = _GROSS_ERROR * (1.0 + np.exp(-x[:-1]))
+        bad = np.flatnonzero((n < least - slack) | (n > most + slack))
+    if bad.size:
+        i = int(bad[0])
+        raise ValueError(
+            "cdf_q and cdf_p must belong to one pair: cdf_p must rise by between e^-b and e^-a "
+            f"times what cdf_q rises from loss a to b, got {float(n[i])!r} against "
+            f"{float(m[i])!r} from {float(x[i])!r} to {float(x[i + 1])!r}"
+        )
+
+
+def check_curve(name: str, epsilons: FloatArray, values: FloatArray) -> None:
+    """Refuse values of a privacy curve outside [0, 1], increasing, or grossly not convex."""
+    _refuse_values(
+        ~((values >= 0.0) & (values <= 1.0)), name, "in [0, 1]", epsilons, values, "epsilon"
+    )
+    pick = _thinned(epsilons.size)
+    x, d = epsilons[pick], values[pick]
+    rises = np.flatnonzero(np.diff(d) > _GROSS_ERROR)
+    if rises.size:
+        i = int(rises[0])
+        raise ValueError(
+            f"{name} must not increase, got {float(d[i])!r} at epsilon {float(x[i])!r} "
+            f"and {float(d[i + 1])!r} at epsilon {float(x[i + 1])!r}"
+        )
+    # the chord over e^epsilon, written with differences so that e^epsilon never overflows
+    share = -np.expm1(x[:-2] - x[1:-1]) / -np.expm1(x[:-2] - x[2:]) * np.exp(x[1:-1] - x[2:])
+    chord = d[:-2] + share * (d[2:] - d[:-2])
+    bad = np.flatnonzero(d[1:-1] > chord + _GROSS_ERROR)
+    if bad.size:
+        i = int(bad[0])
+        raise ValueError(
+            f"{name} must be convex in e^epsilon, got {d[i : i + 3].tolist()!r} "
+            f"at the epsilons {x[i : i + 3].tolist()!r}"
+        )
+
+
+def _refuse_values(
+    bad: NDArray[Any],
+    name: str,
+    requirement: str,
+    at: FloatArray,
+    values: FloatArray,
+    point: str = "loss",
+) -> None:
+    found = np.flatnonzero(bad)
+    if found.size:
+        i = int(found[0])
+        raise ValueError(
+            f"{name} must return values {requirement}, "
+            f"got {float(values[i])!r} at {point} {float(at[i])!r}"
+        )
+
+
+def _thinned(length: int) -> NDArray[np.intp]:
+    return np.unique(np.linspace(0, length - 1, min(length, _SAMPLES)).astype(np.intp))

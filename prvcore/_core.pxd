@@ -1,0 +1,165 @@
+# prvcore.h for Cython. The header states the contract of every name here.
+#
+# A callback may raise: its exception stays set in the thread while C returns with an error status,
+# and `check` of _status.pxd lets it through unchanged.
+
+from libc.stdint cimport int64_t, uint64_t
+
+
+cdef extern from "prvcore.h" nogil:
+    const char *PRV_VERSION
+
+    ctypedef enum prv_status:
+        PRV_OK
+        PRV_ERR_MEMORY
+        PRV_ERR_INTERRUPTED
+        PRV_ERR_NOISE_MULTIPLIER
+        PRV_ERR_SCALE
+        PRV_ERR_SENSITIVITY
+        PRV_ERR_SAMPLING_PROBABILITY
+        PRV_ERR_EPSILON
+        PRV_ERR_DELTA
+        PRV_ERR_TABLE
+        PRV_ERR_TABLE_SUM
+        PRV_ERR_TABLE_REVERSE
+        PRV_ERR_CALLBACK
+        PRV_ERR_CDF
+        PRV_ERR_CDF_PAIR
+        PRV_ERR_CURVE
+        PRV_ERR_SUPPORT
+        PRV_ERR_NESTED
+        PRV_ERR_COUNT
+        PRV_ERR_OPTIONS
+        PRV_ERR_FFT
+        PRV_ERR_MEMORY_LIMIT
+        PRV_ERR_PRECISION
+        PRV_STATUS_COUNT
+
+    const char *prv_status_message(prv_status status)
+
+    enum:
+        PRV_FFT_ALIGNMENT
+
+    ctypedef void (*prv_fft_execute)(void *plan, void *input, void *output) noexcept nogil
+
+    ctypedef struct prv_fft:
+        size_t length
+        void *forward_plan
+        void *inverse_plan
+        prv_fft_execute forward
+        prv_fft_execute inverse
+
+    ctypedef struct prv_fft_provider:
+        void *context
+        prv_status (*plan)(
+            void *context, size_t length, prv_fft *fft
+        ) except? PRV_ERR_FFT nogil
+
+    ctypedef struct prv_mechanism:
+        pass
+
+    ctypedef int (*prv_cdf_callback)(
+        void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p
+    ) except -1 nogil
+    ctypedef int (*prv_curve_callback)(
+        void *context, const double *epsilons, size_t length, double *deltas
+    ) except -1 nogil
+
+    prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
+    prv_status prv_mechanism_laplace(
+        double scale, double sensitivity, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_discrete_gaussian(
+        double scale, int64_t sensitivity, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_discrete_laplace(
+        double scale, int64_t sensitivity, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_approximate_dp(
+        double epsilon, double delta, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_table(
+        const double *losses,
+        const double *probabilities,
+        size_t length,
+        double mass_at_infinity,
+        prv_mechanism **mechanism,
+    )
+    prv_status prv_mechanism_cdfs(
+        prv_cdf_callback cdfs, void *context, double mass_at_infinity, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_curve(
+        prv_curve_callback curve,
+        void *context,
+        double mass_at_infinity,
+        prv_mechanism **mechanism,
+    )
+    prv_status prv_mechanism_poisson_subsampled(
+        const prv_mechanism *base, double sampling_probability, prv_mechanism **mechanism
+    )
+    void prv_mechanism_free(prv_mechanism *mechanism)
+
+    ctypedef struct prv_step:
+        const prv_mechanism *mechanism
+        uint64_t count
+
+    ctypedef enum prv_neighbors:
+        PRV_ADD_OR_REMOVE
+        PRV_ADD
+        PRV_REMOVE
+
+    ctypedef enum prv_discretization:
+        PRV_BRACKETING
+        PRV_MEAN_MATCHING
+
+    ctypedef struct prv_options:
+        prv_discretization discretization
+        prv_neighbors neighbors
+        double eps_error
+        double eps_relative_error
+        double eps_floor
+        double delta_error
+        double mesh_size
+        size_t memory_limit
+        const prv_fft_provider *fft
+        int (*interrupted)(void *context) except -1 nogil
+        void *interrupted_context
+
+    ctypedef struct prv_bounds:
+        double lower
+        double estimate
+        double upper
+
+    ctypedef struct prv_report:
+        int accurate
+        prv_neighbors direction
+        double width
+        double mesh_size
+        double tilt
+        size_t cells
+        size_t transform_length
+        size_t transforms
+        size_t memory
+        double discretization
+        double truncation
+        double wrap_around
+        double rounding
+
+    prv_status prv_epsilon(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *deltas,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+    prv_status prv_delta(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *epsilons,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )

@@ -1,0 +1,179 @@
+"""Mechanisms of the C core, and the callbacks through which it asks a user's own."""
+
+from cpython.exc cimport PyErr_Occurred
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from prvcore._core cimport (
+    prv_mechanism_approximate_dp,
+    prv_mechanism_cdfs,
+    prv_mechanism_curve,
+    prv_mechanism_discrete_gaussian,
+    prv_mechanism_discrete_laplace,
+    prv_mechanism_free,
+    prv_mechanism_gaussian,
+    prv_mechanism_laplace,
+    prv_mechanism_poisson_subsampled,
+    prv_mechanism_table,
+    prv_status,
+)
+from prvcore._status cimport check
+
+import numpy as np
+
+from prvcore._arguments import check_cdf, check_cdf_pair, check_curve
+
+
+cdef class Handle:
+    """Owner of one mechanism of the C core; never modified, so any thread may use it."""
+
+    def __dealloc__(self):
+        prv_mechanism_free(self.pointer)
+
+
+def gaussian(double noise_multiplier):
+    """Return the Handle of a Gaussian mechanism."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(prv_mechanism_gaussian(noise_multiplier, &handle.pointer))
+    return handle
+
+
+def laplace(double scale, double sensitivity):
+    """Return the Handle of a Laplace mechanism."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(prv_mechanism_laplace(scale, sensitivity, &handle.pointer))
+    return handle
+
+
+def discrete_gaussian(double scale, int64_t sensitivity):
+    """Return the Handle of a discrete Gaussian mechanism."""
+    cdef Handle handle = Handle.__new__(Handle)
+    cdef prv_status status
+    with nogil:
+        status = prv_mechanism_discrete_gaussian(scale, sensitivity, &handle.pointer)
+    check(status)
+    return handle
+
+
+def discrete_laplace(double scale, int64_t sensitivity):
+    """Return the Handle of a discrete Laplace mechanism."""
+    cdef Handle handle = Handle.__new__(Handle)
+    cdef prv_status status
+    with nogil:
+        status = prv_mechanism_discrete_laplace(scale, sensitivity, &handle.pointer)
+    check(status)
+    return handle
+
+
+def approximate_dp(double epsilon, double delta):
+    """Return the Handle of the dominating pair of (epsilon, delta)-DP."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(prv_mechanism_approximate_dp(epsilon, delta, &handle.pointer))
+    return handle
+
+
+def table(
+    const double[::1] losses not None,
+    const double[::1] probabilities not None,
+    double mass_at_infinity,
+):
+    """Return the Handle of a finite table, which is copied."""
+    cdef Handle handle = Handle.__new__(Handle)
+    cdef size_t length = losses.shape[0]
+    if length == 0 or losses.shape[0] != probabilities.shape[0]:
+        raise ValueError("losses and probabilities must be of one length >= 1")
+    check(
+        prv_mechanism_table(
+            &losses[0], &probabilities[0], length, mass_at_infinity, &handle.pointer
+        )
+    )
+    return handle
+
+
+def cdfs(cdf_q, cdf_p, double mass_at_infinity):
+    """Return the Handle of a mechanism given by the two CDFs of its loss."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = (cdf_q, cdf_p)
+    check(
+        prv_mechanism_cdfs(ask_cdfs, <void *>handle.context, mass_at_infinity, &handle.pointer)
+    )
+    return handle
+
+
+def curve(delta, double mass_at_infinity):
+    """Return the Handle of a mechanism given by its privacy curve."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = (delta,)
+    check(
+        prv_mechanism_curve(ask_curve, <void *>handle.context, mass_at_infinity, &handle.pointer)
+    )
+    return handle
+
+
+def poisson_subsampled(Handle base not None, double sampling_probability):
+    """Return the Handle of a mechanism on a Poisson sample."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = base.context
+    check(
+        prv_mechanism_poisson_subsampled(base.pointer, sampling_probability, &handle.pointer)
+    )
+    return handle
+
+
+cdef int ask_cdfs(
+    void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p
+) except -1 with gil:
+    if PyErr_Occurred():  # an earlier callback of this query has failed: C has only to stop
+        return -1
+    if length == 0:
+        return 0
+    points = array_of(losses, length)
+    values_q = values_at((<tuple>context)[0], points.copy(), "cdf_q")
+    values_p = values_at((<tuple>context)[1], points.copy(), "cdf_p")
+    check_cdf("cdf_q", points, values_q)
+    check_cdf("cdf_p", points, values_p)
+    check_cdf_pair(points, values_q, values_p)
+    copy_out(values_q, cdf_q)
+    copy_out(values_p, cdf_p)
+    return 0
+
+
+cdef int ask_curve(
+    void *context, const double *epsilons, size_t length, double *deltas
+) except -1 with gil:
+    if PyErr_Occurred():
+        return -1
+    if length == 0:
+        return 0
+    points = array_of(epsilons, length)
+    values = values_at((<tuple>context)[0], points.copy(), "delta")
+    check_curve("delta", points, values)
+    copy_out(values, deltas)
+    return 0
+
+
+cdef object array_of(const double *values, size_t length):
+    array = np.empty(length)
+    cdef double[::1] view = array
+    memcpy(&view[0], values, length * sizeof(double))
+    return array
+
+
+cdef object values_at(object function, object points, str name):
+    values = np.asarray(function(points))
+    if values.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{name} must return an array of real numbers, got dtype {values.dtype} "
+            f"from {function!r}"
+        )
+    if values.shape != points.shape:
+        raise ValueError(
+            f"{name} is called with a float64 array and must return one of the same shape, "
+            f"{points.shape}, got shape {values.shape} from {function!r}"
+        )
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+cdef int copy_out(const double[::1] values, double *target) except -1:
+    memcpy(target, &values[0], values.shape[0] * sizeof(double))
+    return 0

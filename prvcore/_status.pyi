@@ -1,0 +1,4 @@
+VERSION: str
+STATUS_COUNT: int
+
+def exception_of(status: int) -> BaseException: ...

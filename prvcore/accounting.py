@@ -1,0 +1,652 @@
+"""Compose mechanisms and bound the epsilon or delta of the whole."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prvcore import _arguments
+from prvcore._accounting import Composition
+from prvcore.errors import AccuracyWarning
+from prvcore.mechanisms import Mechanism
+
+__all__ = [
+    "Bounds",
+    "ErrorBudget",
+    "PrivacyCurve",
+    "compose",
+    "delta_from_eps",
+    "eps_from_delta",
+    "get_memory_limit",
+    "set_memory_limit",
+]
+
+_NEIGHBORS = ("add-or-remove", "add", "remove")
+_DISCRETIZATIONS = ("bracketing", "mean-matching")
+_EPS_RELATIVE_ERROR = 1e-3
+_EPS_FLOOR = 1e-3
+_MEAN_MATCHING_EPS_ERROR = 0.1
+_MEAN_MATCHING_DELTA_ERROR = 1e-10
+
+_Steps = tuple[tuple[Mechanism, int], ...]
+
+_memory_limit = 2**30
+
+
+def get_memory_limit() -> int:
+    """Return the memory limit in bytes; 2^30 (1 GiB) unless it was set.
+
+    Returns
+    -------
+    int
+        Bytes that the largest buffers of one query may take together.
+
+    """
+    return _memory_limit
+
+
+def set_memory_limit(limit: int) -> None:
+    """Set how much memory one query may take, for all later queries of the process.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes that the largest buffers of one query may take together, in [1, 2^63 - 1]. Queries
+        that run at the same time have the limit each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `limit` is not an integer, or is out of its range.
+
+    """
+    global _memory_limit
+    _memory_limit = _arguments.integer(limit, "limit", 1, 2**63 - 1)
+
+
+class Bounds(NamedTuple):
+    """What is known of a number: ``0 <= lower <= estimate <= upper``.
+
+    Attributes
+    ----------
+    lower, upper : float or ndarray of float64
+        The exact value lies between them.
+    estimate : float or ndarray of float64
+        A value between them that is usually much closer to the exact one; it promises nothing more.
+
+    """
+
+    lower: float | NDArray[np.float64]
+    estimate: float | NDArray[np.float64]
+    upper: float | NDArray[np.float64]
+
+
+class ErrorBudget(NamedTuple):
+    """Where the distance of the bounds comes from at one queried point.
+
+    The first four are in epsilon (nats) and sum to the width, before the bounds are clipped.
+
+    Attributes
+    ----------
+    discretization : float
+        Losses were moved onto a lattice.
+    truncation : float
+        Losses outside the cells were put to the ends.
+    wrap_around : float
+        The transform is periodic and folds the tails into its window.
+    rounding : float
+        Floating point.
+    width : float
+        ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
+    direction : {"add", "remove", "add-or-remove"}
+        The neighbouring relation that decided the upper bound.
+    mesh_size : float
+        Step of the lattice, nats.
+    tilt : float
+        Exponential tilt under which the losses were composed.
+    cells : int
+        Cells of all distinct mechanisms together.
+    transform_length : int
+        Length of the FFT; 0 where none was needed.
+    transforms : int
+        How many were executed.
+    accurate : bool
+        Whether the width asked was reached.
+
+    """
+
+    discretization: float
+    truncation: float
+    wrap_around: float
+    rounding: float
+    width: float
+    direction: str
+    mesh_size: float
+    tilt: float
+    cells: int
+    transform_length: int
+    transforms: int
+    accurate: bool
+
+
+class PrivacyCurve:
+    """The privacy of a composition: delta as a function of epsilon, and the reverse.
+
+    Made by `compose`. Immutable, hashable where its mechanisms are, picklable where they are, and
+    safe to query from several threads at once; the GIL is released while a query computes.
+
+    Attributes
+    ----------
+    mechanisms : tuple of Mechanism
+        Distinct mechanisms, in an order that does not depend on how they were given.
+    counts : tuple of int
+        How often each runs.
+    neighbors, discretization : str
+        As given to `compose`.
+    eps_error, delta_error, mesh_size : float or None
+        As given to `compose`; None is the default.
+
+    """
+
+    __slots__ = (
+        "_composition",
+        "_steps",
+        "delta_error",
+        "discretization",
+        "eps_error",
+        "mesh_size",
+        "neighbors",
+    )
+
+    neighbors: str
+    discretization: str
+    eps_error: float | None
+    delta_error: float | None
+    mesh_size: float | None
+    _steps: _Steps
+    _composition: Composition
+
+    def __init__(
+        self,
+        steps: Iterable[tuple[Mechanism, int]],
+        *,
+        eps_error: float | None = None,
+        delta_error: float | None = None,
+        neighbors: str = "add-or-remove",
+        discretization: str = "bracketing",
+        mesh_size: float | None = None,
+    ) -> None:
+        set_ = object.__setattr__
+        set_(self, "neighbors", _arguments.choice(neighbors, "neighbors", _NEIGHBORS))
+        set_(
+            self,
+            "discretization",
+            _arguments.choice(discretization, "discretization", _DISCRETIZATIONS),
+        )
+        if eps_error is not None:
+            eps_error = _arguments.positive(eps_error, "eps_error")
+        if mesh_size is not None:
+            mesh_size = _arguments.positive(mesh_size, "mesh_size")
+        if delta_error is not None:
+            delta_error = _arguments.open_probability(delta_error, "delta_error")
+            if discretization != "mean-matching":
+                raise ValueError(
+                    "delta_error must be None unless discretization is 'mean-matching', got "
+                    f"{delta_error!r}: bracketing has no error in delta that is not in its bounds"
+                )
+        set_(self, "eps_error", eps_error)
+        set_(self, "delta_error", delta_error)
+        set_(self, "mesh_size", mesh_size)
+        set_(self, "_steps", _merged(steps))
+        # at once, so that what the C core refuses is refused here and not at the first query
+        handles = tuple(mechanism._build() for mechanism, _ in self._steps)
+        set_(self, "_composition", Composition(handles, self.counts))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"PrivacyCurve is immutable: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"PrivacyCurve is immutable: {name} cannot be deleted")
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Distinct mechanisms, in an order that does not depend on how they were given."""
+        return tuple(mechanism for mechanism, _ in self._steps)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often each of the mechanisms runs."""
+        return tuple(count for _, count in self._steps)
+
+    def epsilon(self, delta: ArrayLike) -> Bounds:
+        """Bound the epsilon at which the composition is (epsilon, delta)-DP.
+
+        Parameters
+        ----------
+        delta : float or array_like of float, any shape
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        Bounds
+            ``(lower, estimate, upper)`` in nats, floats for a scalar and otherwise arrays of the
+            shape of `delta`. Infinite where `delta` is at or below the mass of infinite loss, 0
+            where it is at or above delta(0).
+
+        Raises
+        ------
+        TypeError, ValueError
+            A `delta` is not a real number in [0, 1]; a mesh that was asked for needs more memory
+            than the limit; a function of one of the mechanisms returned what no pair has.
+        PrecisionError
+            Mean-matching cannot resolve so small a `delta`.
+
+        Warns
+        -----
+        AccuracyWarning
+            The bounds hold, but the memory limit, or a `mesh_size`, kept them wider than was asked.
+
+        Notes
+        -----
+        For each delta a few transforms of N log N operations, with N the width of the composed loss
+        over the mesh size; mean-matching transforms once for all.
+
+        """
+        return self._query("epsilon", delta, stacklevel=3)
+
+    def delta(self, epsilon: ArrayLike) -> Bounds:
+        """Bound the delta at which the composition is (epsilon, delta)-DP.
+
+        Parameters
+        ----------
+        epsilon : float or array_like of float, any shape
+            Nats, of either sign; infinities are allowed.
+
+        Returns
+        -------
+        Bounds
+            ``(lower, estimate, upper)``, floats for a scalar and otherwise arrays of the shape of
+            `epsilon`. The width asked of the curve is one in epsilon: that of delta is the same
+            times the slope of the curve.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An `epsilon` is not a real number or is nan; a mesh that was asked for needs more memory
+            than the limit; a function of one of the mechanisms returned what no pair has.
+        PrecisionError
+            Mean-matching cannot resolve so small a delta.
+
+        Warns
+        -----
+        AccuracyWarning
+            The bounds hold, but the memory limit, or a `mesh_size`, kept them wider than was asked.
+
+        Notes
+        -----
+        Costs as much as `epsilon`.
+
+        """
+        return self._query("delta", epsilon, stacklevel=3)
+
+    def error_budget(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> ErrorBudget:
+        """Say where the distance of the bounds comes from at one point.
+
+        Parameters
+        ----------
+        delta : float, optional
+            The point at which `epsilon` would be asked, a probability in [0, 1].
+        epsilon : float, optional
+            The point at which `delta` would be asked, not nan. Exactly one of the two is given.
+
+        Returns
+        -------
+        ErrorBudget
+            The parts of the width in epsilon, and how the bounds were computed.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Both or none of `delta` and `epsilon` are given, or one that is no scalar in its range.
+
+        """
+        if delta is not None and epsilon is None:
+            name, point = "delta", _arguments.probabilities(delta, "delta")
+        elif epsilon is not None and delta is None:
+            name, point = "epsilon", _arguments.extended_reals(epsilon, "epsilon")
+        else:
+            raise TypeError(
+                "error_budget takes exactly one of delta and epsilon, "
+                f"got delta={delta!r} and epsilon={epsilon!r}"
+            )
+        if point.ndim:
+            raise TypeError(f"{name} must be a scalar, got an array of shape {point.shape}")
+        _, reports = self._ask(delta is not None, point.reshape(1))
+        return ErrorBudget(*reports[0])
+
+    def _query(self, wanted: str, points: ArrayLike, stacklevel: int) -> Bounds:
+        if wanted == "epsilon":
+            points = _arguments.probabilities(points, "delta")
+        else:
+            points = _arguments.extended_reals(points, "epsilon")
+        bounds, reports = self._ask(wanted == "epsilon", np.ascontiguousarray(points).reshape(-1))
+        self._warn(reports, stacklevel + 1)
+        if points.ndim == 0:
+            return Bounds(*bounds[0].tolist())
+        return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
+
+    def _ask(
+        self, for_epsilon: bool, points: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], list[Any]]:
+        eps_error, delta_error = self.eps_error, self.delta_error
+        if self.discretization == "mean-matching":
+            eps_error = _MEAN_MATCHING_EPS_ERROR if eps_error is None else eps_error
+        bounds = np.empty((points.size, 3))
+        reports = self._composition.query(
+            for_epsilon,
+            points,
+            bounds,
+            discretization=self.discretization,
+            neighbors=self.neighbors,
+            eps_error=0.0 if eps_error is None else eps_error,
+            eps_relative_error=_EPS_RELATIVE_ERROR,
+            eps_floor=_EPS_FLOOR,
+            delta_error=_MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
+            mesh_size=0.0 if self.mesh_size is None else self.mesh_size,
+            memory_limit=_memory_limit,
+        )
+        return bounds, reports
+
+    def _warn(self, reports: list[Any], stacklevel: int) -> None:
+        budgets = [ErrorBudget(*report) for report in reports]
+        if not all(budget.accurate for budget in budgets):
+            cause = f"the memory limit of {_memory_limit} bytes"
+            advice = "Raise eps_error, or the limit by prvcore.set_memory_limit"
+        elif self._mesh_is_too_coarse(budgets):
+            cause = f"mesh_size = {self.mesh_size!r}"
+            advice = "Lower mesh_size or leave it out, or raise eps_error"
+        else:
+            return
+        widest = max(budget.width for budget in budgets)
+        warnings.warn(
+            f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
+            f"{self._width()}; they hold all the same. {advice}",
+            AccuracyWarning,
+            stacklevel=stacklevel,
+        )
+
+    def _mesh_is_too_coarse(self, budgets: list[ErrorBudget]) -> bool:
+        wanted = self.eps_error
+        if wanted is None or self.mesh_size is None or self.discretization == "mean-matching":
+            return False
+        return any(budget.width > wanted for budget in budgets)
+
+    def _width(self) -> str:
+        if self.eps_error is not None:
+            return f"eps_error = {self.eps_error!r}"
+        if self.discretization == "mean-matching":
+            return f"eps_error = {_MEAN_MATCHING_EPS_ERROR!r}"
+        return f"eps_error = {_EPS_RELATIVE_ERROR:g} * max(epsilon, {_EPS_FLOOR:g})"
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (
+            self._steps,
+            self.eps_error,
+            self.delta_error,
+            self.neighbors,
+            self.discretization,
+            self.mesh_size,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PrivacyCurve):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._identity()
+
+    def __repr__(self) -> str:
+        steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
+        parts = [f"[{steps}]", f"neighbors={self.neighbors!r}"]
+        parts.append(f"discretization={self.discretization!r}")
+        if self.mesh_size is not None:
+            parts.append(f"mesh_size={self.mesh_size!r}")
+        parts.append(self._width().replace(" = ", "="))
+        if self.discretization == "mean-matching":
+            parts.append(f"delta_error={self.delta_error or _MEAN_MATCHING_DELTA_ERROR!r}")
+        return f"PrivacyCurve({', '.join(parts)})"
+
+
+def compose(
+    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    counts: int | Iterable[int] | None = None,
+    *,
+    eps_error: float | None = None,
+    delta_error: float | None = None,
+    neighbors: str = "add-or-remove",
+    discretization: str = "bracketing",
+    mesh_size: float | None = None,
+) -> PrivacyCurve:
+    """Compose mechanisms that run one after another on the same data.
+
+    Parameters
+    ----------
+    mechanisms : Mechanism or iterable
+        One mechanism, or several: a bare mechanism runs once, a pair ``(mechanism, count)`` that
+        often. Their order does not matter. No mechanism at all is the identity.
+    counts : int or iterable of int, optional
+        How often each mechanism runs: one integer for one mechanism, or as many as there are bare
+        `mechanisms`. Each >= 0, sum at most 2^53.
+    eps_error : float, optional
+        Greatest width ``upper - lower`` in epsilon at a queried point, nats, finite and > 0. Left
+        out, ``1e-3 * max(epsilon, 1e-3)``, or 0.1 for mean-matching, where it is the paper's
+        eps_error.
+    delta_error : float, optional
+        The paper's delta_error, in (0, 1), 1e-10 if left out. Of mean-matching alone.
+    neighbors : {"add-or-remove", "add", "remove"}
+        Which neighbouring data sets: with one record more, one less, or the worse of the two. Where
+        a mechanism is symmetric all are the same.
+    discretization : {"bracketing", "mean-matching"}
+        ``"bracketing"`` composes a lattice that dominates the mechanisms and one that they dominate
+        [2]_, exponentially tilted so that a delta of any size keeps its relative accuracy; bounds
+        include rounding. ``"mean-matching"`` is Algorithms 1 and 2 of the paper [1]_ with the
+        bounds of its Theorem 5.5, in double precision; it refuses a delta that rounding would
+        swamp.
+    mesh_size : float, optional
+        Step of the lattice, nats, finite and > 0. Left out, it follows from the width asked; given,
+        the width is what this mesh gives, with an AccuracyWarning if that is above an `eps_error`
+        given too.
+
+    Returns
+    -------
+    PrivacyCurve
+        To be asked for its epsilons and deltas.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind or out of its range; the message names it.
+
+    Notes
+    -----
+    Only prepares: all computing is done by the queries. Mechanisms that are equal are merged.
+
+    References
+    ----------
+    .. [1] Gopi, Lee, Wutschitz, "Numerical composition of differential privacy", NeurIPS 2021,
+       arXiv:2106.02848.
+    .. [2] Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete
+       approximations of privacy loss distributions", PETS 2022, arXiv:2207.04380.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
+    >>> curve = prv.compose([(step, 1000), prv.Laplace(scale=20)])
+    >>> lower, estimate, upper = curve.epsilon(1e-7)
+
+    """
+    return PrivacyCurve(
+        _pairs(mechanisms, counts),
+        eps_error=eps_error,
+        delta_error=delta_error,
+        neighbors=neighbors,
+        discretization=discretization,
+        mesh_size=mesh_size,
+    )
+
+
+def eps_from_delta(
+    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    delta: ArrayLike,
+    counts: int | Iterable[int] | None = None,
+    **options: Any,
+) -> Bounds:
+    """Bound the epsilon of a curve, or of mechanisms to be composed, at each delta.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve, Mechanism or iterable
+        A curve, or `mechanisms` as `compose` takes them.
+    delta : float or array_like of float, any shape
+        Probabilities in [0, 1].
+    counts : int or iterable of int, optional
+        As `compose` takes it; not with a curve.
+    **options
+        The keyword arguments of `compose`; not with a curve.
+
+    Returns
+    -------
+    Bounds
+        As of `PrivacyCurve.epsilon`, which see for errors and warnings too.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
+    >>> bounds = prv.eps_from_delta(step, 1e-7, counts=1000)
+
+    """
+    return _curve_of(curve, counts, options)._query("epsilon", delta, stacklevel=3)
+
+
+def delta_from_eps(
+    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    epsilon: ArrayLike,
+    counts: int | Iterable[int] | None = None,
+    **options: Any,
+) -> Bounds:
+    """Bound the delta of a curve, or of mechanisms to be composed, at each epsilon.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve, Mechanism or iterable
+        A curve, or `mechanisms` as `compose` takes them.
+    epsilon : float or array_like of float, any shape
+        Nats, of either sign; infinities are allowed.
+    counts : int or iterable of int, optional
+        As `compose` takes it; not with a curve.
+    **options
+        The keyword arguments of `compose`; not with a curve.
+
+    Returns
+    -------
+    Bounds
+        As of `PrivacyCurve.delta`, which see for errors and warnings too.
+
+    """
+    return _curve_of(curve, counts, options)._query("delta", epsilon, stacklevel=3)
+
+
+def _curve_of(curve: Any, counts: Any, options: dict[str, Any]) -> PrivacyCurve:
+    if not isinstance(curve, PrivacyCurve):
+        return compose(curve, counts, **options)
+    if counts is not None or options:
+        given = ", ".join([*(["counts"] if counts is not None else []), *options])
+        raise TypeError(f"a PrivacyCurve is already composed: {given} must not be given with it")
+    return curve
+
+
+def _pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:
+    if isinstance(mechanisms, Mechanism):
+        return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
+    try:
+        items = list(mechanisms)
+    except TypeError:
+        raise TypeError(
+            "mechanisms must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
+            f"pairs, got {mechanisms!r}"
+        ) from None
+    if counts is None:
+        return [_pair(item, i) for i, item in enumerate(items)]
+    for i, item in enumerate(items):
+        if not isinstance(item, Mechanism):
+            raise TypeError(
+                f"mechanisms[{i}] must be a mechanism where counts is given, got {item!r}"
+            )
+    try:
+        numbers = list(counts)
+    except TypeError:
+        numbers = None
+    if numbers is None or len(numbers) != len(items):
+        raise ValueError(
+            f"counts must be a sequence of {len(items)} integers, one for each of mechanisms, "
+            f"got {counts!r}"
+        )
+    checked = [_arguments.count(number, f"counts[{i}]") for i, number in enumerate(numbers)]
+    return list(zip(items, checked, strict=True))
+
+
+def _pair(item: Any, i: int) -> tuple[Mechanism, int]:
+    if isinstance(item, Mechanism):
+        return item, 1
+    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Mechanism):
+        return item[0], _arguments.count(item[1], f"the count of mechanisms[{i}]")
+    raise TypeError(
+        f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
+    )
+
+
+def _merged(steps: Iterable[tuple[Mechanism, int]]) -> _Steps:
+    """Return one step for each distinct mechanism, in an order that is theirs alone."""
+    steps = list(steps)
+    _arguments.total_count([count for _, count in steps])
+    if len(steps) < 2:
+        return tuple(steps)
+    keyed = [(mechanism._key(), type(mechanism).__name__, mechanism, n) for mechanism, n in steps]
+    keyed.sort(key=lambda entry: entry[:2])
+    merged = []
+    for _, group in groupby(keyed, key=lambda entry: entry[0]):
+        (_, _, mechanism, first), *others = group
+        merged.append((mechanism, first + sum(entry[3] for entry in others)))
+    return tuple(merged)
+
+
+def _restored(
+    steps: _Steps,
+    eps_error: float | None,
+    delta_error: float | None,
+    neighbors: str,
+    discretization: str,
+    mesh_size: float | None,
+) -> PrivacyCurve:
+    """Return a curve that was pickled."""
+    return PrivacyCurve(
+        steps,
+        eps_error=eps_error,
+        delta_error=delta_error,
+        neighbors=neighbors,
+        discretization=discretization,
+        mesh_size=mesh_size,
+    )

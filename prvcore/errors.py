@@ -1,0 +1,17 @@
+"""What goes wrong beyond a bad argument, which is a ValueError or TypeError."""
+
+
+class PrecisionError(ValueError):
+    """Rounding of floating point is larger than the answer asked for.
+
+    Mean-matching works in plain double precision and so cannot resolve a small delta; the
+    bracketing discretization can.
+    """
+
+    __module__ = "prvcore"
+
+
+class AccuracyWarning(UserWarning):
+    """The bounds hold, but are wider than was asked."""
+
+    __module__ = "prvcore"

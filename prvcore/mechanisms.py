@@ -1,0 +1,543 @@
+"""Mechanisms: what is composed.
+
+Each is an immutable value: equal to another of the same parameters, hashable, and picklable where
+its parameters are. All losses, epsilons and scales of loss are in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prvcore import _arguments, _mechanism
+
+__all__ = [
+    "ApproximateDP",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "FromCDFs",
+    "FromPrivacyCurve",
+    "FromTable",
+    "Gaussian",
+    "Laplace",
+    "Mechanism",
+    "PoissonSubsampled",
+    "PoissonSubsampledGaussian",
+    "PureDP",
+]
+
+_MAX_SENSITIVITY = 2**63 - 1
+
+
+class Mechanism:
+    """Base of all mechanisms, for annotations and `isinstance`; not to be derived from."""
+
+    __slots__ = ()
+
+    def _key(self) -> tuple[Any, ...]:
+        """Return what orders mechanisms; equal keys are one mechanism to the C core."""
+        raise NotImplementedError
+
+    def _handle(self) -> _mechanism.Handle:
+        raise NotImplementedError
+
+    def _build(self) -> _mechanism.Handle:
+        """Return the mechanism of the C core; its refusal is told with this mechanism's name."""
+        try:
+            return self._handle()
+        except ValueError as error:
+            raise ValueError(f"{self!r}: {error}") from None
+
+    def _set(self, **fields: object) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(Mechanism):
+    """Gaussian noise on a query of L2 sensitivity 1.
+
+    The dominating pair is N(0, s^2) and N(1, s^2) with s the noise multiplier.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, finite and >= 0; 0 is no noise at all
+        (epsilon is infinite).
+
+    Raises
+    ------
+    TypeError, ValueError
+        `noise_multiplier` is not a real number, or is out of its range.
+
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        self._set(
+            noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier")
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("Gaussian", self.noise_multiplier)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.gaussian(self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Mechanism):
+    """Laplace noise on a real query.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the noise, in units of the query, finite and >= 0; 0 is no noise at all.
+    sensitivity : float, default 1
+        Greatest change of the query between neighbours, finite and > 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not a real number, or is out of its range.
+
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale=_arguments.non_negative(self.scale, "scale"),
+            sensitivity=_arguments.positive(self.sensitivity, "sensitivity"),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("Laplace", self.scale, self.sensitivity)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.laplace(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(Mechanism):
+    """Any mechanism that is epsilon-DP, by the pair that dominates them all.
+
+    That pair is randomized response: loss +epsilon or -epsilon, in the ratio e^epsilon to 1 [1]_.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite and >= 0, nats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `epsilon` is not a real number, or is out of its range.
+
+    References
+    ----------
+    .. [1] Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", ICML 2015,
+       arXiv:1311.0776.
+
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=_arguments.non_negative(self.epsilon, "epsilon"))
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("ApproximateDP", self.epsilon, 0.0)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.approximate_dp(self.epsilon, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateDP(Mechanism):
+    """Any mechanism that is (epsilon, delta)-DP, by the pair that dominates them all.
+
+    Its loss is infinite with probability delta, and else as that of `PureDP` [1]_.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite and >= 0, nats.
+    delta : float
+        Probability in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not a real number, or is out of its range.
+
+    References
+    ----------
+    .. [1] Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", ICML 2015,
+       arXiv:1311.0776.
+
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        self._set(
+            epsilon=_arguments.non_negative(self.epsilon, "epsilon"),
+            delta=_arguments.probability(self.delta, "delta"),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("ApproximateDP", self.epsilon, self.delta)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.approximate_dp(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSubsampledGaussian(Mechanism):
+    """The step of DP-SGD: Gaussian noise on a Poisson sample.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, finite and >= 0.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample, independently of all others.
+        0 is the identity, 1 the Gaussian mechanism itself.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not a real number, or is out of its range.
+
+    Notes
+    -----
+    Fixed-size batches and shuffled epochs are other mechanisms, for which these bounds do not hold.
+
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+
+    def __post_init__(self) -> None:
+        self._set(
+            noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
+            sampling_probability=_arguments.probability(
+                self.sampling_probability, "sampling_probability"
+            ),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("PoissonSubsampled", ("Gaussian", self.noise_multiplier), self.sampling_probability)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.poisson_subsampled(
+            _mechanism.gaussian(self.noise_multiplier), self.sampling_probability
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSubsampled(Mechanism):
+    """A mechanism on a Poisson sample.
+
+    With (P, Q) the pair of the mechanism and p the sampling probability, removing a record has the
+    pair ((1-p)P + pQ, P), adding one (Q, (1-p)Q + pP) [1]_.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What runs on the sample.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample, independently of all others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `mechanism` is no mechanism, or `sampling_probability` is out of its range. `compose` raises
+        ValueError for a mechanism whose subsampling is not defined.
+
+    References
+    ----------
+    .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+       function", AISTATS 2022, arXiv:2106.08567, Theorem 11.
+
+    """
+
+    mechanism: Mechanism
+    sampling_probability: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            raise TypeError(f"mechanism must be a mechanism of prvcore, got {self.mechanism!r}")
+        self._set(
+            sampling_probability=_arguments.probability(
+                self.sampling_probability, "sampling_probability"
+            )
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("PoissonSubsampled", self.mechanism._key(), self.sampling_probability)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.poisson_subsampled(self.mechanism._handle(), self.sampling_probability)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(Mechanism):
+    """Discrete Gaussian noise on an integer query.
+
+    The noise has probabilities proportional to exp(-x^2 / (2 scale^2)) on the integers [1]_.
+
+    Parameters
+    ----------
+    scale : float
+        Finite and > 0, in units of the query; nearly the standard deviation.
+    sensitivity : int, default 1
+        Greatest change of the query between neighbours, >= 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError for a
+        scale so large that the noise has more than 2^24 values.
+
+    References
+    ----------
+    .. [1] Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020,
+       arXiv:2004.00010.
+
+    """
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale=_arguments.positive(self.scale, "scale"),
+            sensitivity=_arguments.integer(self.sensitivity, "sensitivity", 1, _MAX_SENSITIVITY),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("DiscreteGaussian", self.scale, self.sensitivity)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.discrete_gaussian(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(Mechanism):
+    """Discrete Laplace (two-sided geometric) noise on an integer query.
+
+    The noise has probabilities proportional to exp(-abs(x) / scale) on the integers.
+
+    Parameters
+    ----------
+    scale : float
+        Finite and > 0, in units of the query.
+    sensitivity : int, default 1
+        Greatest change of the query between neighbours, >= 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError for a
+        sensitivity that gives the loss more than 2^24 values.
+
+    """
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale=_arguments.positive(self.scale, "scale"),
+            sensitivity=_arguments.integer(self.sensitivity, "sensitivity", 1, _MAX_SENSITIVITY),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("DiscreteLaplace", self.scale, self.sensitivity)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.discrete_laplace(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class FromCDFs(Mechanism):
+    """One's own mechanism, by the distribution functions of its privacy loss.
+
+    Parameters
+    ----------
+    cdf_q : callable
+        ``cdf_q(losses)`` returns Q(loss <= losses[i]), where the loss is log(dQ/dP). It is called
+        with a one-dimensional float64 array of increasing losses and must return an array of the
+        same shape: a function of scalars has to be vectorised. Rises to ``1 - mass_at_infinity``.
+    cdf_p : callable
+        The same with the outcome drawn from P.
+    mass_at_infinity : float, default 0
+        Q's mass of outcomes that P never has, in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range.
+
+    Notes
+    -----
+    The functions are called while a curve is queried, perhaps from several threads at once, and at
+    losses far outside of where the mass is. What they raise comes out of the query unchanged;
+    values that leave [0, 1], decrease, or belong to no pair raise ValueError there. Each value is
+    taken to have an absolute error of up to 2^-51, which widens the bounds.
+
+    Two such mechanisms are equal if their functions are; a mechanism is picklable if they are.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> mechanism = FromCDFs(norm(loc=0.5).cdf, norm(loc=-0.5).cdf)  # Gaussian(1)
+
+    """
+
+    cdf_q: Callable[[NDArray[np.float64]], ArrayLike]
+    cdf_p: Callable[[NDArray[np.float64]], ArrayLike]
+    mass_at_infinity: float = 0.0
+
+    def __post_init__(self) -> None:
+        _arguments.function(self.cdf_q, "cdf_q")
+        _arguments.function(self.cdf_p, "cdf_p")
+        self._set(
+            mass_at_infinity=_arguments.probability(self.mass_at_infinity, "mass_at_infinity")
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("FromCDFs", id(self.cdf_q), id(self.cdf_p), self.mass_at_infinity)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.cdfs(self.cdf_q, self.cdf_p, self.mass_at_infinity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FromTable(Mechanism):
+    """One's own mechanism, by a table of its privacy loss.
+
+    P has the mass ``probability * exp(-loss)`` at each loss, and the rest of its mass where Q has
+    none. The pair is taken to dominate in both directions of the neighbouring relation.
+
+    Parameters
+    ----------
+    losses : array_like of float, shape (n,)
+        Nats, finite and strictly increasing, n >= 1.
+    probabilities : array_like of float, shape (n,)
+        Q's masses, >= 0. Together with `mass_at_infinity` they sum to 1 within 1e-9, and are then
+        normalised.
+    mass_at_infinity : float, default 0
+        Q's mass of outcomes that P never has, in [0, 1].
+
+    Attributes
+    ----------
+    losses, probabilities : ndarray of float64, shape (n,)
+        Copies, read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError where P
+        would have more mass than 1.
+
+    """
+
+    losses: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    mass_at_infinity: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            losses=_arguments.frozen_vector(self.losses, "losses"),
+            probabilities=_arguments.frozen_vector(self.probabilities, "probabilities"),
+            mass_at_infinity=_arguments.probability(self.mass_at_infinity, "mass_at_infinity"),
+        )
+        _arguments.table(self.losses, self.probabilities, self.mass_at_infinity)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FromTable):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FromTable, (self.losses, self.probabilities, self.mass_at_infinity)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            "FromTable",
+            self.losses.tobytes(),
+            self.probabilities.tobytes(),
+            self.mass_at_infinity,
+        )
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.table(self.losses, self.probabilities, self.mass_at_infinity)
+
+
+@dataclass(frozen=True, slots=True)
+class FromPrivacyCurve(Mechanism):
+    """One's own mechanism, by its privacy curve.
+
+    Parameters
+    ----------
+    delta : callable
+        ``delta(epsilons)`` returns the curve at each epsilon, negative ones too. It is called with
+        a one-dimensional float64 array of increasing epsilons and must return an array of the same
+        shape: a function of scalars has to be vectorised. In [0, 1], non-increasing, convex in
+        e^epsilon, at least 1 - e^epsilon, and falling to `mass_at_infinity`.
+    mass_at_infinity : float, default 0
+        The limit of the curve at infinite epsilon, in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range.
+
+    Notes
+    -----
+    The function is called while a curve is queried, perhaps from several threads at once, and at
+    epsilons so large that e^epsilon overflows. What it raises comes out of the query unchanged;
+    values that belong to no curve raise ValueError there.
+
+    A privacy curve fixes a dominating pair [1]_. Two such mechanisms are equal if their functions
+    are; a mechanism is picklable if its function is.
+
+    References
+    ----------
+    .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+       function", AISTATS 2022, arXiv:2106.08567.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> perfect = FromPrivacyCurve(lambda epsilons: -np.expm1(np.minimum(epsilons, 0.0)))
+
+    """
+
+    delta: Callable[[NDArray[np.float64]], ArrayLike]
+    mass_at_infinity: float = 0.0
+
+    def __post_init__(self) -> None:
+        _arguments.function(self.delta, "delta")
+        self._set(
+            mass_at_infinity=_arguments.probability(self.mass_at_infinity, "mass_at_infinity")
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("FromPrivacyCurve", id(self.delta), self.mass_at_infinity)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.curve(self.delta, self.mass_at_infinity)

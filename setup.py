@@ -1,0 +1,69 @@
+"""The list of extensions; everything else is in pyproject.toml."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+HEADERS = sorted(str(path) for path in Path("src_c").rglob("*.h"))
+SOURCES = sorted(str(path) for path in Path("src_c").glob("*.c"))
+INCLUDE_DIRS = ["src_c/include", "src_c"]
+
+if sys.platform == "win32":
+    C_FLAGS, MODULE_FLAGS = ["/O2", "/std:c11"], ["/O2", "/std:c11"]
+else:
+    MODULE_FLAGS = ["-O3", "-std=c11", "-g0"]
+    C_FLAGS = [*MODULE_FLAGS, "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+
+CORE = (
+    "prvcore_core",
+    {
+        "sources": SOURCES,
+        "include_dirs": INCLUDE_DIRS,
+        "cflags": C_FLAGS,
+        "obj_deps": {"": HEADERS},
+    },
+)
+
+
+def extension(name: str, *include_dirs: str) -> Extension:
+    """Return one Cython module over the C core."""
+    return Extension(
+        f"prvcore.{name}",
+        [f"prvcore/{name}.pyx"],
+        include_dirs=[*INCLUDE_DIRS, *include_dirs],
+        depends=[*HEADERS, *SOURCES],
+        extra_compile_args=MODULE_FLAGS,
+    )
+
+
+def version() -> str:
+    """Return PRV_VERSION, the one place that states the version."""
+    header = Path("src_c/include/prvcore.h").read_text(encoding="utf-8")
+    return re.search(r'^#define PRV_VERSION "(.+)"$', header, re.MULTILINE)[1]
+
+
+setup(
+    version=version(),
+    libraries=[CORE],
+    ext_modules=cythonize(
+        [
+            extension("_status"),
+            extension("_mechanism"),
+            extension("_accounting"),
+            # pyfftw's pxd includes fftw3.h and numpy's headers; nothing of FFTW is linked.
+            extension("_fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
+        ],
+        build_dir="build/cython",
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": False,
+            "wraparound": False,
+            "embedsignature": True,
+            "freethreading_compatible": True,
+        },
+    ),
+)

@@ -1,0 +1,53 @@
+"""One or more mechanisms of each kind, for tests that hold for all of them."""
+
+import numpy as np
+
+import prvcore as prv
+
+
+def gaussian_cdf_q(losses):
+    """Of the loss of Gaussian(1) under Q, N(1/2, 1)."""
+    return normal_cdf(losses - 0.5)
+
+
+def gaussian_cdf_p(losses):
+    """Of the same under P, N(-1/2, 1)."""
+    return normal_cdf(losses + 0.5)
+
+
+def normal_cdf(x):
+    from scipy.special import ndtr
+
+    return ndtr(x)
+
+
+def randomized_response_curve(epsilons):
+    """Of PureDP(1): piecewise linear in e^epsilon with corners at -1 and 1."""
+    t = np.exp(np.minimum(epsilons, 1.0))
+    inside = (np.e - t) / (1.0 + np.e)
+    return np.where(epsilons < -1.0, -np.expm1(np.minimum(epsilons, 0.0)), inside)
+
+
+BUILT_IN = [
+    prv.Gaussian(noise_multiplier=2.0),
+    prv.Laplace(scale=3.0),
+    prv.Laplace(scale=3.0, sensitivity=0.5),
+    prv.PureDP(epsilon=0.5),
+    prv.ApproximateDP(epsilon=0.5, delta=1e-6),
+    prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3),
+    prv.PoissonSubsampled(prv.Laplace(scale=1.0), sampling_probability=0.1),
+    prv.PoissonSubsampled(prv.ApproximateDP(1.0, 1e-5), sampling_probability=0.1),
+    prv.DiscreteGaussian(scale=5.0),
+    prv.DiscreteLaplace(scale=5.0, sensitivity=2),
+]
+OWN = [
+    prv.FromCDFs(gaussian_cdf_q, gaussian_cdf_p),
+    prv.FromTable([-1.0, 1.0], [1.0 / (1.0 + np.e), np.e / (1.0 + np.e)]),
+    prv.FromPrivacyCurve(randomized_response_curve),
+]
+ALL = BUILT_IN + OWN
+
+
+def name(mechanism):
+    """Return a short name for a test's identifier."""
+    return f"{type(mechanism).__name__}-{ALL.index(mechanism)}"

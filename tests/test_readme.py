@@ -1,0 +1,29 @@
+import re
+
+import pytest
+from conftest import ROOT
+
+import prvcore as prv
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SHELL = re.search(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1].splitlines()
+
+
+def test_the_examples_run():
+    names = {}
+    for block in PYTHON:
+        exec(block, names)
+    assert 0.0 <= names["lower"] <= names["estimate"] <= names["upper"]
+    for own in ("gaussian", "response", "perfect"):
+        assert prv.compose(names[own]).epsilon(1e-3).upper < 10.0
+    assert prv.compose(names["perfect"], 10).delta(0.0).upper == pytest.approx(0.0, abs=1e-9)
+
+
+def test_it_opens_with_two_commands(capsys):
+    assert len(SHELL) == 2
+    from prvcore import cli
+
+    assert cli.main(SHELL[0].partition(" prvcore ")[2].split()) == 0
+    assert "lower" in capsys.readouterr().out
+    assert SHELL[1] == 'pip install ".[test]" && python -m pytest'
