@@ -1,6 +1,5 @@
 #include "lattice.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -91,11 +90,12 @@ typedef struct merge {
     double *placed; /* masses on the targets so far */
 } merge;
 
-/* The lattice point of target i: knot i, or the point beside the middle of cell i. */
+/* The lattice point of target i: knot i; or one below the mesh, then one beside the middle of each cell. */
 static int64_t target_index(const prv_mesh *mesh, size_t i)
 {
     if (mesh->on_knots) return mesh->index[i];
-    return mesh->index[i] + (mesh->index[i + 1] - mesh->index[i] - 1) / 2;
+    if (i == 0) return mesh->index[0] - 1;
+    return mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - 1) / 2;
 }
 
 static double target(const prv_mesh *mesh, size_t i)
@@ -217,7 +217,7 @@ static int going_down_is_cheaper(const merge *s, size_t i, const pool *p, double
 static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *left,
                         prv_lattice *lattice)
 {
-    const size_t targets = mesh->on_knots ? mesh->length : mesh->length - 1;
+    const size_t targets = mesh->length;
     const size_t last_cell = cells->length - 1;
     merge s = {cells, left, 1, mesh, lattice->mass};
     pool p = {0.0, 0.0};
@@ -248,7 +248,8 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
                0.5 * (cells->knots[s.next - 1] + cells->knots[s.next]) <= boundary)
             take(&s, &p, cell_relative(&s, s.next, c));
         if (!(p.mass > 0.0)) continue;
-        const double tolerance = 4.0 * DBL_EPSILON * (2.0 + fabs(c)) * p.mass;
+        /* Within the rounding of the cells the pool is balanced: the certificate covers that. */
+        const double tolerance = cells->tail_error * p.mass;
 
         /* 2. Too low: complete it with a part of the next cell. Where that cell has too little, the law
          *    falls steeply; what lies too low then goes down to where there is plenty, if there is. */
@@ -310,54 +311,58 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
     }
 }
 
-/* Where targets may go, as distances above lattice points: such that the heaviest cell (tilted), or it and
- * its neighbours, merge exactly into one. A lattice that is coarser than the bulk of the loss would
- * otherwise lose the distance to it at first order. Returns how many are worth trying. */
-enum { SHIFTS = 4 };
+/* ---- Where the targets go ----------------------------------------------------------------- */
 
-static size_t candidate_shifts(const prv_cells *cells, const prv_mesh *mesh, double shifts[SHIFTS])
+/* Shifts that make the heaviest cell, or it and its neighbours, merge exactly into one target. A lattice
+ * that is coarser than the bulk of the loss would otherwise lose the distance to it at first order. The
+ * heaviest cell is looked for with the tilt and without; where no cell holds much, the mesh resolves
+ * the law, and any shift will do. Returns how many shifts are worth trying, at least 1. */
+enum { MOST_SHIFTS = 7 };
+
+static size_t candidate_shifts(const prv_cells *cells, const prv_mesh *mesh, double shifts[MOST_SHIFTS])
 {
-    double heaviest = -HUGE_VAL, total = 0.0;
-    size_t at = 0;
-    for (size_t k = 0; k + 1 < mesh->length; k++) {
-        double mass = 0.0;
-        for (size_t i = mesh->knot[k] + 1; i <= mesh->knot[k + 1]; i++) mass += cells->mass[i];
-        const double weight = mass > 0.0 ? log(mass) + mesh->tilt * cells->knots[mesh->knot[k]] : -HUGE_VAL;
-        if (weight > heaviest) {
-            total = total * exp(heaviest - weight) + 1.0;
-            heaviest = weight;
-            at = k;
-        } else {
-            total += exp(weight - heaviest);
+    size_t count = 0, last = SIZE_MAX;
+    for (int tilted = 0; tilted <= 1; tilted++) {
+        double heaviest = -HUGE_VAL, total = 0.0;
+        size_t at = 0;
+        for (size_t k = 0; k + 1 < mesh->length; k++) {
+            double mass = 0.0;
+            for (size_t i = mesh->knot[k] + 1; i <= mesh->knot[k + 1]; i++) mass += cells->mass[i];
+            if (!(mass > 0.0)) continue;
+            const double weight =
+                log(mass) + (tilted ? mesh->tilt * cells->knots[mesh->knot[k]] : 0.0);
+            if (weight > heaviest) {
+                total = total * exp(heaviest - weight) + 1.0;
+                heaviest = weight;
+                at = k;
+            } else {
+                total += exp(weight - heaviest);
+            }
+        }
+        if (at == last || !(total > 0.0 && total < 40.0)) continue;
+        last = at;
+        for (size_t reach = 0; reach < MOST_SHIFTS / 2; reach++) {
+            const size_t first = at > reach ? at - reach : 0;
+            const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
+            const double low = cells->knots[mesh->knot[at]];
+            double mass = 0.0, relative = 0.0;
+            for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
+                mass += cells->mass[i];
+                relative += cells->relative[i] * exp(low - cells->knots[i - 1]);
+            }
+            if (!(mass > 0.0 && relative > 0.0)) continue;
+            const double above = fmod(log(mass / relative), mesh->step);
+            shifts[count++] = above < 0.0 ? above + mesh->step : above;
         }
     }
-    shifts[0] = 0.5 * mesh->step;
-    /* Where no cell holds much, the mesh resolves the law, and any shift will do. */
-    const size_t count = total < 40.0 ? SHIFTS : 1;
-    for (size_t reach = 0; reach < count; reach++) {
-        const size_t first = at > reach ? at - reach : 0;
-        const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
-        const double low = cells->knots[mesh->knot[at]];
-        double mass = 0.0, relative = 0.0;
-        for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
-            mass += cells->mass[i];
-            relative += cells->relative[i] * exp(low - cells->knots[i - 1]);
-        }
-        const double above = mass > 0.0 && relative > 0.0 ? fmod(log(mass / relative), mesh->step) : 0.0;
-        shifts[reach] = above < 0.0 ? above + mesh->step : above;
-    }
+    if (count == 0) shifts[count++] = 0.5 * mesh->step;
     return count;
 }
 
 void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left, prv_lattice *lattice)
 {
-    mesh->shift = 0.0;
-    if (mesh->on_knots) {
-        merge_cells(cells, mesh, left, lattice);
-        return;
-    }
-    double shifts[SHIFTS], best = 0.0, greatest = -HUGE_VAL;
-    const size_t count = candidate_shifts(cells, mesh, shifts);
+    double shifts[MOST_SHIFTS] = {0.0}, best = 0.0, greatest = -HUGE_VAL;
+    const size_t count = mesh->on_knots ? 1 : candidate_shifts(cells, mesh, shifts);
     for (size_t i = 0; i < count; i++) {
         mesh->shift = shifts[i];
         merge_cells(cells, mesh, left, lattice);

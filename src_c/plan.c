@@ -369,6 +369,7 @@ static int64_t power_of_two(double x)
 typedef struct mesh_builder {
     double anchor, step;
     int on_knots;
+    int64_t period; /* in steps; atoms lie at 0 and at a period from it, on either side */
     size_t lattice_length, knot_length;
     int64_t *index; /* NULL: count only */
     size_t *knot;
@@ -377,6 +378,15 @@ typedef struct mesh_builder {
 
 static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, int is_last)
 {
+    /* An atom in the middle of continuous mass gets a cell of its own: merged with what lies just below,
+     * its ratio would fall short of the knot's, and nothing above could make up for that. */
+    if (b->on_knots && (index == 0 || index == b->period || index == -b->period) && b->knot_length > 0) {
+        const double x = b->anchor + b->step * (double)index, below = x - 1e-7 * b->step;
+        if (x - below > 8.0 * DBL_EPSILON * fabs(x)) {
+            if (b->index != NULL) b->knots[b->knot_length] = below;
+            b->knot_length++;
+        }
+    }
     if (b->index != NULL) {
         b->index[b->lattice_length] = index;
         b->knot[b->lattice_length] = b->knot_length;
@@ -478,7 +488,8 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
     const double top = fmax(ceil((high - f.anchor) / step - slack), bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
-    mesh_builder b = {f.anchor, step, f.atoms, 0, 0, NULL, NULL, NULL};
+    const double period = fmin(nearbyint(f.period / step), 0x1p60);
+    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, 0, 0, NULL, NULL, NULL};
     walk(&b, p, first, end, weight, scale, 0.5 / saddle, (int64_t)bottom, (int64_t)top);
     prv_mesh *mesh = &layout->meshes[j];
     prv_status status = prv_mesh_new(b.lattice_length, mesh);
