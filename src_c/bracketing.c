@@ -13,7 +13,7 @@
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
  * lose digits to the rounding of the transforms. */
-static const double dials[] = {0.5, 0.7, 0.85, 1.0, 1.15};
+static const double dials[] = {0.5, 0.7, 0.85, 1.0};
 enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
 /* What one pass over one direction found. */
@@ -331,12 +331,18 @@ static int adapt(progress *d, double width, double *step)
         d->aim.strictness *= fmin(20.0 * o->wrap_around / width, 1e6);
         changed = 1;
     }
-    if ((!o->resolved || o->rounding > 0.1 * width) && d->dial + 1 < DIALS) {
+    if (o->rounding > 0.1 * width && d->dial + 1 < DIALS) {
         d->dial++;
         changed = 1;
     }
     const double mesh_width = o->width - o->wrap_around - o->rounding, ratio = 0.8 * width / mesh_width;
-    if (o->resolved && ratio < 1.0) {
+    if (!o->resolved || !isfinite(o->width)) {
+        /* Nothing else in the way: the mesh is too coarse to see the answer at all. */
+        if (!changed) {
+            *step = fmin(*step, 0.3 * o->step);
+            changed = 1;
+        }
+    } else if (ratio < 1.0) {
         /* Second order; first, where the last step did not do better than that. */
         const double finer = o->step * fmin(fmax(d->slow ? ratio : sqrt(ratio), 0.02), 0.9);
         *step = fmin(*step, finer);
@@ -403,10 +409,13 @@ static prv_status advance(progress *d, double width)
     d->passes++;
     /* Where rounding hides the answer, the guess before is the better one. */
     if (isfinite(o.epsilon) && (o.resolved || o.rounding <= o.wrap_around)) {
+        if (d->task.question == PRV_ASK_DELTA && o.resolved &&
+            fabs(o.log_delta - d->aim.log_delta) > 1.0)
+            prv_aim_at_delta(d->task.view, options, exp(o.log_delta), &d->aim);
         d->aim.epsilon = o.epsilon;
         d->aim.log_delta = o.log_delta;
     }
-    if (o.slope > 0.0) d->aim.slope = o.slope;
+    if (o.resolved && o.slope > 0.0 && o.slope < 1e100) d->aim.slope = o.slope;
     return PRV_OK;
 }
 

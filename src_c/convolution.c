@@ -211,9 +211,12 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         relative_error += k * prv_tilt_error(y->loss, y->length, tilt, at.log_moment);
         log_finite += k * log1p(-fmin(y->infinite_mass, 1.0));
         offset += (long double)k * (long double)y->offset;
-        if (y->length > 0) {
-            support_low += k * (double)y->index[0];
-            support_high += k * (double)y->index[y->length - 1];
+        size_t low = 0, high = y->length;
+        while (high > 0 && y->mass[high - 1] == 0.0) high--;
+        while (low < high && y->mass[low] == 0.0) low++;
+        if (low < high) {
+            support_low += k * (double)y->index[low];
+            support_high += k * (double)y->index[high - 1];
         }
         scatter(y, work->weight, work->real, n);
         if (!transform) continue;

@@ -252,22 +252,33 @@ void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double de
     }
 }
 
+/* Saddle-point guess of log delta at epsilon from the cells in use. */
+static double log_delta_guess(const prv_side_view *view, double epsilon)
+{
+    const double lam = root(view, saddle_excess, &epsilon, 4.0);
+    const prv_moments m = composed_moments(view, lam);
+    return fmin(m.log_moment - lam * epsilon + log_saddle_factor(lam, m.variance), 0.0);
+}
+
 void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim)
 {
     use_whole_profiles(view);
-    aim->epsilon = epsilon;
-    /* Three times: a guess of delta tells which tops do not matter, which makes the guess better. */
-    for (int round = 0; round < 3; round++) {
-        aim->saddle = root(view, saddle_excess, &epsilon, round == 0 ? 4.0 : aim->saddle);
-        const prv_moments m = composed_moments(view, aim->saddle);
-        aim->log_delta = fmin(m.log_moment - aim->saddle * epsilon +
-                                  log_saddle_factor(aim->saddle, m.variance), 0.0);
-        /* A hundredth, since the guess may be that much too large. */
-        aim->top_share = 0.01 * truncation_share(aim->saddle, prv_width_asked(options, epsilon));
-        use_whole_profiles(view);
-        cut_tops(view, aim->top_share * exp(aim->log_delta) / (double)view->steps);
+    double guess = log_delta_guess(view, epsilon);
+    /* Where few rare jumps dominate, the saddle-point guess is far too large; then delta is about that
+     * of one jump, or of the rest without large jumps. */
+    double jumps = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        for (size_t c = p->length; c-- > 0 && p->center[c] > epsilon;)
+            jumps -= view->counts[j] * p->mass[c] * expm1(epsilon - p->center[c]);
+        size_t end = p->length;
+        while (end > 1 && p->center[end - 1] > 0.5 * epsilon) end--;
+        view->end[j] = end;
     }
-    aim->slope = aim->saddle;
+    const double rest = log_delta_guess(view, epsilon);
+    if (jumps > 0.0) guess = fmin(guess, log(jumps + exp(rest)));
+    prv_aim_at_delta(view, options, fmin(exp(fmax(guess, -737.0)), 0.999), aim);
+    aim->epsilon = epsilon;
 }
 
 double prv_chernoff_epsilon(const prv_side_view *view, double delta)
@@ -307,7 +318,7 @@ static void cut_bottoms(prv_side_view *view, double tilt, double tilted_below)
         const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
         double sum = 0.0;
         for (; first + 1 < end; first++) {
-            sum += p->mass[first] * exp(fmin(tilt * p->center[first] - log_moment, 0.0));
+            sum += exp(log(p->mass[first]) + tilt * p->center[first] - log_moment);
             if (sum > below) break;
         }
         view->first[j] = first;
@@ -574,6 +585,11 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         const double room = 0.02 * (high - low) + 4.0 * layout->step;
         low -= room;
         high += room;
+        /* At the end of a bounded support no shift is too large for the profile; but lattices carry
+         * rounding noise a step beyond it, and this much suffices. */
+        const double most_shift = (5.0 - log_budget) / room;
+        layout->window.shift_up = fmin(layout->window.shift_up, most_shift);
+        layout->window.shift_down = fmin(layout->window.shift_down, most_shift);
 #ifdef PRV_TRACE
         if(getenv("PRVT")) fprintf(stderr, "  window [%.6g %.6g] shifts %.4g %.4g support [%.4g %.4g] log_budget %.4g share %.3g L %.5g\n", low, high, layout->window.shift_up, layout->window.shift_down, least, greatest, log_budget, share, 0.0);
 #endif
