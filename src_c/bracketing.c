@@ -36,6 +36,7 @@ typedef struct task {
     const prv_options *options;
     prv_question question;
     double value;
+    int precise; /* prv_compose's way for laws whose bulk is a few atoms */
 } task;
 
 /* ---- Moments of the true step, for the estimate --------------------------------------------- */
@@ -260,6 +261,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     o->resolved = 1;
     prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
     if (status != PRV_OK) return status;
+    layout.window.precise = t->precise;
     status = build_lattices(t, aim, &layout, &l);
     if (status == PRV_OK)
         status = prv_workspace_new(layout.window.length, t->view->steps, layout.longest, &work);
@@ -334,15 +336,20 @@ static int adapt(progress *d, double width, double *step)
     if (o->rounding > 0.1 * width && d->dial + 1 < DIALS) {
         d->dial++;
         changed = 1;
+    } else if (o->rounding > 0.1 * width && !d->task.precise) {
+        d->task.precise = 1;
+        d->dial = 0;
+        changed = 1;
     }
-    const double mesh_width = o->width - o->wrap_around - o->rounding, ratio = 0.8 * width / mesh_width;
+    const double slack = o->wrap_around + o->rounding;
+    const double ratio = 0.8 * width / fmax(o->width - slack, 1e-300);
     if (!o->resolved || !isfinite(o->width)) {
         /* Nothing else in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) {
             *step = fmin(*step, 0.3 * o->step);
             changed = 1;
         }
-    } else if (ratio < 1.0) {
+    } else if (ratio < 1.0 && slack < 0.5 * o->width) {
         /* Second order; first, where the last step did not do better than that. */
         const double finer = o->step * fmin(fmax(d->slow ? ratio : sqrt(ratio), 0.02), 0.9);
         *step = fmin(*step, finer);
@@ -354,15 +361,27 @@ static int adapt(progress *d, double width, double *step)
 }
 
 /* The smallest tilt, from this dial on, that rounding of the transforms leaves room for: the guess counts
- * K times 1e-14 at each of whose masses, in units of which delta is exp(prv_log_part). */
+ * 1e-14 at each mass, K times that in the plain way of composing, in units of which delta is
+ * exp(prv_log_part). DIALS if there is none. */
 static size_t least_dial(progress *d, size_t dial)
 {
-    const double error = log(1e-14 * (2.0 + d->task.view->total));
-    for (; dial + 1 < DIALS; dial++) {
-        const double part = prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle);
-        if (error - part <= log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9))) break;
-    }
+    const double error = log(1e-14 * (d->task.precise ? 16.0 : 2.0 + d->task.view->total));
+    const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
+    while (dial < DIALS &&
+           error - prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle) > room)
+        dial++;
     return dial;
+}
+
+/* Chooses between tilts and ways of composing. */
+static void choose_dial(progress *d)
+{
+    size_t dial = least_dial(d, d->dial);
+    if (dial == DIALS && !d->task.precise) {
+        d->task.precise = 1;
+        dial = least_dial(d, 0);
+    }
+    d->dial = dial < DIALS ? dial : DIALS - 1;
 }
 
 /* One more pass of a direction, towards this width. */
@@ -379,7 +398,7 @@ static prv_status advance(progress *d, double width)
         return PRV_OK;
     }
     if (exact) step = options->mesh_size;
-    d->dial = least_dial(d, d->dial);
+    choose_dial(d);
     outcome o;
     prv_status status;
     for (;;) {
@@ -443,7 +462,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     memset(directions, 0, sizeof directions);
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
-        directions[i].task = (task){&views[i], options, question, value};
+        directions[i].task = (task){&views[i], options, question, value, 0};
         const prv_status status = aim_at(&directions[i]);
         if (status != PRV_OK) return status;
     }

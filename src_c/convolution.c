@@ -77,6 +77,7 @@ size_t prv_transform_length(double wanted, int odd)
 
 typedef struct norms {
     double power, power_less_one; /* sums of |W|^2k and |W|^(2k-2) over the stored half, twice each */
+    double error;                 /* the same sum of the square of the power's own rounding */
 } norms;
 
 /* One block: (re, im) to the k-th power, |W|^(2k-2) and |W|^2k added to the norms. */
@@ -128,7 +129,7 @@ static norms power_spectrum(double *z, size_t length, uint64_t k)
 {
     /* |W|^2 below this has |W|^k below NEGLIGIBLE. */
     const double floor_square = exp(LOG_NEGLIGIBLE_SQUARE / (double)k);
-    norms sums = {0.0, 0.0};
+    norms sums = {0.0, 0.0, 0.0};
     size_t i = 0;
     for (; i + LANES <= length; i += LANES) power_block(z + 2 * i, k, floor_square, &sums);
     if (i < length) {
@@ -164,18 +165,105 @@ static size_t modulo(double index, size_t length)
     return (size_t)(r < 0.0 ? r + n : r) % length;
 }
 
-static void scatter(const prv_lattice *lattice, const double *weight, double *real, size_t length)
+/* Atoms of at least `least` weight are left out. */
+static void scatter(const prv_lattice *lattice, const double *weight, double least, double *real,
+                    size_t length)
 {
     memset(real, 0, (length + 2) * sizeof *real);
     if (lattice->length == 0) return;
     size_t at = modulo((double)lattice->index[0], length);
     for (size_t i = 0; i < lattice->length; i++) {
-        real[at] += weight[i];
+        if (weight[i] < least) real[at] += weight[i];
         if (i + 1 < lattice->length) {
             at += (size_t)(lattice->index[i + 1] - lattice->index[i]);
             if (at >= length) at %= length;
         }
     }
+}
+
+/* ---- Power of a spectrum whose bulk is a few atoms ------------------------------------------ */
+
+enum { MOST_HEAVY = 32 };
+#define TWO_PI 6.28318530717958647693
+
+typedef struct heavy_part {
+    size_t length;
+    double least; /* weight of the lightest of them */
+    double weight[MOST_HEAVY];
+    size_t distance[MOST_HEAVY]; /* above the heaviest, modulo the length */
+    size_t origin;               /* of the heaviest, modulo the length */
+    double light;                /* total weight of all others */
+} heavy_part;
+
+/* The heaviest atoms: at most MOST_HEAVY, by halving the least weight. */
+static heavy_part heavy_atoms(const prv_lattice *y, const double *weight, size_t n)
+{
+    heavy_part h = {0};
+    double greatest = 0.0;
+    size_t heaviest = 0;
+    for (size_t i = 0; i < y->length; i++)
+        if (weight[i] > greatest) {
+            greatest = weight[i];
+            heaviest = i;
+        }
+    double least = greatest;
+    for (int halvings = 0; halvings < 16; halvings++) {
+        size_t count = 0;
+        for (size_t i = 0; i < y->length; i++) count += weight[i] >= 0.5 * least;
+        if (count > MOST_HEAVY) break;
+        least *= 0.5;
+    }
+    h.least = least;
+    h.origin = modulo((double)y->index[heaviest], n);
+    for (size_t i = 0; i < y->length; i++) {
+        if (weight[i] < least) {
+            h.light += weight[i];
+        } else if (h.length < MOST_HEAVY) {
+            h.weight[h.length] = weight[i];
+            h.distance[h.length++] = modulo((double)(y->index[i] - y->index[heaviest]), n);
+        }
+    }
+    return h;
+}
+
+/* On entry z is the transform of the light atoms, on return the spectrum to the k-th power. */
+static norms power_precisely(double *z, size_t n, double k, const heavy_part *h)
+{
+    const double unit_angle = TWO_PI / (double)n;
+    const uint64_t length = n, turns = (uint64_t)fmod(k, (double)n) * h->origin % length;
+    norms sums = {0.0, 0.0, 0.0};
+    for (uint64_t j = 0; j <= length / 2; j++) {
+        /* z = sum w (e^(-i a) - 1), a the angle from the heaviest atom: relative accuracy near 0. */
+        const double back = unit_angle * (double)(j * h->origin % length);
+        const double co = cos(back), si = sin(back);
+        double x = z[2 * j] * co - z[2 * j + 1] * si - h->light;
+        double y = z[2 * j] * si + z[2 * j + 1] * co;
+        double absolute = h->light;
+        for (size_t a = 0; a < h->length; a++) {
+            const double angle = 0.5 * unit_angle * (double)(j * h->distance[a] % length);
+            const double s = sin(angle), c = cos(angle);
+            x -= 2.0 * h->weight[a] * s * s;
+            y -= 2.0 * h->weight[a] * s * c;
+            absolute += 2.0 * h->weight[a] * fabs(s);
+        }
+        const double real = 0.5 * k * log1p(fmax(2.0 * x + x * x + y * y, -1.0));
+        double re = 0.0, im = 0.0;
+        if (real > 0.5 * LOG_NEGLIGIBLE_SQUARE) {
+            const double imaginary = k * atan2(y, 1.0 + x), modulus = exp(real);
+            const double phase = imaginary - unit_angle * (double)(turns * j % length);
+            re = modulus * cos(phase);
+            im = modulus * sin(phase);
+            const double power = modulus * modulus, square = exp(2.0 * real / k);
+            const double error = UNIT * (8.0 * (fabs(real) + fabs(imaginary)) +
+                                         8.0 * k * absolute / sqrt(square) + 64.0);
+            sums.power += 2.0 * power;
+            sums.power_less_one += 2.0 * power / square;
+            sums.error += 2.0 * power * error * error;
+        }
+        z[2 * j] = re;
+        z[2 * j + 1] = im;
+    }
+    return sums;
 }
 
 /* ---- The stage ---------------------------------------------------------------------------- */
@@ -190,6 +278,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     double log_up = 0.0, log_down = 0.0;     /* of the Chernoff bounds' moments */
     double support_low = 0.0, support_high = 0.0;
     double from_weights = 0.0; /* sum_j k_j |w_j|_2 |rest|_2 */
+    double power_error = 0.0;
     double least_power = HUGE_VAL, product_square = 0.0;
     long double offset = 0.0L;
     double step_norms[3];
@@ -218,7 +307,9 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             support_low += k * (double)y->index[low];
             support_high += k * (double)y->index[high - 1];
         }
-        scatter(y, work->weight, work->real, n);
+        heavy_part heavy = {0};
+        if (window->precise && transform) heavy = heavy_atoms(y, work->weight, n);
+        scatter(y, work->weight, heavy.length > 0 ? heavy.least : HUGE_VAL, work->real, n);
         if (!transform) continue;
 
         fft->forward(fft->forward_plan, work->real, work->spectrum);
@@ -229,7 +320,9 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         if (k * eta * step_norms[0] * sqrt((double)n) > 0.05) return PRV_ERR_PRECISION;
         /* All spectra are at most 1 in modulus, so |prod without one j|_2 is at most the norm of any of
          * its factors: this step's own to the k - 1, or a step's before it. */
-        const norms s = power_spectrum(work->spectrum, half, (uint64_t)k);
+        const norms s = heavy.length > 0 ? power_precisely(work->spectrum, n, k, &heavy)
+                                         : power_spectrum(work->spectrum, half, (uint64_t)k);
+        power_error += heavy.length > 0 ? sqrt(s.error * scale) : 3.0 * k * UNIT * sqrt(s.power * scale);
         step_norms[1] = sqrt(s.power * scale);
         step_norms[2] = sqrt(s.power_less_one * scale);
         const double rest = fmin(step_norms[2], least_power);
@@ -249,7 +342,8 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         const double own = sqrt(product_square * scale);
         /* The factor 1.2 covers second order: relative errors of the spectrum stay below 5 %. */
         result->rounding =
-            1.2 * (eta * from_weights + (eta + 3.0 * total * UNIT) * own) + 4.0 * NEGLIGIBLE;
+            1.2 * (eta * from_weights + power_error + (eta + 4.0 * (double)steps * UNIT) * own) +
+            4.0 * NEGLIGIBLE;
         for (size_t i = 0; i < n; i++) work->real[i] *= scale;
     }
 

@@ -27,6 +27,7 @@ typedef struct prv_window {
     double lowest;                 /* nats; rounded to a lattice point */
     size_t length;                 /* a length that transforms well */
     double shift_up, shift_down;   /* > 0 */
+    int precise;                   /* see prv_compose */
 } prv_window;
 
 /* Buffers for one length, shared by the compositions of a query. */
@@ -51,7 +52,12 @@ size_t prv_transform_length(double wanted, int odd);
  * Rounding: with eta = 7 u log2(length) the relative L2 error of a transform (fft provider's contract)
  *     |mass~ - mass| <= eta sum_j k_j |w_j|_2 |prod without one j|_2 + (eta + 3 K u) |mass|_2
  * (Young's inequality on the first-order error of the power; repeated squaring multiplies relative
- * errors by at most K; norms of spectra by Parseval). */
+ * errors by at most K; norms of spectra by Parseval).
+ *
+ * window->precise is for laws whose bulk is a few atoms, where rare jumps decide and the factor K above would drown
+ * them: the heaviest atoms' part of the spectrum is summed as sum w (e^(i t x) - 1), the transform
+ * carries the light rest alone (so that |w_j|_2 becomes its norm), and the power is taken as
+ * exp(k log1p(z)), whose error is a few u of |k log1p(z)|. Costs length * 32 sines at most. */
 prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
                        double tilt, const prv_window *window, const prv_fft *fft,
                        prv_workspace *work, prv_composed *result);

@@ -1,8 +1,474 @@
+/* The paper's DiscretizePRV and ComposePRV (its Algorithms 1 and 2), with the errors of its Theorem 5.5 and,
+ * on top of them, those of floating point. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "certificate.h"
+#include "mean.h"
 #include "query.h"
+#include "wide.h"
+
+#define UNIT (0.5 * DBL_EPSILON)
+
+/* ---- The truncation L ---------------------------------------------------------------------- */
+
+/* Tails of the finite losses of all steps together, or of one step taken once. */
+typedef struct tail {
+    const prv_side_view *view;
+    size_t first, end;
+    int once;
+    int lower;
+    double log_delta;
+} tail;
+
+static double times(const tail *t, size_t j) { return t->once ? 1.0 : t->view->counts[j]; }
+
+/* Chernoff's bound at one tilt: above, of the epsilon at which the curve of the finite losses is delta;
+ * below, of the -y such that a loss below y has this probability. The coarse dominating lattice keeps both
+ * masses of each cell and spreads them, so its E[e^(-t Y)] is an upper bound for t <= 0 and t >= 1. */
+static double bound_at(const tail *t, double lam)
+{
+    double sum = t->lower ? 0.0 : log(prv_kernel_maximum(lam));
+    for (size_t j = t->first; j < t->end; j++) {
+        const prv_profile *p = &t->view->profiles[j];
+        const double log_moment = prv_tilt(p->knots, p->dominating, p->knot_count,
+                                           t->lower ? -lam : lam, NULL).log_moment;
+        sum += times(t, j) * (log_moment - log1p(-p->infinite_mass));
+    }
+    /* Rounding of cells and moments, generously. */
+    return (sum - t->log_delta + 1e-11 * t->view->total) / lam;
+}
+
+/* Any tilt gives a bound; the best is looked for to about 10 %. */
+static double least_bound(const tail *t)
+{
+    const double floor = t->lower ? 1.0 : 1e-12;
+    double lam = 2.0, best = bound_at(t, lam);
+    for (double factor = 4.0; factor > 1.1; factor = sqrt(factor)) {
+        for (int up = 0; up <= 1; up++)
+            for (;;) {
+                const double next = up ? lam * factor : lam / factor;
+                if (!(next >= floor && next <= 1e12)) break;
+                const double bound = bound_at(t, next);
+                if (!(bound < best)) break;
+                best = bound;
+                lam = next;
+            }
+    }
+    return best;
+}
+
+/* How far the tail reaches at the probability delta, at most. HUGE_VAL if the profiles do not tell. */
+static double reach(tail t, double delta)
+{
+    double outer = 0.0, limit = 0.0, log_finite = 0.0;
+    for (size_t j = t.first; j < t.end; j++) {
+        const prv_profile *p = &t.view->profiles[j];
+        const double finite = 1.0 - p->infinite_mass, k = times(&t, j);
+        const int has_bottom = p->length > 0 && p->high[0] <= p->knots[0];
+        /* What lies beyond the profile's knots counts as beyond everything. */
+        outer += k * (t.lower ? (has_bottom ? p->mass[0] : 0.0)
+                              : fmax(p->dominating_infinite - p->infinite_mass, 0.0)) / finite;
+        limit += k * prv_greatest_loss(t.view->mechanisms[j], t.view->add != t.lower);
+        log_finite += k * log1p(-p->infinite_mass);
+    }
+    /* E[e^(-Y)] is a probability of P. */
+    double bound = t.lower ? -log(delta) - log_finite : HUGE_VAL;
+    if (outer < 0.5 * delta) {
+        t.log_delta = log(delta - outer);
+        bound = fmin(bound, least_bound(&t));
+    }
+    return fmax(fmin(bound * (1.0 + 1e-6), limit), 0.0);
+}
+
+/* L >= 2 + max(eps_error + eps(delta_error / 4), max_i eps_i(delta_error / (8 k))), both tails. */
+static double truncation(const prv_side_view *view, double eps_error, double delta_error)
+{
+    double single = 0.0, all = 0.0;
+    for (int lower = 0; lower <= 1; lower++) {
+        const tail t = {view, 0, view->steps, 0, lower, 0.0};
+        all = fmax(all, reach(t, 0.25 * delta_error));
+        for (size_t j = 0; j < view->steps; j++) {
+            const tail step = {view, j, j + 1, 1, lower, 0.0};
+            single = fmax(single, reach(step, 0.125 * delta_error / view->total));
+        }
+    }
+    return 2.0 + fmax(eps_error + all, single);
+}
+
+/* ---- DiscretizePRV ------------------------------------------------------------------------- */
+
+/* Everything that holds for all steps of one direction. */
+typedef struct setting {
+    double step, eps_error, delta_error;
+    size_t length; /* of the circle, 2n + 1 points: 2L = length * step */
+    double bytes;
+} setting;
+
+/* What the certificate needs to know of the steps, each times its count. */
+typedef struct errors {
+    double cells, means, cdfs;
+    double least_norm; /* of a step's masses, in L2 */
+    size_t knots;
+} errors;
+
+/* The finite loss, truncated to |Y| <= L and normalised, on i h + mu. Cells that no loss can reach are left
+ * out: i runs from `low` to `high`. */
+static prv_status discretize(const prv_mechanism *m, int add, double count, const setting *s,
+                             prv_lattice *lattice, errors *e)
+{
+    const double h = s->step, n = (double)(s->length / 2);
+    /* One more cell on either side, for what rounding puts there. */
+    const double low = fmax(-n, floor(-prv_greatest_loss(m, !add) / h) - 1.0);
+    const double high = fmin(n, ceil(prv_greatest_loss(m, add) / h) + 1.0);
+    if (!(low <= high)) return PRV_ERR_PRECISION;
+    const size_t points = (size_t)(high - low) + 1;
+    prv_cells cells;
+    prv_status status = prv_cells_new(points + 1, &cells);
+    if (status != PRV_OK) return status;
+    for (size_t i = 0; i <= points; i++) cells.knots[i] = (low + (double)i - 0.5) * h;
+    status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
+    if (status == PRV_OK) status = prv_lattice_new(points, lattice);
+    if (status != PRV_OK) {
+        prv_cells_free(&cells);
+        return status;
+    }
+
+    size_t first = 1, last = points; /* cells with mass in them */
+    while (first < last && cells.mass[first] == 0.0) first++;
+    while (last > first && cells.mass[last] == 0.0) last--;
+    long double total = 0.0L, moment = 0.0L, square = 0.0L;
+    for (size_t i = last; i >= first; i--) {
+        const long double q = (long double)cells.mass[i];
+        total += q;
+        moment += q * (long double)(low + (double)i - 1.0);
+        square += q * q;
+    }
+    const double outside = cells.infinite_mass + cells.mass[0] + cells.mass[points + 1];
+    if (total > 0.0L && outside < 1.0) {
+        const prv_mean mean = prv_conditional_mean(m, add, &cells, outside);
+        const double finite = 1.0 - cells.infinite_mass;
+        const long double scale = (long double)finite / total;
+        lattice->offset = (double)(mean.value - moment / total * (long double)h);
+        lattice->step = h;
+        lattice->length = last - first + 1;
+        lattice->infinite_mass = cells.infinite_mass;
+        for (size_t i = 0; i < lattice->length; i++) {
+            const double at = low + (double)(first + i) - 1.0;
+            lattice->index[i] = (int64_t)at;
+            lattice->loss[i] = lattice->offset + h * at;
+            lattice->mass[i] = (double)((long double)cells.mass[first + i] * scale);
+        }
+        e->cells += count * cells.tail_error;
+        /* The sum of i h q is off by what the cells are. */
+        e->means += count * (mean.error + cells.tail_error * fabs((double)mean.value) +
+                             cells.tail_error * h + 4.0 * UNIT * fabs(lattice->offset));
+        e->cdfs += count * prv_absolute_cdf_error(m);
+        e->least_norm = fmin(e->least_norm, (double)(sqrtl(square) / total));
+        e->knots += cells.length;
+    } else {
+        prv_lattice_free(lattice);
+        status = PRV_ERR_PRECISION;
+    }
+    prv_cells_free(&cells);
+    return status;
+}
+
+/* ---- The composed curve, for many questions ------------------------------------------------- */
+
+/* At each point of the window, D and B of curve.h without a tilt. D falls with the loss; rounding of the
+ * transforms makes it wavy, so its greatest value from the top down is kept: that is as close to the
+ * true one, since the true one falls. */
+typedef struct composed_curve {
+    const prv_composed *composed;
+    double *sums;      /* [length] D, by point */
+    double *reverse;   /* [length] B, by position on the circle: in place of the masses */
+} composed_curve;
+
+/* Takes the masses of `composed`; sums has room for its length. */
+static composed_curve curve_of(const prv_composed *c, double *sums)
+{
+    const composed_curve curve = {c, sums, c->mass};
+    const prv_wide decay = prv_wide_of(exp(-c->step)), step = prv_wide_of(-expm1(-c->step));
+    prv_wide d = prv_wide_of(0.0), b = prv_wide_of(0.0);
+    double greatest = 0.0;
+    size_t at = (c->start + c->length - 1) % c->length;
+    for (size_t point = c->length; point-- > 0;) {
+        d = prv_wide_add(d, prv_wide_mul(step, b));
+        b = prv_wide_add(prv_wide_mul(decay, b), prv_wide_of(c->mass[at]));
+        greatest = fmax(greatest, prv_wide_value(d));
+        sums[point] = greatest;
+        curve.reverse[at] = prv_wide_value(b);
+        at = at > 0 ? at - 1 : c->length - 1;
+    }
+    return curve;
+}
+
+static double loss_at(const prv_composed *c, size_t point)
+{
+    return (double)(c->lowest + (long double)c->step * (long double)point);
+}
+
+static double reverse_at(const composed_curve *curve, size_t point)
+{
+    const prv_composed *c = curve->composed;
+    const size_t at = c->start + point;
+    return curve->reverse[at < c->length ? at : at - c->length];
+}
+
+/* delta of the finite losses, and B e^v: minus its derivative by epsilon. */
+static double finite_delta(const composed_curve *curve, double epsilon, double *slope)
+{
+    const prv_composed *c = curve->composed;
+    const double top = loss_at(c, c->length - 1), bottom = loss_at(c, 0);
+    *slope = 0.0;
+    if (epsilon >= top) return 0.0;
+    size_t point = epsilon > bottom ? (size_t)((epsilon - bottom) / c->step) : 0;
+    if (point >= c->length) point = c->length - 1;
+    while (point > 0 && loss_at(c, point - 1) > epsilon) point--;
+    while (loss_at(c, point) <= epsilon) point++;
+    const double v = epsilon - loss_at(c, point), b = reverse_at(curve, point);
+    *slope = b * exp(v);
+    return curve->sums[point] - b * expm1(v);
+}
+
+/* The greatest epsilon at which finite_delta is `level`; infinite if it is everywhere above, -HUGE_VAL if
+ * nowhere. */
+static double crossing(const composed_curve *curve, double level)
+{
+    const prv_composed *c = curve->composed;
+    if (!(level > 0.0)) return HUGE_VAL;
+    size_t low = 0, high = c->length - 1; /* sums[high] = 0 < level */
+    if (curve->sums[0] < level) {
+        const double b = reverse_at(curve, 0), ratio = b > 0.0 ? (curve->sums[0] - level) / b : -1.0;
+        return ratio > -1.0 ? loss_at(c, 0) + log1p(ratio) : -HUGE_VAL;
+    }
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (curve->sums[middle] >= level)
+            low = middle;
+        else
+            high = middle;
+    }
+    const double b = reverse_at(curve, high), ratio = b > 0.0 ? (curve->sums[high] - level) / b : 0.0;
+    const double v = ratio > -1.0 ? log1p(ratio) : -HUGE_VAL;
+    return loss_at(c, high) + fmin(fmax(v, -c->step), 0.0);
+}
+
+/* ---- Bounds --------------------------------------------------------------------------------- */
+
+/* What is added to the errors of the theorem: `additive` and `relative` to delta of the finite losses,
+ * `absolute` to delta, `shift` to epsilon. */
+typedef struct slack {
+    double additive, relative, absolute, shift;
+} slack;
+
+static slack slack_of(const prv_composed *c, const errors *e)
+{
+    prv_composed inside = *c;
+    inside.outside = 0.0; /* the theorem counts what wraps around */
+    const prv_slack_parts p = prv_certificate(&inside, e->cells);
+    /* The certificate sums the largest error over all points. In L2, with the errors of a transform below
+     * eta times the sum of its input each (prv_fft_provider), all errors together are below `rounding`
+     * over the least norm of a step, and against a kernel of at most 1 sqrt(length) times that. */
+    const double together = c->rounding * sqrt((double)c->length) / fmax(e->least_norm, 1e-300);
+    const slack s = {fmin(p.slack.additive, together), p.slack.relative, e->cdfs,
+                     p.slack.shift + e->means};
+    return s;
+}
+
+static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, const setting *s,
+                        const slack *add, double delta, prv_bounds *b, prv_report *r)
+{
+    const prv_composed *c = curve->composed;
+    const double scale = exp(-c->log_moment), infinite = c->infinite_mass;
+    const double unsure = 16.0 * DBL_EPSILON * infinite;
+    const double error = s->delta_error, outer = add->absolute + unsure;
+    const double high = (delta - error - outer - infinite) * scale / (1.0 + add->relative);
+    const double low = (delta + error + outer - infinite) * scale / (1.0 - add->relative);
+    const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
+    const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
+    const double greatest = fmax(view->greatest_loss, 0.0);
+    b->upper = fmin(fmax(upper, 0.0), greatest);
+    b->lower = fmin(fmax(lower, 0.0), b->upper);
+    b->estimate = crossing(curve, (delta - infinite) * scale);
+    b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
+
+    const double above = crossing(curve, (delta - error - infinite) * scale);
+    const double below = crossing(curve, (delta + error - infinite) * scale);
+    r->width = b->upper - b->lower;
+    r->discretization = 2.0 * s->eps_error;
+    r->truncation = isfinite(above) && isfinite(below) ? above - below : 0.0;
+    r->rounding = isfinite(upper) && isfinite(lower)
+                      ? fmax(upper - lower - r->discretization - r->truncation, 0.0) : 0.0;
+}
+
+static void ask_delta(const composed_curve *curve, const setting *s, const slack *add, double epsilon,
+                      prv_bounds *b, prv_report *r)
+{
+    const prv_composed *c = curve->composed;
+    const double scale = exp(c->log_moment), infinite = c->infinite_mass;
+    const double outer = s->delta_error + add->absolute + 16.0 * DBL_EPSILON * infinite;
+    const double moved = s->eps_error + add->shift;
+    double slope, ignored;
+    const double high = finite_delta(curve, epsilon - moved, &ignored);
+    const double low = finite_delta(curve, epsilon + moved, &ignored);
+    const double plain = finite_delta(curve, epsilon, &slope);
+    /* What is certain without any lattice: 1 - e^eps, and the mass at infinity. */
+    const double least = fmax(-expm1(fmin(epsilon, 0.0)), infinite * (1.0 - 32.0 * DBL_EPSILON));
+    b->upper = fmin((high + add->additive) * (1.0 + add->relative) * scale + infinite + outer, 1.0);
+    b->lower = (low - add->additive) * (1.0 - add->relative) * scale + infinite - outer;
+    b->lower = fmin(fmax(b->lower, least), b->upper);
+    b->estimate = fmin(fmax(plain * scale + infinite, b->lower), b->upper);
+
+    slope = fmax(slope, 1e-300);
+    r->discretization = 2.0 * s->eps_error;
+    r->truncation = fmin(2.0 * s->delta_error / (scale * slope), 1e300);
+    r->rounding = fmin(2.0 * (add->additive + add->relative * plain + add->absolute / scale) / slope +
+                           2.0 * add->shift, 1e300);
+    r->width = r->discretization + r->truncation + r->rounding;
+}
+
+/* ---- One direction -------------------------------------------------------------------------- */
+
+static prv_status setting_new(const prv_side_view *view, const prv_options *options, setting *s)
+{
+    const double spread = sqrt(0.5 * view->total * log(12.0 / options->delta_error));
+    s->delta_error = options->delta_error;
+    s->eps_error = options->mesh_size > 0.0 ? options->mesh_size * spread : options->eps_error;
+    s->step = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
+    const double limit = truncation(view, s->eps_error, s->delta_error);
+    if (!isfinite(limit)) return PRV_ERR_PRECISION;
+    const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
+    s->length = prv_transform_length(wanted, 1);
+    const double n = fmax(wanted, (double)s->length), steps = (double)view->steps;
+    /* Transforms, weights, the lattices of all steps, and the cells of one with their scratch. */
+    s->bytes = prv_workspace_bytes((size_t)fmin(n, 0x1p60), view->steps) +
+               8.0 * n * (1.0 + 3.0 * steps + 8.0);
+    return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK
+                                                                      : PRV_ERR_MEMORY_LIMIT;
+}
+
+static prv_status plan_fft(const prv_options *options, size_t length, prv_fft *fft)
+{
+    if (options->fft == NULL) return PRV_ERR_FFT;
+    const prv_status status = options->fft->plan(options->fft->context, length, fft);
+    if (status != PRV_OK) return status;
+    return fft->length == length ? PRV_OK : PRV_ERR_FFT;
+}
+
+static void lattices_free(prv_lattice *lattices, const prv_lattice **list, size_t count)
+{
+    for (size_t j = 0; j < count; j++) prv_lattice_free(&lattices[j]);
+    prv_release(lattices);
+    prv_release((void *)list);
+}
+
+/* Composes one direction into the workspace. */
+static prv_status compose(const prv_side_view *view, const prv_options *options, const setting *s,
+                          prv_workspace *work, prv_composed *composed, errors *e)
+{
+    prv_lattice *lattices = prv_allocate(view->steps, sizeof *lattices);
+    const prv_lattice **list = prv_allocate(view->steps, sizeof *list);
+    prv_status status = lattices != NULL && list != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    size_t made = 0;
+    for (; made < view->steps && status == PRV_OK; made++) {
+        status = prv_check_interrupt(options);
+        if (status == PRV_OK)
+            status = discretize(view->mechanisms[made], view->add, view->counts[made], s,
+                                &lattices[made], e);
+        if (status != PRV_OK) break;
+        list[made] = &lattices[made];
+    }
+    prv_fft fft = {0};
+    if (status == PRV_OK) status = prv_workspace_new(s->length, view->steps, s->length, work);
+    if (status == PRV_OK && view->total > 1.0) status = plan_fft(options, s->length, &fft);
+    if (status == PRV_OK) status = prv_check_interrupt(options);
+    if (status == PRV_OK) {
+        /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
+        const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0};
+        status = prv_compose(list, view->counts, view->steps, 0.0, &window, &fft, work, composed);
+    }
+    lattices_free(lattices, list, made);
+    return status;
+}
+
+/* The larger of both directions decides. */
+static void merge(const prv_bounds *b, const prv_report *r, int is_first, prv_bounds *bounds,
+                  prv_report *report)
+{
+    const size_t transforms = is_first ? 0 : report->transforms;
+    if (is_first || b->upper > bounds->upper) {
+        const prv_bounds before = *bounds;
+        *report = *r;
+        *bounds = *b;
+        if (!is_first) {
+            bounds->lower = fmax(b->lower, before.lower);
+            bounds->estimate = fmax(b->estimate, before.estimate);
+        }
+    } else {
+        bounds->lower = fmax(b->lower, bounds->lower);
+        bounds->estimate = fmax(b->estimate, bounds->estimate);
+    }
+    report->transforms = transforms + r->transforms;
+}
+
+static prv_status answer(const prv_side_view *view, const prv_options *options, const setting *s,
+                         prv_question question, const double *values, size_t length, int is_first,
+                         prv_bounds *bounds, prv_report *reports)
+{
+    prv_workspace work = {0};
+    prv_composed composed;
+    errors e = {0.0, 0.0, 0.0, HUGE_VAL, 0};
+    prv_status status = compose(view, options, s, &work, &composed, &e);
+    if (status == PRV_OK) {
+        const slack add = slack_of(&composed, &e);
+        const composed_curve curve = curve_of(&composed, work.spectrum);
+        prv_report r;
+        memset(&r, 0, sizeof r);
+        r.accurate = 1;
+        r.direction = options->neighbors != PRV_ADD_OR_REMOVE ? options->neighbors
+                      : view->add ? PRV_ADD : PRV_REMOVE;
+        r.mesh_size = s->step;
+        r.cells = e.knots;
+        r.transform_length = view->total > 1.0 ? s->length : 0;
+        r.transforms = composed.transforms;
+        r.memory = (size_t)s->bytes;
+        for (size_t i = 0; i < length && status == PRV_OK; i++) {
+            prv_bounds b;
+            if (question == PRV_ASK_EPSILON)
+                ask_epsilon(&curve, view, s, &add, values[i], &b, &r);
+            else
+                ask_delta(&curve, s, &add, values[i], &b, &r);
+            if (question == PRV_ASK_EPSILON && !isfinite(b.upper)) status = PRV_ERR_PRECISION;
+            merge(&b, &r, is_first, &bounds[i], &reports[i]);
+        }
+    }
+    prv_workspace_free(&work);
+    return status;
+}
+
 prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
                              prv_question question, const double *values, size_t length,
                              prv_bounds *bounds, prv_report *reports)
 {
-    (void)views; (void)view_count; (void)options; (void)question; (void)values; (void)length; (void)bounds; (void)reports;
-    return PRV_ERR_OPTIONS;
+    for (size_t i = 0; i < view_count; i++)
+        for (size_t j = 0; j < views[i].steps; j++)
+            if (!prv_mean_exists(views[i].mechanisms[j])) return PRV_ERR_DISCRETIZATION;
+    setting settings[2];
+    for (size_t i = 0; i < view_count; i++) {
+        const prv_status status = setting_new(&views[i], options, &settings[i]);
+        if (status == PRV_ERR_MEMORY_LIMIT)
+            for (size_t k = 0; k < length; k++)
+                reports[k].memory = (size_t)fmin(settings[i].bytes, 0x1p62);
+        if (status != PRV_OK) return status;
+    }
+    for (size_t i = 0; i < view_count; i++) {
+        const prv_status status = answer(&views[i], options, &settings[i], question, values, length,
+                                         i == 0, bounds, reports);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
 }

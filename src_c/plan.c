@@ -496,7 +496,8 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
     const double slack = 1e-6;
     /* One knot below the lowest atom: what lies at or below the first knot is dropped from below. */
     const double bottom = floor((low - f.anchor) / step + slack) - (f.atoms ? 1.0 : 0.0);
-    const double top = fmax(ceil((high - f.anchor) / step - slack), bottom + 1.0);
+    /* And one above the highest: rounding may place it on either side of its knot. */
+    const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.atoms ? 1.0 : 0.0), bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
@@ -579,8 +580,9 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
             least += view->counts[j] * (p->low[view->first[j]] - layout->step);
             greatest += view->counts[j] * (p->high[view->end[j] - 1] + layout->step);
         }
-        low = fmax(low, least);
-        high = fmin(high, greatest);
+        /* A single step is not transformed, and wraps nowhere. */
+        low = view->total > 1.0 ? fmax(low, least) : least;
+        high = view->total > 1.0 ? fmin(high, greatest) : greatest;
         /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
         const double room = 0.02 * (high - low) + 4.0 * layout->step;
         low -= room;

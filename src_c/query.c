@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "allocate.h"
+
 prv_status prv_check_interrupt(const prv_options *o)
 {
     return o->interrupted != NULL && o->interrupted(o->interrupted_context) != 0
@@ -92,6 +94,57 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
     return 1;
 }
 
+/* Mean-matching: all values that need a composition share it. `open` has their positions. */
+static prv_status ask_together(prv_side_view *views, size_t view_count, const prv_options *options,
+                               prv_question question, const double *values, const size_t *open,
+                               size_t count, prv_bounds *bounds, prv_report *reports)
+{
+    if (count == 0) return PRV_OK;
+    double *asked = prv_allocate(count, sizeof *asked);
+    prv_bounds *found = prv_allocate(count, sizeof *found);
+    prv_report *told = prv_allocate(count, sizeof *told);
+    prv_status status = asked != NULL && found != NULL && told != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    if (status == PRV_OK) {
+        for (size_t i = 0; i < count; i++) asked[i] = values[open[i]];
+        status = prv_mean_matching(views, view_count, options, question, asked, count, found, told);
+    }
+    if (status == PRV_OK)
+        for (size_t i = 0; i < count; i++) {
+            bounds[open[i]] = found[i];
+            if (reports != NULL) reports[open[i]] = told[i];
+        }
+    if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = told[0].memory;
+    prv_release(asked);
+    prv_release(found);
+    prv_release(told);
+    return status;
+}
+
+static prv_status answer_all(prv_side_view *views, size_t view_count, const prv_options *options,
+                             prv_question question, const double *values, size_t length,
+                             prv_bounds *bounds, prv_report *reports)
+{
+    size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
+    if (open == NULL) return PRV_ERR_MEMORY;
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
+        status = prv_check_interrupt(options);
+        if (status != PRV_OK) break;
+        if (answer_directly(views, view_count, question, values[i], &bounds[i], report))
+            report->direction = options->neighbors;
+        else if (options->discretization == PRV_BRACKETING)
+            status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
+        else
+            open[open_count++] = i;
+    }
+    if (status == PRV_OK)
+        status = ask_together(views, view_count, options, question, values, open, open_count, bounds,
+                              reports);
+    prv_release(open);
+    return status;
+}
+
 static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
                       prv_question question, const double *values, size_t length,
                       prv_bounds *bounds, prv_report *reports)
@@ -107,20 +160,7 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
     size_t count = 0;
     status = views_new(steps, step_count, options, views, &count);
     if (status != PRV_OK) return status;
-    prv_report unwanted;
-    for (size_t i = 0; i < length && status == PRV_OK; i++) {
-        prv_report *report = reports != NULL ? &reports[i] : &unwanted;
-        status = prv_check_interrupt(options);
-        if (status != PRV_OK) break;
-        if (answer_directly(views, count, question, values[i], &bounds[i], report)) {
-            report->direction = options->neighbors;
-            continue;
-        }
-        if (options->discretization == PRV_BRACKETING)
-            status = prv_bracket(views, count, options, question, values[i], &bounds[i], report);
-        else
-            status = prv_mean_matching(views, count, options, question, &values[i], 1, &bounds[i], report);
-    }
+    status = answer_all(views, count, options, question, values, length, bounds, reports);
     for (size_t i = 0; i < count; i++) prv_side_view_free(&views[i]);
     return status;
 }

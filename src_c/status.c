@@ -36,6 +36,8 @@ const char *prv_status_message(prv_status status)
                "or the limit";
     case PRV_ERR_PRECISION:
         return "rounding is larger than the delta asked: use the bracketing discretization";
+    case PRV_ERR_DISCRETIZATION:
+        return "a privacy curve does not determine the mean of the loss: use the bracketing discretization";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";
