@@ -16,6 +16,9 @@
 #define LANES 8
 
 /* Spectrum values whose power is below this are set to 0, an error that the bound below contains. */
+/* Products that a direct convolution may take. */
+#define DIRECT 2e8
+
 #define NEGLIGIBLE 1e-36
 #define LOG_NEGLIGIBLE_SQUARE (-165.0) /* just below 2 log NEGLIGIBLE */
 
@@ -183,22 +186,32 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
 
 /* ---- Power of a spectrum whose bulk is a few atoms ------------------------------------------ */
 
-enum { MOST_HEAVY = 32 };
+/* Sines spent on the heavy atoms: at least LEAST_HEAVY atoms at every frequency that matters, more
+ * where few frequencies do. */
+enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
+#define SINES 2e7
 #define TWO_PI 6.28318530717958647693
 
 typedef struct heavy_part {
     size_t length;
-    double least; /* weight of the lightest of them */
-    double weight[MOST_HEAVY];
-    size_t distance[MOST_HEAVY]; /* above the heaviest, modulo the length */
-    size_t origin;               /* of the heaviest, modulo the length */
-    double light;                /* total weight of all others */
+    double *weight;
+    size_t *distance; /* above the heaviest, modulo the transform's length */
+    size_t origin;    /* of the heaviest, modulo the length */
+    double least;     /* weight from which an atom counts as heavy */
+    double light;     /* total weight of all others */
 } heavy_part;
 
-/* The heaviest atoms: at most MOST_HEAVY, by halving the least weight. */
-static heavy_part heavy_atoms(const prv_lattice *y, const double *weight, size_t n)
+static size_t atoms_from(const double *weight, size_t length, double least)
 {
-    heavy_part h = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) count += weight[i] >= least;
+    return count;
+}
+
+/* At most `most` of the heaviest atoms, by halving the least weight. */
+static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t n, size_t most,
+                              heavy_part *h)
+{
     double greatest = 0.0;
     size_t heaviest = 0;
     for (size_t i = 0; i < y->length; i++)
@@ -206,64 +219,113 @@ static heavy_part heavy_atoms(const prv_lattice *y, const double *weight, size_t
             greatest = weight[i];
             heaviest = i;
         }
-    double least = greatest;
-    for (int halvings = 0; halvings < 16; halvings++) {
-        size_t count = 0;
-        for (size_t i = 0; i < y->length; i++) count += weight[i] >= 0.5 * least;
-        if (count > MOST_HEAVY) break;
-        least *= 0.5;
-    }
-    h.least = least;
-    h.origin = modulo((double)y->index[heaviest], n);
+    h->least = greatest;
+    for (int halvings = 0; halvings < 40 && atoms_from(weight, y->length, 0.5 * h->least) <= most; halvings++)
+        h->least *= 0.5;
+    const size_t count = atoms_from(weight, y->length, h->least);
+    h->weight = prv_allocate(count, sizeof *h->weight);
+    h->distance = prv_allocate(count, sizeof *h->distance);
+    if (h->weight == NULL || h->distance == NULL) return PRV_ERR_MEMORY;
+    h->origin = modulo((double)y->index[heaviest], n);
     for (size_t i = 0; i < y->length; i++) {
-        if (weight[i] < least) {
-            h.light += weight[i];
-        } else if (h.length < MOST_HEAVY) {
-            h.weight[h.length] = weight[i];
-            h.distance[h.length++] = modulo((double)(y->index[i] - y->index[heaviest]), n);
+        if (weight[i] < h->least) {
+            h->light += weight[i];
+        } else {
+            h->weight[h->length] = weight[i];
+            h->distance[h->length++] = modulo((double)(y->index[i] - y->index[heaviest]), n);
         }
     }
-    return h;
+    return PRV_OK;
 }
 
-/* On entry z is the transform of the light atoms, on return the spectrum to the k-th power. */
-static norms power_precisely(double *z, size_t n, double k, const heavy_part *h)
+/* One frequency's power; *error is its own rounding, relative. */
+static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns, const heavy_part *h,
+                     double *log_modulus, double *error)
 {
     const double unit_angle = TWO_PI / (double)n;
-    const uint64_t length = n, turns = (uint64_t)fmod(k, (double)n) * h->origin % length;
-    norms sums = {0.0, 0.0, 0.0};
-    for (uint64_t j = 0; j <= length / 2; j++) {
-        /* z = sum w (e^(-i a) - 1), a the angle from the heaviest atom: relative accuracy near 0. */
-        const double back = unit_angle * (double)(j * h->origin % length);
-        const double co = cos(back), si = sin(back);
-        double x = z[2 * j] * co - z[2 * j + 1] * si - h->light;
-        double y = z[2 * j] * si + z[2 * j + 1] * co;
-        double absolute = h->light;
-        for (size_t a = 0; a < h->length; a++) {
-            const double angle = 0.5 * unit_angle * (double)(j * h->distance[a] % length);
-            const double s = sin(angle), c = cos(angle);
-            x -= 2.0 * h->weight[a] * s * s;
-            y -= 2.0 * h->weight[a] * s * c;
-            absolute += 2.0 * h->weight[a] * fabs(s);
-        }
-        const double real = 0.5 * k * log1p(fmax(2.0 * x + x * x + y * y, -1.0));
-        double re = 0.0, im = 0.0;
-        if (real > 0.5 * LOG_NEGLIGIBLE_SQUARE) {
-            const double imaginary = k * atan2(y, 1.0 + x), modulus = exp(real);
-            const double phase = imaginary - unit_angle * (double)(turns * j % length);
-            re = modulus * cos(phase);
-            im = modulus * sin(phase);
-            const double power = modulus * modulus, square = exp(2.0 * real / k);
-            const double error = UNIT * (8.0 * (fabs(real) + fabs(imaginary)) +
-                                         8.0 * k * absolute / sqrt(square) + 64.0);
-            sums.power += 2.0 * power;
-            sums.power_less_one += 2.0 * power / square;
-            sums.error += 2.0 * power * error * error;
-        }
-        z[2 * j] = re;
-        z[2 * j + 1] = im;
+    /* sum w (e^(-i a) - 1), a the angle from the heaviest atom: relative accuracy near 0. */
+    const double back = unit_angle * (double)(j * h->origin % n), co = cos(back), si = sin(back);
+    double x = z[0] * co - z[1] * si - h->light, y = z[0] * si + z[1] * co, absolute = h->light;
+    for (size_t a = 0; a < h->length; a++) {
+        const double angle = 0.5 * unit_angle * (double)(j * h->distance[a] % n);
+        const double s = sin(angle), c = cos(angle);
+        x -= 2.0 * h->weight[a] * s * s;
+        y -= 2.0 * h->weight[a] * s * c;
+        absolute += 2.0 * h->weight[a] * fabs(s);
     }
-    return sums;
+    *log_modulus = 0.5 * log1p(fmax(2.0 * x + x * x + y * y, -1.0));
+    const double imaginary = k * atan2(y, 1.0 + x), modulus = exp(k * *log_modulus);
+    const double phase = imaginary - unit_angle * (double)(turns * j % n);
+    z[0] = modulus * cos(phase);
+    z[1] = modulus * sin(phase);
+    /* Sums of that many terms round by (log2 of their number) u at best; 16 u with these few. */
+    *error = UNIT * (8.0 * (k * fabs(*log_modulus) + fabs(imaginary)) + 64.0 +
+                     (16.0 + (double)h->length / 16.0) * k * absolute * exp(-*log_modulus));
+}
+
+/* The spectrum of a step to the k-th power in the precise way. work->real and work->spectrum are used;
+ * *light_norm is the norm of what was transformed. */
+static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft *fft,
+                                  prv_workspace *work, norms *sums, double *light_norm)
+{
+    const size_t n = work->length, half = n / 2 + 1;
+    unsigned char *matters = prv_allocate(half, sizeof *matters);
+    if (matters == NULL) return PRV_ERR_MEMORY;
+    /* All of it once, to see which frequencies matter. */
+    scatter(y, work->weight, HUGE_VAL, work->real, n);
+    fft->forward(fft->forward_plan, work->real, work->spectrum);
+    const double floor_square = exp((LOG_NEGLIGIBLE_SQUARE - 1.0) / k);
+    double *z = work->spectrum;
+    size_t count = 0;
+    for (size_t j = 0; j < half; j++) {
+        matters[j] = z[2 * j] * z[2 * j] + z[2 * j + 1] * z[2 * j + 1] + 1e-12 / k > floor_square;
+        count += matters[j];
+    }
+    const double affordable = fmin(fmax(SINES / (double)count, LEAST_HEAVY), MOST_HEAVY);
+    heavy_part h = {0};
+    const prv_status status = heavy_atoms(y, work->weight, n, (size_t)affordable, &h);
+    if (status == PRV_OK) {
+        scatter(y, work->weight, h.least, work->real, n);
+        fft->forward(fft->forward_plan, work->real, z);
+        double square = 0.0;
+        for (size_t i = 0; i < 2 * half; i++) square += z[i] * z[i];
+        *light_norm = sqrt(2.0 * square / (double)n);
+        const uint64_t turns = (uint64_t)fmod(k, (double)n) * h.origin % n;
+        for (size_t j = 0; j < half; j++) {
+            double log_modulus = 0.0, error = 0.0;
+            if (matters[j]) {
+                power_at(z + 2 * j, j, n, k, turns, &h, &log_modulus, &error);
+            } else {
+                z[2 * j] = z[2 * j + 1] = 0.0;
+                continue;
+            }
+            const double power = exp(2.0 * k * log_modulus);
+            sums->power += 2.0 * power;
+            sums->power_less_one += 2.0 * power * exp(-2.0 * log_modulus);
+            sums->error += 2.0 * power * error * error;
+        }
+    }
+    prv_release(h.weight);
+    prv_release(h.distance);
+    prv_release(matters);
+    return status;
+}
+
+/* ---- A few steps, convolved directly -------------------------------------------------------- */
+
+/* One more step with the weights w: sums of products of non-negative numbers, which keep relative accuracy
+ * where a transform does not. */
+static void convolve_once(const prv_lattice *y, const double *w, const double *restrict from,
+                          double *restrict to, size_t n)
+{
+    memset(to, 0, n * sizeof *to);
+    for (size_t a = 0; a < y->length; a++) {
+        if (w[a] == 0.0) continue;
+        const double weight = w[a];
+        const size_t shift = modulo((double)y->index[a], n);
+        for (size_t i = 0; i < n - shift; i++) to[i + shift] += weight * from[i];
+        for (size_t i = n - shift; i < n; i++) to[i + shift - n] += weight * from[i];
+    }
 }
 
 /* ---- The stage ---------------------------------------------------------------------------- */
@@ -283,7 +345,11 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     long double offset = 0.0L;
     double step_norms[3];
     for (size_t j = 0; j < steps; j++) total += counts[j];
-    const int transform = total > 1.0;
+    double longest = 0.0;
+    for (size_t j = 0; j < steps; j++) longest = fmax(longest, (double)lattices[j]->length);
+    /* Few steps that need the accuracy are convolved directly, as long as that is affordable. */
+    const int direct = total <= 1.0 || (window->precise && (total - 1.0) * longest * (double)n < DIRECT);
+    double *composed = work->real;
 
     memset(result, 0, sizeof *result);
     for (size_t j = 0; j < steps; j++) {
@@ -307,22 +373,40 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             support_low += k * (double)y->index[low];
             support_high += k * (double)y->index[high - 1];
         }
-        heavy_part heavy = {0};
-        if (window->precise && transform) heavy = heavy_atoms(y, work->weight, n);
-        scatter(y, work->weight, heavy.length > 0 ? heavy.least : HUGE_VAL, work->real, n);
-        if (!transform) continue;
-
-        fft->forward(fft->forward_plan, work->real, work->spectrum);
-        result->transforms++;
-        double weight_square = 0.0;
-        for (size_t i = 0; i < 2 * half; i++) weight_square += work->spectrum[i] * work->spectrum[i];
-        step_norms[0] = sqrt(2.0 * weight_square * scale);
-        if (k * eta * step_norms[0] * sqrt((double)n) > 0.05) return PRV_ERR_PRECISION;
-        /* All spectra are at most 1 in modulus, so |prod without one j|_2 is at most the norm of any of
+        norms s = {0.0, 0.0, 0.0};
+        if (direct) {
+            uint64_t times = (uint64_t)k;
+            if (j == 0) {
+                scatter(y, work->weight, HUGE_VAL, composed, n);
+                times--;
+            }
+            for (; times > 0; times--) {
+                double *next = composed == work->real ? work->spectrum : work->real;
+                convolve_once(y, work->weight, composed, next, n);
+                composed = next;
+                relative_error += 2.0 * UNIT * (double)y->length;
+            }
+            continue;
+        }
+        if (window->precise) {
+            const prv_status status = power_precisely(y, k, fft, work, &s, &step_norms[0]);
+            if (status != PRV_OK) return status;
+            result->transforms += 2;
+            power_error += sqrt(s.error * scale);
+        } else {
+            scatter(y, work->weight, HUGE_VAL, work->real, n);
+            fft->forward(fft->forward_plan, work->real, work->spectrum);
+            result->transforms++;
+            double weight_square = 0.0;
+            for (size_t i = 0; i < 2 * half; i++)
+                weight_square += work->spectrum[i] * work->spectrum[i];
+            step_norms[0] = sqrt(2.0 * weight_square * scale);
+            s = power_spectrum(work->spectrum, half, (uint64_t)k);
+            power_error += 3.0 * k * UNIT * sqrt(s.power * scale);
+        }
+        /* Every spectrum is at most 1 in modulus, so |prod without one j|_2 is at most the norm of any of
          * its factors: this step's own to the k - 1, or a step's before it. */
-        const norms s = heavy.length > 0 ? power_precisely(work->spectrum, n, k, &heavy)
-                                         : power_spectrum(work->spectrum, half, (uint64_t)k);
-        power_error += heavy.length > 0 ? sqrt(s.error * scale) : 3.0 * k * UNIT * sqrt(s.power * scale);
+        if (k * eta * step_norms[0] * sqrt((double)n) > 0.05) return PRV_ERR_PRECISION;
         step_norms[1] = sqrt(s.power * scale);
         step_norms[2] = sqrt(s.power_less_one * scale);
         const double rest = fmin(step_norms[2], least_power);
@@ -336,7 +420,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             product_square = multiply_spectra(work->product, work->spectrum, half);
         }
     }
-    if (transform) {
+    if (!direct) {
         fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
         result->transforms++;
         const double own = sqrt(product_square * scale);
@@ -347,7 +431,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         for (size_t i = 0; i < n; i++) work->real[i] *= scale;
     }
 
-    result->mass = work->real;
+    result->mass = composed;
     result->length = n;
     result->step = lattices[0]->step;
     const double first = floor((window->lowest - (double)offset) / result->step);

@@ -580,9 +580,11 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
             least += view->counts[j] * (p->low[view->first[j]] - layout->step);
             greatest += view->counts[j] * (p->high[view->end[j] - 1] + layout->step);
         }
-        /* A single step is not transformed, and wraps nowhere. */
-        low = view->total > 1.0 ? fmax(low, least) : least;
-        high = view->total > 1.0 ? fmin(high, greatest) : greatest;
+        /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
+         * as well hold all of it: then nothing lies outside, with certainty. */
+        const int whole = view->total == 1.0 || greatest - least <= 2.0 * (high - low);
+        low = whole ? least : fmax(low, least);
+        high = whole ? greatest : fmin(high, greatest);
         /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
         const double room = 0.02 * (high - low) + 4.0 * layout->step;
         low -= room;
