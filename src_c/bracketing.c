@@ -10,6 +10,7 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "query.h"
+#include "vector_math.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
  * lose digits to the rounding of the transforms. */
@@ -49,7 +50,7 @@ static double true_log_moment(const prv_cells *cells, double lam, double *loss, 
     const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
     memset(mass, 0, n * sizeof *mass);
     for (size_t i = 1; i < n; i++) {
-        const double up = fmin((m[i] - r[i]) / -expm1(x[i - 1] - x[i]), m[i]);
+        const double up = fmin((m[i] - r[i]) / -prv_vm_expm1(x[i - 1] - x[i]), m[i]);
         mass[i - 1] += m[i] - up;
         mass[i] += up;
     }
@@ -57,7 +58,7 @@ static double true_log_moment(const prv_cells *cells, double lam, double *loss, 
     size_t k = 0;
     for (size_t i = 1; i < n; i++) {
         if (!(m[i] > 0.0 && r[i] > 0.0)) continue;
-        loss[k] = x[i - 1] - log(r[i] / m[i]);
+        loss[k] = x[i - 1] - prv_vm_log(r[i] / m[i]);
         mass[k++] = m[i];
     }
     const double below = prv_tilt(loss, mass, k, lam, NULL).log_moment;

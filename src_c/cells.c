@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "dispatch.h"
 #include "vector_math.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
@@ -30,11 +31,17 @@ void prv_cells_free(prv_cells *cells)
     cells->knots = NULL;
 }
 
+/* fmin and fmax are calls that keep loops from being vectorised; nothing here is nan. */
+static inline double least(double a, double b) { return a < b ? a : b; }
+static inline double most(double a, double b) { return a > b ? a : b; }
+
 /* A tail is held as the smaller of the two sides: +T for the upper tail, -F (or -0.0) for the lower
  * one. Differences of neighbouring knots then keep relative accuracy in both tails. */
 static inline double tail_difference(double at, double above)
 {
-    return (at - above) + (signbit(at) && !signbit(above) ? 1.0 : 0.0);
+    /* Neighbours of one kind, or the lower kind below the upper one. */
+    const double sides = copysign(0.5, above) - copysign(0.5, at);
+    return (at - above) + sides;
 }
 static inline double upper_tail(double t) { return signbit(t) ? 1.0 + t : t; }
 static inline double lower_tail(double t) { return signbit(t) ? -t : 1.0 - t; }
@@ -42,15 +49,15 @@ static inline double lower_tail(double t) { return signbit(t) ? -t : 1.0 - t; }
 /* ---- Tails of the base pairs -------------------------------------------------------------- */
 
 /* N(mu^2/2, mu^2) and N(-mu^2/2, mu^2), the losses under Q and P. */
-static void gaussian_tails(double mu, const double *restrict y, size_t length, double *restrict tail_q,
-                           double *restrict tail_p)
+PRV_VECTOR static void gaussian_tails(double mu, const double *restrict y, size_t length,
+                                      double *restrict tail_q, double *restrict tail_p)
 {
     const double inverse = 1.0 / mu, half = 0.5 * mu;
     for (size_t i = 0; i < length; i++) {
         const double ratio = y[i] * inverse;
         /* Beyond 1e3 standard deviations every tail is 0; the cap keeps infinities out. */
-        const double zq = fmin(fmax(ratio - half, -1e3), 1e3);
-        const double zp = fmin(fmax(ratio + half, -1e3), 1e3);
+        const double zq = least(most(ratio - half, -1e3), 1e3);
+        const double zp = least(most(ratio + half, -1e3), 1e3);
         const double q = INV_SQRT_2PI * prv_vm_normal_density_exponent(zq) * prv_vm_mills(fabs(zq));
         const double p = INV_SQRT_2PI * prv_vm_normal_density_exponent(zp) * prv_vm_mills(fabs(zp));
         tail_q[i] = copysign(q, zq);
@@ -67,12 +74,12 @@ static double gaussian_scaled_tail(double mu, double y)
 }
 
 /* Density e^(-(mu - y)/2) / 4 on (-mu, mu) under Q, atoms 1/2 at mu and e^(-mu)/2 at -mu; P mirrored. */
-static void laplace_tails(double mu, const double *restrict y, size_t length, double *restrict tail_q,
-                          double *restrict tail_p)
+PRV_VECTOR static void laplace_tails(double mu, const double *restrict y, size_t length,
+                                     double *restrict tail_q, double *restrict tail_p)
 {
     for (size_t i = 0; i < length; i++) {
         const double below = y[i] < -mu ? 1.0 : 0.0, above = y[i] >= mu ? 1.0 : 0.0;
-        const double at = fmin(fmax(y[i], -mu), mu);
+        const double at = least(most(y[i], -mu), mu);
         const double lower_q = 0.5 * prv_vm_exp(0.5 * (at - mu));
         const double upper_p = 0.5 * prv_vm_exp(-0.5 * (at + mu));
         tail_q[i] = above > 0.0 ? 0.0 : below > 0.0 ? -0.0 : -lower_q;
@@ -155,18 +162,44 @@ static double scaled_relative(const prv_mechanism *m, double y, double y_above, 
     return (1.0 - p) * mass_p + p * (s - (s_above > 0.0 ? exp(y - y_above) * s_above : 0.0));
 }
 
-static void base_losses(const double *restrict x, double p, size_t length, double *restrict y)
+PRV_VECTOR static void base_losses(const double *restrict x, double p, size_t length,
+                                   double *restrict y)
 {
-    if (p == 1.0) {
-        memcpy(y, x, length * sizeof *y);
-        return;
-    }
     const double inverse = 1.0 / p, log_p = log(p);
     for (size_t i = 0; i < length; i++) {
-        const double ratio = prv_vm_expm1(fmin(x[i], SCALED_LOSS)) * inverse;
-        const double far = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-fmax(x[i], 1.0)));
-        const double near = prv_vm_log1p(fmax(ratio, -1.0));
+        const double ratio = prv_vm_expm1(least(x[i], SCALED_LOSS)) * inverse;
+        const double far = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-most(x[i], 1.0)));
+        const double near = prv_vm_log1p(most(ratio, -1.0));
         y[i] = x[i] > SCALED_LOSS ? far : near;
+    }
+}
+
+PRV_VECTOR static void inner_masses(double p, const double *restrict tail_q,
+                                    const double *restrict tail_p, size_t length,
+                                    double *restrict mass, double *restrict mass_p)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double n = tail_difference(tail_p[i], tail_p[i + 1]);
+        const double q = tail_difference(tail_q[i], tail_q[i + 1]);
+        mass_p[i] = most(n, 0.0);
+        mass[i] = most(p == 1.0 ? q : (1.0 - p) * n + p * q, 0.0);
+    }
+}
+
+/* relative[i] = mass_p[i] e^(x[i]). */
+PRV_VECTOR static void scale_masses(const double *restrict x, const double *restrict mass_p,
+                                    size_t length, double *restrict relative)
+{
+    for (size_t i = 0; i < length; i++) relative[i] = prv_vm_exp(least(x[i], 700.0)) * mass_p[i];
+}
+
+/* e^(-loss) lies between its values at the ends of a cell; rounding may not lead out of it. */
+PRV_VECTOR static void clip_relative(const double *restrict x, const double *restrict mass,
+                                     size_t length, double *restrict relative)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double low = mass[i] * prv_vm_exp(x[i] - x[i + 1]);
+        relative[i] = least(most(relative[i], low), mass[i]);
     }
 }
 
@@ -177,17 +210,15 @@ static prv_status forward_cells(const prv_mechanism *m, int reversed, const doub
                                 double *tail_p)
 {
     const double p = m->sampling_probability;
-    base_losses(x, p, length, y);
+    if (p < 1.0)
+        base_losses(x, p, length, y);
+    else
+        memcpy(y, x, length * sizeof *y);
     const prv_status status = base_tails(m, reversed, y, length, tail_q, tail_p);
     if (status != PRV_OK) return status;
     const size_t top = length - 1;
     const double infinite = reversed ? 0.0 : m->mass_at_infinity;
-    for (size_t i = 0; i < top; i++) {
-        const double n = tail_difference(tail_p[i], tail_p[i + 1]);
-        const double q = tail_difference(tail_q[i], tail_q[i + 1]);
-        mass_p[i + 1] = fmax(n, 0.0);
-        mass[i + 1] = fmax(p == 1.0 ? q : (1.0 - p) * n + p * q, 0.0);
-    }
+    inner_masses(p, tail_q, tail_p, top, mass + 1, mass_p + 1);
     mass_p[0] = lower_tail(tail_p[0]);
     mass[0] = p == 1.0 ? lower_tail(tail_q[0])
                        : (1.0 - p) * mass_p[0] + p * lower_tail(tail_q[0]);
@@ -210,8 +241,7 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
         status = forward_cells(m, 0, x, length, cells->mass, other, y, tail_q, tail_p);
         if (status == PRV_OK) {
             cells->relative[0] = other[0] > 0.0 ? other[0] * exp(x[0]) : 0.0;
-            for (size_t i = 1; i <= length; i++)
-                cells->relative[i] = prv_vm_exp(fmin(x[i - 1], 700.0)) * other[i];
+            scale_masses(x, other + 1, length, cells->relative + 1);
             if (m->base != PRV_BASE_CDFS)
                 for (size_t i = length; i >= 1 && x[i - 1] > SCALED_LOSS; i--)
                     cells->relative[i] = scaled_relative(
@@ -231,10 +261,10 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
                 cells->relative[i] = cells->relative[j];
                 cells->relative[j] = low_q;
             }
-            for (size_t i = 0; i <= length; i++) {
-                const double n = cells->relative[i];
-                cells->relative[i] = n > 0.0 ? n * exp(fmin(x[i > 0 ? i - 1 : 0], 700.0)) : 0.0;
-            }
+            const double n = cells->relative[0];
+            cells->relative[0] = n > 0.0 ? n * exp(fmin(x[0], 700.0)) : 0.0;
+            memcpy(other, cells->relative + 1, length * sizeof *other);
+            scale_masses(x, other, length, cells->relative + 1);
         }
     }
     prv_release(work);
@@ -288,13 +318,7 @@ prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv
     else
         status = cells_from_tails(m, add, cells);
     if (status != PRV_OK) return status;
-    /* e^(-loss) lies between its values at the ends of a cell; rounding may not lead out of it. */
-    const double *x = cells->knots;
-    for (size_t i = 1; i < cells->length; i++) {
-        const double mass = cells->mass[i];
-        cells->relative[i] =
-            fmin(fmax(cells->relative[i], mass * prv_vm_exp(x[i - 1] - x[i])), mass);
-    }
+    clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
     cells->relative[cells->length] = fmin(cells->relative[cells->length], cells->mass[cells->length]);
     return PRV_OK;
 }

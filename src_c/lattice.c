@@ -5,6 +5,7 @@
 
 #include "allocate.h"
 #include "tilt.h"
+#include "vector_math.h"
 
 prv_status prv_mesh_new(size_t length, prv_mesh *mesh)
 {
@@ -63,9 +64,9 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
         double mass = 0.0, excess = 0.0; /* excess = Q's mass minus e^(low knot) P's mass */
         for (size_t i = low + 1; i <= high; i++) {
             mass += m[i];
-            excess += i == low + 1 ? m[i] - r[i] : m[i] - r[i] * exp(x[low] - x[i - 1]);
+            excess += i == low + 1 ? m[i] - r[i] : m[i] - r[i] * prv_vm_exp(x[low] - x[i - 1]);
         }
-        const double up = fmin(fmax(excess / -expm1(x[low] - x[high]), 0.0), mass);
+        const double up = fmin(fmax(excess / -prv_vm_expm1(x[low] - x[high]), 0.0), mass);
         out[k] = at_knot + (mass - up);
         at_knot = up;
     }
@@ -107,7 +108,7 @@ static double target(const prv_mesh *mesh, size_t i)
 static double cell_relative(const merge *s, size_t cell, double c)
 {
     const double r = s->cells->relative[cell] * s->left[cell];
-    return r > 0.0 ? r * exp(c - s->cells->knots[cell - 1]) : 0.0;
+    return r > 0.0 ? r * prv_vm_exp(c - s->cells->knots[cell - 1]) : 0.0;
 }
 
 static void take(merge *s, pool *p, double relative)
@@ -161,7 +162,7 @@ static pool step_down(const merge *s, pool *p, pool carried, size_t first, doubl
             const double held = (i == 1 ? first_left : 1.0) - s->left[cell];
             const double r = s->cells->relative[cell];
             part.mass = s->cells->mass[cell] * held;
-            part.relative = r > 0.0 ? r * held * exp(c - s->cells->knots[cell - 1]) : 0.0;
+            part.relative = r > 0.0 ? r * held * prv_vm_exp(c - s->cells->knots[cell - 1]) : 0.0;
         }
         const double lack = p->relative - p->mass, gain = part.relative - part.mass;
         if (!(gain > 0.0)) continue;
@@ -184,7 +185,7 @@ static double borrow(merge *s, pool *p, size_t i, double c, double part, size_t 
     for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= reach;) {
         const double available = part * s->placed[j];
         if (!(available > 0.0)) continue;
-        const double per_mass = expm1(c - target(s->mesh, j));
+        const double per_mass = prv_vm_expm1(c - target(s->mesh, j));
         const double t = fmin(available, excess / per_mass);
         s->placed[j] -= t;
         p->mass += t;
@@ -237,7 +238,7 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
         lattice->index[i] = target_index(mesh, i);
         lattice->loss[i] = c;
         s.placed[i] = 0.0;
-        if (p.relative > 0.0) p.relative *= exp(c - below);
+        if (p.relative > 0.0) p.relative *= prv_vm_exp(c - below);
 
         /* 1. What lies nearer to this target than to the next. */
         const double boundary = i + 1 < targets ? 0.5 * (c + c_next) + 1e-9 * mesh->step : HUGE_VAL;
@@ -284,7 +285,7 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
             pool low = step_down(&s, &p, carried, first, first_left, c, tolerance);
             if (i > 0 && low.mass > 0.0) {
                 const double down = target(mesh, i - 1);
-                low.relative *= exp(down - c);
+                low.relative *= prv_vm_exp(down - c);
                 const double excess = borrow(&s, &low, i - 1, down, 1.0, 64);
                 s.placed[i - 1] += low.mass - excess;
             }
@@ -293,7 +294,7 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
         /* 3. Too high: meet mass placed below, or leave the top of the pool to the next target. */
         double excess = p.mass - p.relative;
         if (excess > tolerance && i > 0) {
-            const double wanted = excess / expm1(c - below);
+            const double wanted = excess / prv_vm_expm1(c - below);
             if (2.0 * wanted <= s.placed[i - 1]) {
                 s.placed[i - 1] -= wanted;
                 p.mass += wanted;
@@ -332,11 +333,11 @@ static size_t candidate_shifts(const prv_cells *cells, const prv_mesh *mesh, dou
             const double weight =
                 log(mass) + (tilted ? mesh->tilt * cells->knots[mesh->knot[k]] : 0.0);
             if (weight > heaviest) {
-                total = total * exp(heaviest - weight) + 1.0;
+                total = total * prv_vm_exp(heaviest - weight) + 1.0;
                 heaviest = weight;
                 at = k;
             } else {
-                total += exp(weight - heaviest);
+                total += prv_vm_exp(weight - heaviest);
             }
         }
         if (at == last || !(total > 0.0 && total < 40.0)) continue;
@@ -348,7 +349,7 @@ static size_t candidate_shifts(const prv_cells *cells, const prv_mesh *mesh, dou
             double mass = 0.0, relative = 0.0;
             for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
                 mass += cells->mass[i];
-                relative += cells->relative[i] * exp(low - cells->knots[i - 1]);
+                relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
             }
             if (!(mass > 0.0 && relative > 0.0)) continue;
             const double above = fmod(log(mass / relative), mesh->step);

@@ -388,7 +388,7 @@ static prv_status compose(const prv_side_view *view, const prv_options *options,
     if (status == PRV_OK) status = prv_check_interrupt(options);
     if (status == PRV_OK) {
         /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
-        const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0};
+        const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0, 0};
         status = prv_compose(list, view->counts, view->steps, 0.0, &window, &fft, work, composed);
     }
     lattices_free(lattices, list, made);

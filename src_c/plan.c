@@ -220,6 +220,14 @@ static double truncation_share(double slope, double width)
     return fmin(fmax(0.005 * slope * width, 1e-9), 1e-4);
 }
 
+static double epsilon_guess(const prv_side_view *view, const prv_aim *aim)
+{
+    const prv_moments m = composed_moments(view, aim->saddle);
+    const double factor = log_saddle_factor(aim->saddle, m.variance);
+    const double guess = (m.log_moment + factor - aim->log_delta) / aim->saddle;
+    return fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
+}
+
 void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
 {
     aim->log_delta = log(delta);
@@ -230,21 +238,20 @@ void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double de
         cut_tops(view, aim->top_share * delta / (double)view->steps);
         /* The entropy cannot exceed that of the topmost cells alone; a delta below their probability
          * is decided by them, and a tilt that singles them out is enough. */
-        double log_top = 0.0, top = 0.0;
+        double log_top = 0.0;
         for (size_t j = 0; j < view->steps; j++) {
             const prv_profile *p = &view->profiles[j];
             log_top += view->counts[j] * log(p->mass[view->end[j] - 1]);
-            top += view->counts[j] * p->center[view->end[j] - 1];
         }
         const entropy_goal goal = {aim->log_delta, 0.98 * log_top};
         aim->saddle = root(view, entropy_excess, &goal, round == 0 ? 4.0 : aim->saddle);
+        aim->epsilon = epsilon_guess(view, aim);
         /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
-        const double width = prv_width_asked(options, top > 0.0 ? top : 0.0);
-        aim->saddle = fmin(aim->saddle, 4.0 * (4.0 - aim->log_delta) / width);
-        const prv_moments m = composed_moments(view, aim->saddle);
-        const double factor = log_saddle_factor(aim->saddle, m.variance);
-        aim->epsilon = fmax((m.log_moment + factor - aim->log_delta) / aim->saddle, 0.0);
-        aim->epsilon = fmin(aim->epsilon, fmax(view->greatest_loss, 0.0));
+        const double most = 4.0 * (4.0 - aim->log_delta) / prv_width_asked(options, aim->epsilon);
+        if (aim->saddle > most) {
+            aim->saddle = most;
+            aim->epsilon = epsilon_guess(view, aim);
+        }
         aim->slope = aim->saddle;
         const double share = truncation_share(aim->slope, prv_width_asked(options, aim->epsilon));
         if (share > 0.3 * aim->top_share) break;
@@ -302,7 +309,7 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta)
 
 double prv_law_step(const prv_side_view *view, const prv_aim *aim)
 {
-    return sqrt(6.0 * aim->width / (view->total * (aim->saddle + 1.0)));
+    return sqrt(7.0 * aim->width / (view->total * (aim->saddle + 1.0)));
 }
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
@@ -414,11 +421,10 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
  * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
- * spacing proportional to density^(-1/3). A quarter of the uniform mesh's error is spent on that.
- * No spacing is above `greatest`: the tilt makes exponentially much of a split over more than 1 / tilt.
+ * spacing proportional to density^(-1/3).
  * Where a cell holds much mass, it is divided further: merging needs to see what is inside. */
 static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
-                 double scale, double greatest, int64_t bottom, int64_t top)
+                 const double *spacing, int64_t bottom, int64_t top)
 {
     size_t cell = first;
     b->lattice_length = b->knot_length = 0;
@@ -426,18 +432,12 @@ static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end
     while (index < top) {
         const double x = b->anchor + b->step * (double)index;
         while (cell + 1 < end && p->high[cell] <= x) cell++;
-        const double length = fmax(p->high[cell] - p->low[cell], b->step);
-        const double wanted = scale * cbrt(length / fmax(weight[cell], 1e-60));
-        int64_t stride = power_of_two(fmin(fmin(wanted, greatest), 0.5 * length) / b->step);
+        int64_t stride = power_of_two(spacing[cell]);
         while (stride > 1 && index % stride != 0) stride /= 2;
         /* Do not step over where it should be finer. */
-        if (stride > 1 && cell + 1 < end) {
-            const double next_length = fmax(p->high[cell + 1] - p->low[cell + 1], b->step);
-            const double next = scale * cbrt(next_length / fmax(weight[cell + 1], 1e-60)) / b->step;
-            while (stride > 1 && next < (double)stride &&
-                   x + b->step * (double)stride > p->high[cell] + b->step)
-                stride /= 2;
-        }
+        while (stride > 1 && cell + 1 < end && spacing[cell + 1] < (double)stride &&
+               x + b->step * (double)stride > p->high[cell] + b->step)
+            stride /= 2;
         while (stride > 1 && index + stride > top) stride /= 2;
         const double high = x + b->step * (double)stride;
         double share = 0.0;
@@ -487,7 +487,15 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
     double sum = 0.0;
     for (size_t c = first; c < end; c++)
         sum += cbrt(weight[c] * (p->high[c] - p->low[c]) * (p->high[c] - p->low[c]));
+    /* In steps of the lattice. A quarter of the uniform mesh's error is spent on larger spacings. None is
+     * above 1 / (2 saddle): the tilt makes exponentially much of a split over more. */
     const double scale = sum > 0.0 ? 0.5 * step / sqrt(sum) : HUGE_VAL;
+    double *spacing = weight + p->length;
+    for (size_t c = first; c < end; c++) {
+        const double length = fmax(p->high[c] - p->low[c], step);
+        const double wanted = scale * cbrt(length / fmax(weight[c], 1e-60));
+        spacing[c] = fmin(fmin(wanted, 0.5 / saddle), 0.5 * length) / step;
+    }
 
     const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
     double low = p->low[first], high = fmin(p->high[end - 1], greatest);
@@ -502,7 +510,7 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
     mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, 0, 0, NULL, NULL, NULL};
-    walk(&b, p, first, end, weight, scale, 0.5 / saddle, (int64_t)bottom, (int64_t)top);
+    walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     prv_mesh *mesh = &layout->meshes[j];
     prv_status status = prv_mesh_new(b.lattice_length, mesh);
     if (status == PRV_OK) status = prv_cells_new(b.knot_length, &layout->cells[j]);
@@ -517,7 +525,7 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
     b.index = mesh->index;
     b.knot = mesh->knot;
     b.knots = layout->cells[j].knots;
-    walk(&b, p, first, end, weight, scale, 0.5 / saddle, (int64_t)bottom, (int64_t)top);
+    walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     layout->steps++;
     if (b.lattice_length > layout->longest) layout->longest = b.lattice_length;
     return PRV_OK;
@@ -563,7 +571,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     size_t longest = 1;
     for (size_t j = 0; j < view->steps; j++)
         if (view->profiles[j].length > longest) longest = view->profiles[j].length;
-    double *weight = prv_allocate(longest, sizeof *weight);
+    double *weight = prv_allocate(2 * longest, sizeof *weight);
     prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL
                             ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK) {
