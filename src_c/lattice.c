@@ -315,68 +315,91 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
 /* ---- Where the targets go ----------------------------------------------------------------- */
 
 /* Shifts that make the heaviest cell, or it and its neighbours, merge exactly into one target. A lattice
- * that is coarser than the bulk of the loss would otherwise lose the distance to it at first order. The
- * heaviest cell is looked for with the tilt and without; where no cell holds much, the mesh resolves
- * the law, and any shift will do. Returns how many shifts are worth trying, at least 1. */
-enum { MOST_SHIFTS = 7 };
+ * that is coarser than the bulk of the loss would otherwise lose the distance to it at first order. */
+enum { MOST_SHIFTS = 3, NEIGHBOURHOOD = 32 };
 
-static size_t candidate_shifts(const prv_cells *cells, const prv_mesh *mesh, double shifts[MOST_SHIFTS])
+typedef struct heavy_cell {
+    size_t at;
+    double share; /* of all mass, about */
+} heavy_cell;
+
+static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, double tilt)
 {
-    size_t count = 0, last = SIZE_MAX;
-    for (int tilted = 0; tilted <= 1; tilted++) {
-        double heaviest = -HUGE_VAL, total = 0.0;
-        size_t at = 0;
-        for (size_t k = 0; k + 1 < mesh->length; k++) {
-            double mass = 0.0;
-            for (size_t i = mesh->knot[k] + 1; i <= mesh->knot[k + 1]; i++) mass += cells->mass[i];
-            if (!(mass > 0.0)) continue;
-            const double weight =
-                log(mass) + (tilted ? mesh->tilt * cells->knots[mesh->knot[k]] : 0.0);
-            if (weight > heaviest) {
-                total = total * prv_vm_exp(heaviest - weight) + 1.0;
-                heaviest = weight;
-                at = k;
-            } else {
-                total += prv_vm_exp(weight - heaviest);
-            }
-        }
-        if (at == last || !(total > 0.0 && total < 40.0)) continue;
-        last = at;
-        for (size_t reach = 0; reach < MOST_SHIFTS / 2; reach++) {
-            const size_t first = at > reach ? at - reach : 0;
-            const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
-            const double low = cells->knots[mesh->knot[at]];
-            double mass = 0.0, relative = 0.0;
-            for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
-                mass += cells->mass[i];
-                relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
-            }
-            if (!(mass > 0.0 && relative > 0.0)) continue;
-            const double above = fmod(log(mass / relative), mesh->step);
-            shifts[count++] = above < 0.0 ? above + mesh->step : above;
+    heavy_cell h = {0, 0.0};
+    double heaviest = -HUGE_VAL, total = 0.0;
+    for (size_t k = 0; k + 1 < mesh->length; k++) {
+        double mass = 0.0;
+        for (size_t i = mesh->knot[k] + 1; i <= mesh->knot[k + 1]; i++) mass += cells->mass[i];
+        if (!(mass > 0.0)) continue;
+        const double weight = prv_vm_log(mass) + tilt * cells->knots[mesh->knot[k]];
+        if (weight > heaviest) {
+            total = total * prv_vm_exp(heaviest - weight) + 1.0;
+            heaviest = weight;
+            h.at = k;
+        } else {
+            total += prv_vm_exp(weight - heaviest);
         }
     }
-    if (count == 0) shifts[count++] = 0.5 * mesh->step;
-    return count;
+    h.share = total > 0.0 ? 1.0 / total : 0.0;
+    return h;
+}
+
+/* The distance above a lattice point of the cells at - reach .. at + reach merged into one. */
+static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t at, size_t reach)
+{
+    const size_t first = at > reach ? at - reach : 0;
+    const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
+    const double low = cells->knots[mesh->knot[at]];
+    double mass = 0.0, relative = 0.0;
+    for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
+        mass += cells->mass[i];
+        relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
+    }
+    if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->step;
+    const double above = fmod(log(mass / relative), mesh->step);
+    return above < 0.0 ? above + mesh->step : above;
+}
+
+/* The cells around one, and their mesh: merging them alone tells which shift is best. */
+static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size_t at, prv_cells *near)
+{
+    const size_t first = at > NEIGHBOURHOOD ? at - NEIGHBOURHOOD : 0;
+    const size_t end = at + NEIGHBOURHOOD + 2 < mesh->length ? at + NEIGHBOURHOOD + 2 : mesh->length;
+    prv_mesh part = *mesh;
+    part.index += first;
+    part.knot += first;
+    part.length = end - first;
+    *near = *cells;
+    near->knots += mesh->knot[first];
+    near->mass += mesh->knot[first];
+    near->relative += mesh->knot[first];
+    near->length = mesh->knot[end - 1] - mesh->knot[first] + 1;
+    return part;
 }
 
 void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left, prv_lattice *lattice)
 {
-    double shifts[MOST_SHIFTS] = {0.0}, best = 0.0, greatest = -HUGE_VAL;
-    const size_t count = mesh->on_knots ? 1 : candidate_shifts(cells, mesh, shifts);
-    for (size_t i = 0; i < count; i++) {
-        mesh->shift = shifts[i];
-        merge_cells(cells, mesh, left, lattice);
-        if (count == 1) return;
-        const double moment =
-            prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL).log_moment;
-        if (moment > greatest) {
-            greatest = moment;
-            best = shifts[i];
+    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->step;
+    const double crowded = 0.025; /* where no cell holds this much, the mesh resolves the law */
+    double greatest = -HUGE_VAL, best = mesh->shift;
+    heavy_cell last = {SIZE_MAX, 0.0};
+    for (int tilted = 1; tilted >= 0 && !mesh->on_knots; tilted--) {
+        const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0);
+        if (h.share < crowded || h.at == last.at) continue;
+        last = h;
+        prv_cells near;
+        prv_mesh part = neighbourhood(cells, mesh, h.at, &near);
+        for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
+            part.shift = merged_shift(cells, mesh, h.at, reach);
+            merge_cells(&near, &part, left, lattice);
+            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length,
+                                           mesh->tilt, NULL).log_moment;
+            if (moment > greatest) {
+                greatest = moment;
+                best = part.shift;
+            }
         }
     }
-    if (mesh->shift != best) {
-        mesh->shift = best;
-        merge_cells(cells, mesh, left, lattice);
-    }
+    mesh->shift = best;
+    merge_cells(cells, mesh, left, lattice);
 }

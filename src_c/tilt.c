@@ -12,8 +12,9 @@
 /* An upper estimate of log(mass) by the exponent alone; -infinity-like for 0. */
 static inline double log_estimate(double mass)
 {
-    const double exponent = (double)(int)((prv_vm_bits(mass) >> 52) & 0x7ff) - 1022.0;
-    return mass > 0.0 ? exponent * LN2 : -1e300;
+    /* The exponent becomes the low bits of 2^52: no conversion of integers, which would not vectorise. */
+    const double exponent = prv_vm_from_bits((prv_vm_bits(mass) >> 52) | 0x4330000000000000u) - 0x1p52;
+    return mass > 0.0 ? (exponent - 1022.0) * LN2 : -1e300;
 }
 
 PRV_VECTOR static double greatest_term(const double *loss, const double *mass, size_t length,
