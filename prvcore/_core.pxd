@@ -33,6 +33,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_FFT
         PRV_ERR_MEMORY_LIMIT
         PRV_ERR_PRECISION
+        PRV_ERR_DISCRETIZATION
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)

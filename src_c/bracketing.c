@@ -1,9 +1,5 @@
 /* Bounds from a dominating and a dominated lattice, refined until they are as narrow as asked. */
 #include <float.h>
-#ifdef PRV_TRACE
-#include <stdio.h>
-#include <stdlib.h>
-#endif
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +25,7 @@ typedef struct outcome {
     double step, saddle;
     double discretization, truncation, wrap_around, rounding; /* parts of width */
     size_t cells, transform_length, transforms;
-    double tilt;
+    double tilt, bytes;
 } outcome;
 
 typedef struct task {
@@ -233,20 +229,12 @@ static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, dou
                              prv_layout *layout, int *capped)
 {
     *capped = 0;
+    const double limit = (double)t->options->memory_limit;
     for (int attempt = 0; attempt < 40; attempt++) {
-        prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, layout);
-        if (status != PRV_OK && status != PRV_ERR_MEMORY_LIMIT) return status;
-        double bytes = HUGE_VAL;
-        if (status == PRV_OK && layout->window.length > 0) {
-            bytes = prv_workspace_bytes(layout->window.length, t->view->steps);
-            for (size_t j = 0; j < layout->steps; j++)
-                bytes += 64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
-        }
-        if (bytes <= (double)t->options->memory_limit) return PRV_OK;
-        if (status == PRV_OK) prv_layout_free(layout);
-        if (exact) return PRV_ERR_MEMORY_LIMIT;
+        const prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, limit, layout);
+        if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
         *capped = 1;
-        step *= fmin(fmax(1.05 * bytes / ((double)t->options->memory_limit + 1.0), 1.05), 64.0);
+        step *= fmin(fmax(1.05 * layout->bytes / (limit + 1.0), 1.05), 64.0);
     }
     return PRV_ERR_MEMORY_LIMIT;
 }
@@ -261,6 +249,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     memset(o, 0, sizeof *o);
     o->resolved = 1;
     prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
+    o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.precise = t->precise;
     status = build_lattices(t, aim, &layout, &l);
@@ -407,11 +396,10 @@ static prv_status advance(progress *d, double width)
         if (status != PRV_ERR_PRECISION || d->dial + 1 >= DIALS) break;
         d->dial++;
     }
-    if (status != PRV_OK) return status;
-#ifdef PRV_TRACE
-    if(getenv("PRVT")) fprintf(stderr, "add=%d pass %d want %.3g step %.4g->%.4g dial %zu saddle %.4g tilt %.4g slope %.3g aim.eps %.6g logd %.4g: [%.8g %.8g %.8g] width %.3g resolved %d disc %.2g trunc %.2g wrap %.2g round %.2g N %zu cells %zu capped %d\n",
-        d->task.view->add, d->passes, width, step, o.step, d->dial, d->aim.saddle, o.tilt, o.slope, d->aim.epsilon, d->aim.log_delta, o.bounds.lower, o.bounds.estimate, o.bounds.upper, o.width, o.resolved, o.discretization, o.truncation, o.wrap_around, o.rounding, o.transform_length, o.cells, o.capped);
-#endif
+    if (status != PRV_OK) {
+        d->best.bytes = o.bytes;
+        return status;
+    }
     d->transforms += o.transforms;
     d->slow = d->passes > 0 && isfinite(d->recent.width) && o.step < d->recent.step &&
               o.width - o.wrap_around - o.rounding > d->recent.width * o.step / d->recent.step;
@@ -447,6 +435,7 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->direction = asked != PRV_ADD_OR_REMOVE ? asked : d->task.view->add ? PRV_ADD : PRV_REMOVE;
     r->width = width;
     r->mesh_size = d->best.step;
+    r->memory = (size_t)fmin(d->best.bytes, 0x1p62);
     r->tilt = d->best.tilt;
     r->cells = d->best.cells;
     r->transform_length = d->best.transform_length;
@@ -482,6 +471,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
         const double at = d->aim.epsilon;
         const prv_status status = advance(d, fmax(prv_width_asked(options, at), 0.03 * fabs(at)));
+        if (status == PRV_ERR_MEMORY_LIMIT) report->memory = (size_t)fmin(d->best.bytes, 0x1p62);
         if (status != PRV_OK) return status;
         lower = fmax(lower, d->bounds.lower);
         needed++;

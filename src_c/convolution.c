@@ -3,10 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#ifdef PRV_TRACE
-#include <stdio.h>
-#include <stdlib.h>
-#endif
 
 #include "allocate.h"
 #include "dispatch.h"
@@ -449,8 +445,5 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         result->outside += fmin(1.01 * exp(log_up - window->shift_up * top), 1.0);
     if (first > support_low)
         result->outside += fmin(1.01 * exp(log_down + window->shift_down * bottom), 1.0);
-#ifdef PRV_TRACE
-    if (getenv("PRVT")) fprintf(stderr, "    outside %.3g (up %.4g top %.6g%s, down %.4g bottom %.6g%s) rounding %.3g\n", result->outside, log_up - window->shift_up * top, top, highest < support_high ? "" : " covered", log_down + window->shift_down * bottom, bottom, first > support_low ? "" : " covered", result->rounding);
-#endif
     return PRV_OK;
 }

@@ -3,10 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#ifdef PRV_TRACE
-#include <stdio.h>
-#include <stdlib.h>
-#endif
 
 #include "allocate.h"
 #include "certificate.h"
@@ -560,7 +556,7 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
 }
 
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                          int exact_step, prv_layout *layout)
+                          int exact_step, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     use_whole_profiles(view);
@@ -602,16 +598,23 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         const double most_shift = (5.0 - log_budget) / room;
         layout->window.shift_up = fmin(layout->window.shift_up, most_shift);
         layout->window.shift_down = fmin(layout->window.shift_down, most_shift);
-#ifdef PRV_TRACE
-        if(getenv("PRVT")) fprintf(stderr, "  window [%.6g %.6g] shifts %.4g %.4g support [%.4g %.4g] log_budget %.4g share %.3g L %.5g\n", low, high, layout->window.shift_up, layout->window.shift_down, least, greatest, log_budget, share, 0.0);
-#endif
         layout->window.lowest = low;
         layout->window.length = prv_transform_length(ceil((high - low) / layout->step), 0);
+        layout->bytes = layout->window.length > 0
+                            ? prv_workspace_bytes(layout->window.length, view->steps)
+                            : 16.0 * (high - low) / layout->step;
+        if (!(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     }
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
         status = mesh_of_step(view, j, aim, layout->step, weight, layout);
+    for (size_t j = 0; j < layout->steps; j++)
+        layout->bytes +=
+            64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
+    if (status == PRV_OK && !(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     prv_release(weight);
+    const double bytes = layout->bytes;
     if (status != PRV_OK) prv_layout_free(layout);
+    layout->bytes = bytes;
     return status;
 }
 

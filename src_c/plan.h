@@ -61,12 +61,14 @@ typedef struct prv_layout {
     prv_cells *cells;    /* [steps], knots filled */
     prv_window window;   /* length 0: nothing fits */
     size_t longest;      /* mesh */
+    double bytes;        /* of the largest buffers that this takes */
 } prv_layout;
 
 /* Lays out meshes of about `step` (aligned to the sharp features where there are any) and the window at
- * the tilt given. `exact_step`: take the step as it is. */
+ * the tilt given. `exact_step`: take the step as it is. PRV_ERR_MEMORY_LIMIT if it takes more bytes; layout->bytes is
+ * then what it would take, before anything that large is allocated. */
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                          int exact_step, prv_layout *layout);
+                          int exact_step, double memory_limit, prv_layout *layout);
 void prv_layout_free(prv_layout *layout);
 
 #endif

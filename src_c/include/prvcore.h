@@ -55,6 +55,7 @@ typedef enum prv_status {
     PRV_ERR_FFT,                  /* no provider, or it could not plan a transform */
     PRV_ERR_MEMORY_LIMIT,         /* an explicit mesh would need more than memory_limit bytes */
     PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
+    PRV_ERR_DISCRETIZATION,       /* mean-matching of a mechanism given by its privacy curve alone */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -81,7 +82,9 @@ typedef struct prv_fft {
 /* Supplies transforms. plan is called from whatever thread a query runs in, with lengths whose only
  * prime factors are 2, 3, 5 and 7, and must be thread-safe; it returns PRV_OK or PRV_ERR_FFT.
  * The relative L2 error of one transform must stay below 7 u log2(length), u = 2^-53, the bound of
- * Higham, "Accuracy and Stability of Numerical Algorithms", Theorem 24.2, for accurate twiddles. */
+ * Higham, "Accuracy and Stability of Numerical Algorithms", Theorem 24.2, for accurate twiddles; and
+ * the error of each output below the same times the sum of the inputs' moduli (each output is a sum of all
+ * inputs with factors of modulus 1 that are rounded log2(length) times). */
 typedef struct prv_fft_provider {
     void *context;
     prv_status (*plan)(void *context, size_t length, prv_fft *fft);
@@ -166,7 +169,15 @@ typedef enum prv_neighbors {
 
 typedef enum prv_discretization {
     PRV_BRACKETING = 0, /* dominating and dominated lattices, any delta */
-    PRV_MEAN_MATCHING   /* the paper's Algorithms 1 and 2 with the errors of its Theorem 5.5 */
+    /* The paper's Algorithms 1 and 2 with the errors of its Theorem 5.5, in which a sum of counts K has the
+     * mesh h = eps_error / sqrt(K / 2 log(12 / delta_error)):
+     *     delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
+     * widened by floating point. A mesh_size given replaces h, and eps_error by mesh_size
+     * sqrt(K / 2 log(12 / delta_error)). What it refuses: an epsilon at a delta that delta_error and
+     * rounding (about 1e-13 K) do not leave above the mass at infinity, for which no finite upper bound
+     * follows (PRV_ERR_PRECISION); privacy curves, which do not determine the mean of the loss
+     * (PRV_ERR_DISCRETIZATION); a mesh that needs more than memory_limit (PRV_ERR_MEMORY_LIMIT). */
+    PRV_MEAN_MATCHING
 } prv_discretization;
 
 typedef struct prv_options {

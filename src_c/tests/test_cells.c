@@ -1,0 +1,311 @@
+/* Checks the masses of cells against long double closed forms. */
+#include "../cells.h"
+
+#include "check.h"
+
+#define U (0.5 * DBL_EPSILON)
+
+/* ---- Truth: tails of Q and P (upper), and lower ones, at a loss ------------------------------ */
+
+typedef struct tails {
+    long double upper_q, upper_p, lower_q, lower_p;
+} tails;
+
+static long double base_loss(long double x, long double p)
+{
+    if (p == 1.0L) return x;
+    if (x > 1000.0L) return x - logl(p);
+    const long double ratio = expm1l(x) / p;
+    return ratio <= -1.0L ? -HUGE_VALL : log1pl(ratio);
+}
+
+static tails gaussian(long double y, long double mu)
+{
+    const long double zq = y / mu - 0.5L * mu, zp = y / mu + 0.5L * mu;
+    const tails t = {normal_upper(zq), normal_upper(zp), normal_upper(-zq), normal_upper(-zp)};
+    return t;
+}
+
+static tails laplace(long double y, long double mu)
+{
+    tails t = {0.0L, 0.0L, 1.0L, 1.0L};
+    if (y >= mu) return t;
+    if (y < -mu) {
+        const tails all = {1.0L, 1.0L, 0.0L, 0.0L};
+        return all;
+    }
+    t.lower_q = 0.5L * expl(0.5L * (y - mu));
+    t.upper_q = 1.0L - t.lower_q;
+    t.upper_p = 0.5L * expl(-0.5L * (y + mu));
+    t.lower_p = 1.0L - t.upper_p;
+    return t;
+}
+
+/* Of ((1-p)P + pQ, P), or of its reverse. */
+static tails truth(int is_laplace, long double x, long double mu, long double p, int add)
+{
+    const long double y = base_loss(add ? -x : x, p);
+    const tails b = is_laplace ? laplace(y, mu) : gaussian(y, mu);
+    const tails r = {(1.0L - p) * b.upper_p + p * b.upper_q, b.upper_p,
+                     (1.0L - p) * b.lower_p + p * b.lower_q, b.lower_p};
+    if (!add) return r;
+    const tails reversed = {r.lower_p, r.lower_q, r.upper_p, r.upper_q};
+    return reversed;
+}
+
+static long double cell_of(long double upper, long double upper_above, long double lower,
+                           long double lower_above)
+{
+    return lower_above < 0.25L ? lower_above - lower : upper - upper_above;
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+static prv_mechanism *subsampled(int is_laplace, double noise, double p)
+{
+    prv_mechanism *base = NULL, *m = NULL;
+    if ((is_laplace ? prv_mechanism_laplace(noise, 1.0, &base) : prv_mechanism_gaussian(noise, &base)) !=
+        PRV_OK)
+        abort();
+    if (prv_mechanism_poisson_subsampled(base, p, &m) != PRV_OK) abort();
+    prv_mechanism_free(base);
+    return m;
+}
+
+static void ordered(const prv_cells *c, const char *what)
+{
+    int ok = 1, finite = 1;
+    long double sum = (long double)c->infinite_mass, sum_p = 0.0L;
+    for (size_t i = 0; i <= c->length; i++) {
+        finite = finite && isfinite(c->mass[i]) && c->mass[i] >= 0.0 && c->relative[i] >= 0.0;
+        if (i > 0) finite = finite && isfinite(c->relative[i]);
+        sum += (long double)c->mass[i];
+        const double anchor = c->knots[i > 0 ? i - 1 : 0];
+        sum_p += c->relative[i] > 0.0
+                     ? expl(logl((long double)c->relative[i]) - (long double)anchor) : 0.0L;
+        if (i == 0) continue;
+        const double width = i < c->length ? c->knots[i] - c->knots[i - 1] : HUGE_VAL;
+        ok = ok && c->relative[i] <= c->mass[i] &&
+             c->relative[i] >= c->mass[i] * exp(-width) * (1.0 - 8.0 * U);
+    }
+    check(finite, "%s: all masses are finite and not negative", what);
+    check(ok, "%s: relative lies between mass e^-width and mass", what);
+    const double slack = 64.0 * U * (double)(c->length + 1);
+    check(fabsl(sum - 1.0L) <= (long double)slack, "%s: the masses sum to 1 (off by %.2Lg)", what,
+          sum - 1.0L);
+    if (isfinite(c->relative[0]))
+        check(sum_p <= 1.0L + (long double)(slack + c->tail_error), "%s: P's masses sum to at most 1 (%.2Lg over)",
+              what, sum_p - 1.0L);
+}
+
+/* Tails of the computed masses against the truth's, as cells.h promises: a relative error and a shift of the
+ * knot, both below tail_error. */
+static void additive(int is_laplace, double noise, double p, int add, double low, double high,
+                     size_t length)
+{
+    char what[120];
+    snprintf(what, sizeof what, "%s noise %g p %g %s on [%g, %g]", is_laplace ? "Laplace" : "Gaussian",
+             noise, p, add ? "add" : "remove", low, high);
+    prv_mechanism *m = subsampled(is_laplace, noise, p);
+    prv_cells c;
+    if (prv_cells_new(length, &c) != PRV_OK) abort();
+    for (size_t i = 0; i < length; i++)
+        c.knots[i] = low + (high - low) * (double)i / (double)(length - 1);
+    check(prv_cells_compute(m, add, PRV_DOMINATING, &c) == PRV_OK, "%s: computes", what);
+    ordered(&c, what);
+
+    const long double mu = 1.0L / (long double)noise, pl = (long double)p;
+    const double e = c.tail_error;
+    long double q = (long double)c.mass[length], r = (long double)c.relative[length];
+    int q_within = 1, r_within = 1;
+    double worst = 0.0;
+    /* r is P's upper tail times e^(knot), carried down. */
+    for (size_t i = length; i-- > 0;) {
+        const long double x = (long double)c.knots[i];
+        const long double shift = (long double)e, factor = 1.0L + (long double)e;
+        const tails above = truth(is_laplace, x + shift, mu, pl, add);
+        const tails below = truth(is_laplace, x - shift, mu, pl, add);
+        const tails at = truth(is_laplace, x, mu, pl, add);
+        const long double tiny = (long double)DBL_MIN * (long double)(length - i);
+        /* 'add' has its lower tail computed: what is not below a knot by rounding is above it. */
+        if (!(q <= below.upper_q * factor + tiny && q * factor + tiny >= above.upper_q)) q_within = 0;
+        if (at.upper_q > 1e-290L) worst = fmax(worst, fabs((double)(q / at.upper_q - 1.0L)));
+        if (x < 300.0L && at.upper_p > 1e-300L) {
+            const long double scaled = expl(x);
+            if (!(r <= scaled * below.upper_p * factor + tiny &&
+                  r * factor + tiny >= scaled * above.upper_p))
+                r_within = 0;
+        }
+        if (i == 0) break;
+        q += (long double)c.mass[i];
+        const long double width = x - (long double)c.knots[i - 1];
+        r = r * expl(-width) + (long double)c.relative[i];
+    }
+    check(q_within, "%s: Q's tails are within tail_error = %.2g (worst %.2g)", what, e, worst);
+    check(r_within, "%s: P's tails are within tail_error", what);
+    prv_cells_free(&c);
+    prv_mechanism_free(m);
+}
+
+/* Single cells deep in both tails keep their own relative accuracy. */
+static void deep_tails(void)
+{
+    prv_mechanism *m = subsampled(0, 1.0, 1.0);
+    static const double width = 0.25;
+    for (int up = 0; up <= 1; up++) {
+        double worst = 0.0, worst_relative = 0.0, least = 1.0;
+        for (double z = 1.0; z <= 37.0; z += 0.5) {
+            prv_cells c;
+            if (prv_cells_new(2, &c) != PRV_OK) abort();
+            c.knots[0] = (up ? z : -z) + 0.5;
+            c.knots[1] = c.knots[0] + width;
+            if (prv_cells_compute(m, 0, PRV_DOMINATING, &c) != PRV_OK) abort();
+            const tails a = truth(0, (long double)c.knots[0], 1.0L, 1.0L, 0);
+            const tails b = truth(0, (long double)c.knots[1], 1.0L, 1.0L, 0);
+            const long double q = cell_of(a.upper_q, b.upper_q, a.lower_q, b.lower_q);
+            const long double p = cell_of(a.upper_p, b.upper_p, a.lower_p, b.lower_p) *
+                                  expl((long double)c.knots[0]);
+            worst = fmax(worst, fabs((double)((long double)c.mass[1] / q - 1.0L)) / (1.0 + z));
+            /* Where e^-z^2/2 of P leaves the normal range nothing is promised. */
+            if (p / expl((long double)c.knots[0]) > 1e-290L)
+                worst_relative =
+                    fmax(worst_relative, fabs((double)((long double)c.relative[1] / p - 1.0L)) / (1.0 + z));
+            least = fmin(least, (double)q);
+            prv_cells_free(&c);
+        }
+        const double allowed = 100.0 * U;
+        check(least < 1e-290 && worst < allowed, "Gaussian %s tail down to %.1g: masses within %.1f u (1 + z)",
+              up ? "upper" : "lower", least, worst / U);
+        check(worst_relative < allowed, "Gaussian %s tail: relative masses within %.1f u (1 + z)",
+              up ? "upper" : "lower", worst_relative / U);
+    }
+    prv_mechanism_free(m);
+}
+
+/* Sampling with probability 1 is the base mechanism, bit for bit, in both directions. */
+static void no_sampling(void)
+{
+    for (int is_laplace = 0; is_laplace <= 1; is_laplace++) {
+        prv_mechanism *base = NULL, *m = subsampled(is_laplace, 0.7, 1.0);
+        if ((is_laplace ? prv_mechanism_laplace(0.7, 1.0, &base) : prv_mechanism_gaussian(0.7, &base)) !=
+            PRV_OK)
+            abort();
+        prv_cells c[3];
+        for (int j = 0; j < 3; j++) {
+            if (prv_cells_new(501, &c[j]) != PRV_OK) abort();
+            for (size_t i = 0; i < 501; i++) c[j].knots[i] = -5.0 + 0.02 * (double)i;
+            if (prv_cells_compute(j == 0 ? base : m, j == 2, PRV_DOMINATING, &c[j]) != PRV_OK) abort();
+        }
+        const size_t bytes = 502 * sizeof(double);
+        check(memcmp(c[0].mass, c[1].mass, bytes) == 0 && memcmp(c[0].relative, c[1].relative, bytes) == 0,
+              "%s: p = 1 is the base bit for bit", is_laplace ? "Laplace" : "Gaussian");
+        check(memcmp(c[1].mass, c[2].mass, bytes) == 0 && memcmp(c[1].relative, c[2].relative, bytes) == 0,
+              "%s: both directions are the same bit for bit", is_laplace ? "Laplace" : "Gaussian");
+        for (int j = 0; j < 3; j++) prv_cells_free(&c[j]);
+        prv_mechanism_free(base);
+        prv_mechanism_free(m);
+    }
+}
+
+/* Masses of discrete losses add up what falls into a cell, atoms on a knot belonging to the cell below. */
+static void discrete(void)
+{
+    prv_mechanism *m = NULL;
+    const double losses[] = {-2.0, -1.0, 0.5, 1.0}, q[] = {0.1, 0.2, 0.3, 0.15};
+    check(prv_mechanism_table(losses, q, 4, 0.25, &m) == PRV_ERR_TABLE_REVERSE,
+          "table: P's masses may not exceed 1");
+    const double fair[] = {0.05, 0.1, 0.3, 0.3};
+    if (prv_mechanism_table(losses, fair, 4, 0.25, &m) != PRV_OK) abort();
+    prv_cells c;
+    if (prv_cells_new(3, &c) != PRV_OK) abort();
+    c.knots[0] = -1.0;
+    c.knots[1] = 0.75;
+    c.knots[2] = 1.0;
+    if (prv_cells_compute(m, 0, PRV_DOMINATING, &c) != PRV_OK) abort();
+    const double masses[] = {0.15, 0.3, 0.3, 0.0};
+    int ok = 1;
+    for (size_t i = 0; i < 4; i++) ok = ok && fabs(c.mass[i] - masses[i]) <= 4.0 * U;
+    check(ok, "table: every atom is in its cell");
+    check(fabs(c.relative[1] - 0.3 * exp(-1.5)) <= 8.0 * U && fabs(c.relative[2] - 0.3 * exp(-0.25)) <= 8.0 * U,
+          "table: relative masses are the atoms' e^(knot - loss)");
+    check(c.infinite_mass == 0.25, "table: the mass at infinity is kept");
+    ordered(&c, "table");
+    prv_cells_free(&c);
+    prv_mechanism_free(m);
+
+    /* Randomized response, subsampled: masses in closed form, both directions. */
+    prv_mechanism *base = NULL;
+    if (prv_mechanism_approximate_dp(1.0, 0.01, &base) != PRV_OK) abort();
+    if (prv_mechanism_poisson_subsampled(base, 0.25, &m) != PRV_OK) abort();
+    const long double e = expl(1.0L), high = 0.99L * e / (1.0L + e), low = 0.99L / (1.0L + e);
+    const long double mixed_high = 0.25L * high + 0.75L * low, mixed_low = 0.25L * low + 0.75L * high;
+    for (int add = 0; add <= 1; add++) {
+        if (prv_cells_new(2001, &c) != PRV_OK) abort();
+        for (size_t i = 0; i < 2001; i++) c.knots[i] = -2.0 + 0.002 * (double)i;
+        if (prv_cells_compute(m, add, PRV_DOMINATING, &c) != PRV_OK) abort();
+        ordered(&c, add ? "subsampled randomized response, add" : "subsampled randomized response, remove");
+        /* Losses in ascending order, with Q's masses. */
+        const long double at[2][3] = {{logl(0.75L), logl(mixed_low / high), logl(mixed_high / low)},
+                                      {logl(low / mixed_high), logl(high / mixed_low), -logl(0.75L)}};
+        const long double mass[2][3] = {{0.75L * 0.01L, mixed_low, mixed_high}, {low, high, 0.01L}};
+        double worst = 0.0;
+        long double sum[3] = {0.0L, 0.0L, 0.0L};
+        for (size_t i = 1; i < 2001; i++)
+            for (int j = 0; j < 3; j++)
+                if ((long double)c.knots[i - 1] < at[add][j] && at[add][j] <= (long double)c.knots[i])
+                    sum[j] += (long double)c.mass[i];
+        for (int j = 0; j < 3; j++) worst = fmax(worst, fabs((double)(sum[j] / mass[add][j] - 1.0L)));
+        check(worst <= 16.0 * U, "subsampled randomized response, %s: atoms within %.1f u",
+              add ? "add" : "remove", worst / U);
+        const double infinite = add ? 0.0 : 0.25 * 0.01;
+        check(fabs(c.infinite_mass - infinite) <= 4.0 * U, "... and the mass at infinity");
+        prv_cells_free(&c);
+    }
+    prv_mechanism_free(base);
+    prv_mechanism_free(m);
+
+    /* Discrete Gaussian, deep into the tails. */
+    if (prv_mechanism_discrete_gaussian(2.0, 1, &m) != PRV_OK) abort();
+    long double normaliser = 0.0L;
+    for (int x = -200; x <= 200; x++) normaliser += expl(-(long double)(x * x) / 8.0L);
+    if (prv_cells_new(140, &c) != PRV_OK) abort();
+    for (size_t i = 0; i < 140; i++) c.knots[i] = 0.25 * ((double)i - 70.0);
+    if (prv_cells_compute(m, 0, PRV_DOMINATING, &c) != PRV_OK) abort();
+    ordered(&c, "discrete Gaussian");
+    double worst = 0.0;
+    for (size_t i = 1; i < 140; i++) {
+        /* Q centred on 1: outcome x has loss (2x - 1)/8, the only one in its cell of width 1/4. */
+        const double x = floor(4.0 * c.knots[i] + 0.5);
+        const long double q_true = expl(-(long double)((x - 1.0) * (x - 1.0)) / 8.0L) / normaliser;
+        worst = fmax(worst, fabs((double)((long double)c.mass[i] / q_true - 1.0L)));
+    }
+    check(worst <= c.tail_error, "discrete Gaussian: masses within tail_error (worst %.2g)", worst);
+    prv_cells_free(&c);
+    prv_mechanism_free(m);
+}
+
+int main(void)
+{
+    static const double noises[] = {0.3, 1.0, 5.0, 100.0};
+    static const double probabilities[] = {1.0, 0.9, 0.1, 1e-3, 1e-6};
+    for (size_t i = 0; i < sizeof noises / sizeof *noises; i++)
+        for (size_t j = 0; j < sizeof probabilities / sizeof *probabilities; j++)
+            for (int add = 0; add <= 1; add++) {
+                const double mu = 1.0 / noises[i], p = probabilities[j];
+                const double top = 0.5 * mu * mu + 12.0 * mu;
+                const double reach = p < 1.0 && add ? -1.2 * log1p(-p) : fmax(top + log(p), 0.1 * p);
+                const double bottom = p < 1.0 && !add ? 1.2 * log1p(-p) : -reach;
+                additive(0, noises[i], p, add, fmax(bottom, -reach), reach, 801);
+                additive(1, noises[i], p, add, -1.1 * mu, 1.1 * mu, 801);
+            }
+    /* Losses of thousands: nothing overflows. */
+    for (int add = 0; add <= 1; add++) {
+        additive(0, 0.01, 1.0, add, -6500.0, 7500.0, 2001);
+        additive(0, 0.01, 0.01, add, add ? -7500.0 : -1.0, add ? 1.0 : 7500.0, 2001);
+        additive(1, 0.001, 0.5, add, -1100.0, 1100.0, 2001);
+    }
+    deep_tails();
+    no_sampling();
+    discrete();
+    return summary();
+}
