@@ -193,6 +193,164 @@ PRV_VECTOR static void scale_masses(const double *restrict x, const double *rest
     for (size_t i = 0; i < length; i++) relative[i] = prv_vm_exp(least(x[i], 700.0)) * mass_p[i];
 }
 
+/* ---- Cells of a privacy curve -------------------------------------------------------------- */
+
+/* What the caller's values, and those made of them below, may be off by. */
+#define VALUE_ERROR (4.0 * DBL_EPSILON)
+
+/* delta at increasing losses x of the pair asked. Subsampling: p delta(base loss) above log(1 - p), 1 - e^x
+ * below; the reverse of a pair: 1 - e^x + e^x delta(-x). */
+static prv_status curve_values(const prv_mechanism *m, int add, const double *x, size_t length,
+                               double *work, double *delta)
+{
+    const double p = m->sampling_probability;
+    const int backward = add && p < 1.0;
+    const double edge = backward ? -log1p(-p) : p < 1.0 ? log1p(-p) : -HUGE_VAL;
+    /* The base is asked where it matters: above the edge, or below it when reversed. */
+    size_t first = 0, end = length;
+    if (backward)
+        while (end > 0 && x[end - 1] >= edge) end--;
+    else
+        while (first < length && x[first] <= edge) first++;
+    for (size_t i = first; i < end; i++)
+        work[i] = backward ? -prv_base_loss(-x[i], p) : prv_base_loss(x[i], p);
+    if (end > first && m->curve(m->context, work + first, end - first, delta + first) != 0)
+        return PRV_ERR_CALLBACK;
+    double last = 1.0;
+    for (size_t i = 0; i < length; i++) {
+        double value;
+        if (i < first) {
+            value = -expm1(x[i]);
+        } else if (i >= end) {
+            value = 0.0;
+        } else {
+            const double base = delta[i];
+            if (!(base >= 0.0 && base <= 1.0)) return PRV_ERR_CURVE;
+            value = base;
+            if (backward) {
+                const double y = -work[i]; /* loss of the reversed base */
+                const double reversed = -expm1(y) + exp(y) * base;
+                value = -expm1(x[i]) + exp(x[i]) * p * reversed;
+            } else if (p < 1.0) {
+                value = p * base;
+            }
+        }
+        if (!(value <= last + 64.0 * VALUE_ERROR)) return PRV_ERR_CURVE;
+        last = fmin(last, fmax(value, 0.0));
+        delta[i] = last;
+    }
+    return PRV_OK;
+}
+
+/* The pair whose curve is piecewise linear in e^eps between the knots, with slopes that never fall towards the
+ * left, so that it lies on or above the values however they are rounded. */
+static void cells_above(const double *x, const double *delta, size_t length, double infinite,
+                        double *slope, prv_cells *cells)
+{
+    double *mass = cells->mass, *relative = cells->relative;
+    const size_t top = length - 1;
+    double value = fmin(delta[top] + VALUE_ERROR, 1.0);
+    mass[length] = fmax(value - infinite, 0.0);
+    relative[length] = 0.0;
+    slope[top] = 0.0; /* slope[i] is P's mass above x[i], times e^(x[i]) */
+    for (size_t i = top; i-- > 0;) {
+        const double width = x[i + 1] - x[i];
+        const double least = slope[i + 1] * -expm1(-width); /* as steep as the cell above */
+        const double rise = fmax(fmin(delta[i] + VALUE_ERROR, 1.0) - value, least);
+        slope[i] = rise / expm1(width); /* 0 where e^width overflows, as it should */
+        value += rise;
+        mass[i + 1] = fmax(rise + slope[i] - slope[i + 1], 0.0);
+        relative[i + 1] = mass[i + 1] * exp(-width); /* all of it at the upper knot */
+    }
+    mass[0] = relative[0] = fmax(1.0 - value - slope[0], 0.0);
+}
+
+/* A pair below a convex curve of which only values are known: the secants of the cells on either side,
+ * extended into a cell, lie below the curve and meet at a point; the greatest convex function below these
+ * points is taken, with the slope of its own secant beyond the first and the last of them (steeper, or
+ * shallower, than anything the curve may do there). Masses are differences of its slopes. */
+static prv_status cells_below(const double *x, const double *delta, size_t length, double infinite,
+                              prv_cells *cells)
+{
+    memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
+    memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
+    if (length < 6) return PRV_OK;
+    double *y = prv_allocate(3 * length, sizeof *y);
+    size_t *cell = prv_allocate(length, sizeof *cell);
+    if (y == NULL || cell == NULL) {
+        prv_release(y);
+        prv_release(cell);
+        return PRV_ERR_MEMORY;
+    }
+    double *value = y + length, *slope = value + length;
+    size_t count = 0;
+    for (size_t i = 1; i + 2 < length; i++) {
+        /* In t = e^(x - x[i]), from 1 to `end`: the lines from the left and from the right. */
+        const double width = x[i + 1] - x[i], end = exp(width);
+        /* Neighbouring points have a chord below the curve, others need not: one run of cells. */
+        if (!(width < 30.0 && x[i] - x[i - 1] < 30.0 && x[i + 2] - x[i + 1] < 30.0)) {
+            if (count > 0) break;
+            continue;
+        }
+        const double left = (delta[i - 1] - delta[i]) / -expm1(x[i - 1] - x[i]);
+        const double right = (delta[i + 1] - delta[i + 2]) / expm1(x[i + 2] - x[i + 1]) / end;
+        double t = 0.5 * (1.0 + end);
+        if (left > right) t = 1.0 + (delta[i] - delta[i + 1] - right * (end - 1.0)) / (left - right);
+        t = fmin(fmax(t, 1.0), end);
+        double at = x[i] + log(t);
+        const double low = fmin(delta[i] - left * (t - 1.0), delta[i + 1] + right * (end - t));
+        /* Lines through values that are off by an error, extended by about a cell, are off by a few. */
+        double v = fmax(low - 8.0 * VALUE_ERROR, infinite);
+        if (count > 0 && !(at > y[count - 1])) { /* both on the knot between: the lower one */
+            count--;
+            at = y[count];
+            v = fmin(v, value[count]);
+        }
+        /* The lower hull: the last point goes while it lies above the line past it. slope[j] runs from point
+         * j to j + 1, times e^(y[j]). */
+        while (count > 1) {
+            const double to = (value[count - 1] - v) / expm1(at - y[count - 1]);
+            if (slope[count - 2] * exp(y[count - 1] - y[count - 2]) >= to) break;
+            count--;
+        }
+        if (count > 0) slope[count - 1] = (value[count - 1] - v) / expm1(at - y[count - 1]);
+        y[count] = at;
+        value[count] = v;
+        cell[count++] = i;
+    }
+    for (size_t j = 0; j < count; j++) {
+        const size_t i = cell[j];
+        /* Its own secant, times e^(y[j]): the slope beyond the ends. */
+        const double own = fmax(delta[i] - delta[i + 1], 0.0) / expm1(x[i + 1] - x[i]) * exp(y[j] - x[i]);
+        const double before = j > 0 ? slope[j - 1] * exp(y[j] - y[j - 1]) : own;
+        const double after = j + 1 < count ? slope[j] : own;
+        const double mass = fmax(before - after, 0.0);
+        cells->mass[i + 1] += mass;
+        cells->relative[i + 1] += mass * exp(x[i] - y[j]);
+    }
+    prv_release(y);
+    prv_release(cell);
+    return PRV_OK;
+}
+
+static prv_status cells_from_curve(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
+{
+    const size_t length = cells->length;
+    double *delta = prv_allocate(2 * length, sizeof *delta);
+    if (delta == NULL) return PRV_ERR_MEMORY;
+    const double infinite = prv_infinite_mass(m, add);
+    prv_status status = curve_values(m, add, cells->knots, length, delta + length, delta);
+    if (status == PRV_OK && side == PRV_DOMINATING)
+        cells_above(cells->knots, delta, length, infinite, delta + length, cells);
+    else if (status == PRV_OK)
+        status = cells_below(cells->knots, delta, length, infinite, cells);
+    prv_release(delta);
+    cells->infinite_mass = infinite;
+    const double reach = fmax(fabs(cells->knots[0]), fabs(cells->knots[length - 1]));
+    cells->tail_error = UNIT * (64.0 + 8.0 * reach);
+    return status;
+}
+
 /* e^(-loss) lies between its values at the ends of a cell; rounding may not lead out of it. */
 PRV_VECTOR static void clip_relative(const double *restrict x, const double *restrict mass,
                                      size_t length, double *restrict relative)
@@ -312,9 +470,10 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
 prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
 {
     prv_status status;
-    (void)side;
     if (m->base == PRV_BASE_ATOMS)
         status = cells_from_atoms(m, add, cells);
+    else if (m->base == PRV_BASE_CURVE)
+        status = cells_from_curve(m, add, side, cells);
     else
         status = cells_from_tails(m, add, cells);
     if (status != PRV_OK) return status;

@@ -183,32 +183,36 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
  * true one, since the true one falls. */
 typedef struct composed_curve {
     const prv_composed *composed;
+    size_t bottom;     /* lowest point that was looked at */
     double *sums;      /* [length] D, by point */
     double *reverse;   /* [length] B, by position on the circle: in place of the masses */
 } composed_curve;
 
-/* Takes the masses of `composed`; sums has room for its length. */
-static composed_curve curve_of(const prv_composed *c, double *sums)
+static double loss_at(const prv_composed *c, size_t point)
 {
-    const composed_curve curve = {c, sums, c->mass};
+    return (double)(c->lowest + (long double)c->step * (long double)point);
+}
+
+/* Takes the masses of `composed`, down to the loss `floor`; sums has room for its length. */
+static composed_curve curve_of(const prv_composed *c, double floor, double *sums)
+{
+    const double below = (floor - (double)c->lowest) / c->step - 2.0;
+    const size_t bottom = below > 0.0 ? (size_t)fmin(below, (double)c->length - 1.0) : 0;
+    const composed_curve curve = {c, bottom, sums, c->mass};
     const prv_wide decay = prv_wide_of(exp(-c->step)), step = prv_wide_of(-expm1(-c->step));
     prv_wide d = prv_wide_of(0.0), b = prv_wide_of(0.0);
     double greatest = 0.0;
     size_t at = (c->start + c->length - 1) % c->length;
-    for (size_t point = c->length; point-- > 0;) {
+    for (size_t point = c->length; point-- > bottom;) {
         d = prv_wide_add(d, prv_wide_mul(step, b));
         b = prv_wide_add(prv_wide_mul(decay, b), prv_wide_of(c->mass[at]));
-        greatest = fmax(greatest, prv_wide_value(d));
+        const double value = prv_wide_value(d);
+        greatest = value > greatest ? value : greatest;
         sums[point] = greatest;
         curve.reverse[at] = prv_wide_value(b);
         at = at > 0 ? at - 1 : c->length - 1;
     }
     return curve;
-}
-
-static double loss_at(const prv_composed *c, size_t point)
-{
-    return (double)(c->lowest + (long double)c->step * (long double)point);
 }
 
 static double reverse_at(const composed_curve *curve, size_t point)
@@ -222,28 +226,28 @@ static double reverse_at(const composed_curve *curve, size_t point)
 static double finite_delta(const composed_curve *curve, double epsilon, double *slope)
 {
     const prv_composed *c = curve->composed;
-    const double top = loss_at(c, c->length - 1), bottom = loss_at(c, 0);
+    const double top = loss_at(c, c->length - 1), above = epsilon - (double)c->lowest;
     *slope = 0.0;
     if (epsilon >= top) return 0.0;
-    size_t point = epsilon > bottom ? (size_t)((epsilon - bottom) / c->step) : 0;
-    if (point >= c->length) point = c->length - 1;
-    while (point > 0 && loss_at(c, point - 1) > epsilon) point--;
+    size_t point = curve->bottom;
+    if (above > 0.0) point = (size_t)fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0);
+    while (point > curve->bottom && loss_at(c, point - 1) > epsilon) point--;
     while (loss_at(c, point) <= epsilon) point++;
     const double v = epsilon - loss_at(c, point), b = reverse_at(curve, point);
     *slope = b * exp(v);
     return curve->sums[point] - b * expm1(v);
 }
 
-/* The greatest epsilon at which finite_delta is `level`; infinite if it is everywhere above, -HUGE_VAL if
- * nowhere. */
+/* The greatest epsilon at which finite_delta is `level`, infinite if it is everywhere above; below the floor
+ * any number below the floor may come out. */
 static double crossing(const composed_curve *curve, double level)
 {
     const prv_composed *c = curve->composed;
     if (!(level > 0.0)) return HUGE_VAL;
-    size_t low = 0, high = c->length - 1; /* sums[high] = 0 < level */
-    if (curve->sums[0] < level) {
-        const double b = reverse_at(curve, 0), ratio = b > 0.0 ? (curve->sums[0] - level) / b : -1.0;
-        return ratio > -1.0 ? loss_at(c, 0) + log1p(ratio) : -HUGE_VAL;
+    size_t low = curve->bottom, high = c->length - 1; /* sums[high] = 0 < level */
+    if (curve->sums[low] < level) {
+        const double b = reverse_at(curve, low), ratio = b > 0.0 ? (curve->sums[low] - level) / b : -1.0;
+        return ratio > -1.0 ? loss_at(c, low) + log1p(ratio) : -HUGE_VAL;
     }
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
@@ -425,7 +429,10 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
     prv_status status = compose(view, options, s, &work, &composed, &e);
     if (status == PRV_OK) {
         const slack add = slack_of(&composed, &e);
-        const composed_curve curve = curve_of(&composed, work.spectrum);
+        const double moved = s->eps_error + add.shift;
+        double floor = 0.0;
+        for (size_t i = 0; i < length && question == PRV_ASK_DELTA; i++) floor = fmin(floor, values[i]);
+        const composed_curve curve = curve_of(&composed, floor - moved, work.spectrum);
         prv_report r;
         memset(&r, 0, sizeof r);
         r.accurate = 1;
@@ -450,6 +457,20 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
     return status;
 }
 
+/* 1 if this direction cannot raise any of the bounds found for the other. */
+static int is_below(const prv_side_view *view, prv_question question, const double *values,
+                    size_t length, const prv_bounds *bounds)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double lower = bounds[i].lower;
+        const int below = question == PRV_ASK_EPSILON
+                              ? prv_chernoff_epsilon(view, values[i]) <= lower
+                              : lower > 0.0 && prv_chernoff_epsilon(view, lower) <= values[i];
+        if (!below) return 0;
+    }
+    return 1;
+}
+
 prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
                              prv_question question, const double *values, size_t length,
                              prv_bounds *bounds, prv_report *reports)
@@ -465,9 +486,13 @@ prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_
                 reports[k].memory = (size_t)fmin(settings[i].bytes, 0x1p62);
         if (status != PRV_OK) return status;
     }
-    for (size_t i = 0; i < view_count; i++) {
+    /* First the direction whose losses reach farther; the other may turn out not to matter. */
+    const size_t first = view_count == 2 && settings[1].length > settings[0].length ? 1 : 0;
+    for (size_t n = 0; n < view_count; n++) {
+        const size_t i = n == 0 ? first : 1 - first;
+        if (n > 0 && is_below(&views[i], question, values, length, bounds)) break;
         const prv_status status = answer(&views[i], options, &settings[i], question, values, length,
-                                         i == 0, bounds, reports);
+                                         n == 0, bounds, reports);
         if (status != PRV_OK) return status;
     }
     return PRV_OK;
