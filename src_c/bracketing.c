@@ -391,10 +391,10 @@ static prv_status advance(progress *d, double width)
     choose_dial(d);
     outcome o;
     prv_status status;
-    for (;;) {
+    status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    if (status == PRV_ERR_PRECISION && !d->task.precise) {
+        d->task.precise = 1;
         status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
-        if (status != PRV_ERR_PRECISION || d->dial + 1 >= DIALS) break;
-        d->dial++;
     }
     if (status != PRV_OK) {
         d->best.bytes = o.bytes;

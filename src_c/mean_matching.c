@@ -392,7 +392,10 @@ static prv_status compose(const prv_side_view *view, const prv_options *options,
     if (status == PRV_OK) status = prv_check_interrupt(options);
     if (status == PRV_OK) {
         /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
-        const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0, 0};
+        /* From so many steps on, the rounding of the plain way would exceed the deltas asked. */
+        const int precise = view->total > 1e5;
+        const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0,
+                                   precise};
         status = prv_compose(list, view->counts, view->steps, 0.0, &window, &fft, work, composed);
     }
     lattices_free(lattices, list, made);

@@ -250,13 +250,10 @@ def test_subsampling_what_is_no_mechanism(mechanism):
         prv.PoissonSubsampled(mechanism, 0.1)
 
 
-def test_subsampling_twice():
+def test_subsampling_twice_multiplies_the_probabilities():
     twice = prv.PoissonSubsampled(prv.PoissonSubsampledGaussian(1.0, 0.5), 0.25)
-    with pytest.raises(
-        ValueError,
-        match=message("PoissonSubsampled(", "sampling_probability=0.25): ", "subsampl"),
-    ):
-        prv.compose(twice)
+    once = prv.PoissonSubsampledGaussian(1.0, 0.125)
+    assert prv.compose(twice, 10).epsilon(1e-5) == prv.compose(once, 10).epsilon(1e-5)
 
 
 def test_discrete_noise_of_too_many_values():
