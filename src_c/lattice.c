@@ -118,62 +118,73 @@ static void take(merge *s, pool *p, double relative)
     s->left[s->next++] = 0.0;
 }
 
-/* Gives cells back from the top of the pool until its ratio is that of the target. What cannot be given
- * back (it was carried along from below, or nothing balances) stays: returns the excess left. */
-static double give_back(merge *s, pool *p, size_t first, double first_left, double c)
+/* What of a cell is in the pool, of which `before` was left when the pool began. */
+static pool held(const merge *s, size_t cell, double before, double c)
 {
-    double excess = p->mass - p->relative;
-    while (excess > 0.0 && s->next > first) {
-        const size_t cell = s->next - 1;
-        s->left[cell] = cell == first ? first_left : 1.0;
-        const double mass = s->cells->mass[cell] * s->left[cell], relative = cell_relative(s, cell, c);
-        const double gain = mass - relative;
-        if (!(gain > 0.0)) {
-            s->left[cell] = 0.0; /* it lies below the target: not what is too high */
-            break;
-        }
-        s->next = cell;
-        if (gain > excess) {
-            const double part = excess / gain;
-            s->left[cell] *= part;
-            p->mass -= part * mass;
-            p->relative = p->mass;
-            return 0.0;
-        }
-        p->mass -= mass;
-        p->relative -= relative;
-        excess -= gain;
-    }
-    p->mass = fmax(p->mass, 0.0);
-    p->relative = fmax(p->relative, 0.0);
-    return fmax(excess, 0.0);
+    const double part = before - s->left[cell], r = s->cells->relative[cell];
+    pool h = {s->cells->mass[cell] * part, 0.0};
+    if (r > 0.0 && part > 0.0) h.relative = r * part * prv_vm_exp(c - s->cells->knots[cell - 1]);
+    return h;
 }
 
-/* Takes the lowest part out of the pool, what was carried along first, until the rest has at least
- * the target's ratio; returns that part. */
-static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, double c,
-                      double tolerance)
+static void add(pool *p, pool part, double share)
+{
+    p->mass += share * part.mass;
+    p->relative += share * part.relative;
+}
+
+/* Leaves the top of the pool to the next target, so that the rest has the target's ratio, and returns the
+ * excess that stays all the same because it was carried along from below. The pool is summed anew
+ * from its parts, the lowest first: taking large parts out of a sum would leave their rounding. */
+static double give_back(merge *s, pool *p, pool carried, size_t first, double first_left, double c)
+{
+    *p = carried;
+    size_t cell = first;
+    for (; cell < s->next; cell++) {
+        const double before = cell == first ? first_left : 1.0;
+        const pool part = held(s, cell, before, c);
+        const double excess = p->mass - p->relative, gain = part.mass - part.relative;
+        if (excess + gain <= 0.0) {
+            add(p, part, 1.0);
+            continue;
+        }
+        if (excess < 0.0) {
+            const double share = -excess / gain;
+            add(p, part, share);
+            p->relative = p->mass;
+            s->left[cell] = before * (1.0 - share);
+            break;
+        }
+        s->left[cell] = before;
+        break;
+    }
+    for (size_t i = cell + 1; i < s->next; i++) s->left[i] = 1.0;
+    s->next = cell;
+    return fmax(p->mass - p->relative, 0.0);
+}
+
+/* Takes the lowest part out of the pool, so that the rest has the target's ratio; returns that part. Summed
+ * anew as above, the highest part first. */
+static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, double c)
 {
     pool low = {0.0, 0.0};
-    for (size_t i = 0; p->relative - p->mass > tolerance && (i == 0 || first + i - 1 < s->next); i++) {
-        pool part = carried;
-        if (i > 0) {
-            const size_t cell = first + i - 1;
-            const double held = (i == 1 ? first_left : 1.0) - s->left[cell];
-            const double r = s->cells->relative[cell];
-            part.mass = s->cells->mass[cell] * held;
-            part.relative = r > 0.0 ? r * held * prv_vm_exp(c - s->cells->knots[cell - 1]) : 0.0;
+    *p = low;
+    int balanced = 0;
+    for (size_t i = s->next - first + 1; i-- > 0;) {
+        const size_t cell = first + i - 1;
+        const pool part = i == 0 ? carried : held(s, cell, i == 1 ? first_left : 1.0, c);
+        const double excess = p->mass - p->relative, lack = part.relative - part.mass;
+        /* Within rounding an atom on the target belongs to it. */
+        if (!balanced && lack <= excess + s->cells->tail_error * part.mass) {
+            add(p, part, 1.0);
+            continue;
         }
-        const double lack = p->relative - p->mass, gain = part.relative - part.mass;
-        if (!(gain > 0.0)) continue;
-        const double share = fmin(lack / gain, 1.0);
-        low.mass += share * part.mass;
-        low.relative += share * part.relative;
-        p->mass -= share * part.mass;
-        p->relative = share < 1.0 ? p->mass : p->relative - part.relative;
+        const double share = balanced || !(lack > 0.0) ? 0.0 : fmax(excess, 0.0) / lack;
+        add(p, part, share);
+        add(&low, part, 1.0 - share);
+        if (!balanced) p->relative = p->mass;
+        balanced = 1;
     }
-    p->mass = fmax(p->mass, 0.0);
-    p->relative = fmax(p->relative, 0.0);
     return low;
 }
 
@@ -194,6 +205,21 @@ static double borrow(merge *s, pool *p, size_t i, double c, double part, size_t 
     excess = fmax(excess, 0.0);
     p->relative = p->mass - excess;
     return excess;
+}
+
+/* Places a pool, relative to c, at the highest target below i whose ratio it has, together with what it has
+ * to borrow there; what it would still lack is dropped, all of it if it lies below every target. */
+static void place_below(merge *s, pool *p, size_t i, double c)
+{
+    while (i-- > 0 && p->mass > 0.0) {
+        const double down = target(s->mesh, i);
+        p->relative *= prv_vm_exp(down - c);
+        c = down;
+        if (!(p->mass >= p->relative)) continue;
+        const double excess = borrow(s, p, i, c, 1.0, 64);
+        s->placed[i] += p->mass - excess;
+        return;
+    }
 }
 
 /* Moving mass d to meet mass D away loses about mass * d * D of variance, dropping the excess mass * d *
@@ -239,6 +265,7 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
         lattice->loss[i] = c;
         s.placed[i] = 0.0;
         if (p.relative > 0.0) p.relative *= prv_vm_exp(c - below);
+        if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
 
         /* 1. What lies nearer to this target than to the next. */
         const double boundary = i + 1 < targets ? 0.5 * (c + c_next) + 1e-9 * mesh->step : HUGE_VAL;
@@ -282,13 +309,8 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
         }
         if (retreat) {
             /* What lies too low goes to the target before, the rest is balanced here. */
-            pool low = step_down(&s, &p, carried, first, first_left, c, tolerance);
-            if (i > 0 && low.mass > 0.0) {
-                const double down = target(mesh, i - 1);
-                low.relative *= prv_vm_exp(down - c);
-                const double excess = borrow(&s, &low, i - 1, down, 1.0, 64);
-                s.placed[i - 1] += low.mass - excess;
-            }
+            pool low = step_down(&s, &p, carried, first, first_left, c);
+            place_below(&s, &low, i, c);
         }
 
         /* 3. Too high: meet mass placed below, or leave the top of the pool to the next target. */
@@ -303,7 +325,7 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
             }
         }
         if (excess > tolerance && i + 1 < targets)
-            excess = give_back(&s, &p, first, first_left, c);
+            excess = give_back(&s, &p, carried, first, first_left, c);
         if (excess > tolerance && i + 1 == targets) excess = borrow(&s, &p, i, c, 1.0, 64);
         if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
         /* Balanced, or the last target: what is above the target's ratio is dropped. */
