@@ -37,6 +37,9 @@ _Steps = tuple[tuple[Mechanism, int], ...]
 
 _memory_limit = 2**30
 
+# nats: the core's PRV_WIDEST_CELL
+WIDEST_MESH = 100.0
+
 
 def get_memory_limit() -> int:
     """Return the memory limit in bytes; 2^30 (1 GiB) unless it was set.
@@ -192,6 +195,8 @@ class PrivacyCurve:
             eps_error = _arguments.positive(eps_error, "eps_error")
         if mesh_size is not None:
             mesh_size = _arguments.positive(mesh_size, "mesh_size")
+            if mesh_size > WIDEST_MESH:
+                raise ValueError(f"mesh_size must be in (0, {WIDEST_MESH:g}], got {mesh_size!r}")
         if delta_error is not None:
             delta_error = _arguments.open_probability(delta_error, "delta_error")
             if discretization != "mean-matching":

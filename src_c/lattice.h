@@ -9,6 +9,10 @@
 
 #include "cells.h"
 
+/* No cell of a mesh may be wider (nats): e^-width and sums of such numbers must not underflow, or P's mass
+ * would be lost. */
+#define PRV_WIDEST_CELL 100.0
+
 typedef struct prv_lattice {
     size_t length;
     double offset, step;

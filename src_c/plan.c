@@ -490,7 +490,7 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
     for (size_t c = first; c < end; c++) {
         const double length = fmax(p->high[c] - p->low[c], step);
         const double wanted = scale * cbrt(length / fmax(weight[c], 1e-60));
-        spacing[c] = fmin(fmin(wanted, 0.5 / saddle), 0.5 * length) / step;
+        spacing[c] = fmin(fmin(fmin(wanted, 0.5 / saddle), 0.5 * length), PRV_WIDEST_CELL) / step;
     }
 
     const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
@@ -561,7 +561,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     memset(layout, 0, sizeof *layout);
     use_whole_profiles(view);
     layout->tilt = tilt;
-    layout->step = exact_step ? step : align(view, step);
+    layout->step = exact_step ? step : align(view, fmin(step, PRV_WIDEST_CELL));
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
     layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
     size_t longest = 1;

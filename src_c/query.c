@@ -17,7 +17,7 @@ static prv_status check_options(const prv_options *o)
     const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
     if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
         return PRV_ERR_OPTIONS;
-    if (!(o->mesh_size >= 0.0 && isfinite(o->mesh_size))) return PRV_ERR_OPTIONS;
+    if (!(o->mesh_size >= 0.0 && o->mesh_size <= PRV_WIDEST_CELL)) return PRV_ERR_OPTIONS;
     if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE)
         return PRV_ERR_OPTIONS;
     if (o->discretization == PRV_BRACKETING) return PRV_OK;

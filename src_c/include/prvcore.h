@@ -187,7 +187,7 @@ typedef struct prv_options {
     double eps_relative_error; /* width / max(epsilon, eps_floor), > 0 (bracketing alone) */
     double eps_floor;          /* > 0 (bracketing alone) */
     double delta_error;        /* the paper's, in (0, 1) (mean-matching alone) */
-    double mesh_size;          /* 0: chosen; else the lattice step, nats, and the width is what it gives */
+    double mesh_size;          /* 0: chosen; else the lattice step, nats, at most 100; the width is what it gives */
     size_t memory_limit;       /* bytes of the largest buffers together */
     const prv_fft_provider *fft;
     int (*interrupted)(void *context); /* NULL, or asked between stages: nonzero stops the query */

@@ -329,12 +329,12 @@ static void closed_forms(int is_laplace)
 static void random_cells(unsigned kind, tally *t)
 {
     const size_t count = 1 + random_below(kind % 4 == 0 ? 4 : 60);
-    const double step = log_uniform(1e-7, 10.0);
+    const double step = log_uniform(1e-7, 5.0); /* no spacing above PRV_WIDEST_CELL */
     int64_t *index = malloc(count * sizeof *index);
     int64_t at = (int64_t)random_below(2000) - 1000;
     for (size_t i = 0; i < count; i++) {
         index[i] = at;
-        at += kind % 3 == 0 ? 1 : 1 + (int64_t)random_below(random_below(4) ? 3 : 100);
+        at += kind % 3 == 0 ? 1 : 1 + (int64_t)random_below(random_below(4) ? 3 : 19);
     }
     built b;
     build_frame(&b, count, uniform(-step, step), step, index);
