@@ -25,7 +25,7 @@ typedef struct outcome {
     double step, saddle;
     double discretization, truncation, wrap_around, rounding; /* parts of width */
     size_t cells, transform_length, transforms;
-    double tilt, bytes;
+    double tilt, bytes, absolute_error;
 } outcome;
 
 typedef struct task {
@@ -210,8 +210,13 @@ static void finish(const task *t, const prv_aim *aim, outcome *o)
         o->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
                    : low > 0.0 ? log(high / low) / slope : HUGE_VAL;
         if (high > 0.0 && b->estimate > infinite) o->log_delta = log(b->estimate - infinite);
+        /* No loss lies above the greatest one: a lower bound of 0 is off by the distance to it at most. */
+        if (!(low > 0.0) && t->view->greatest_loss - t->value <= aim->width)
+            o->width = fmax(t->view->greatest_loss - t->value, 0.0);
+        /* Callbacks give values; their second differences, the masses, are that much less certain. */
+        if (high <= 1e5 * o->absolute_error) o->width = 0.0;
         if (b->upper < 1e-305) o->width = 0.0; /* below what is promised: 0 is as good as any */
-        o->resolved = low > 0.0 || o->width == 0.0;
+        o->resolved = low > 0.0 || o->width <= aim->width;
     }
     o->discretization = fmax(o->width - o->wrap_around - o->rounding - o->truncation, 0.0);
 }
@@ -271,6 +276,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
                             exp(-aim->log_delta) / aim->slope;
     }
     o->cells = l.knots;
+    o->absolute_error = l.absolute_error;
     o->transform_length = t->view->total > 1.0 ? layout.window.length : 0;
     o->step = layout.step;
     o->tilt = layout.tilt;

@@ -199,7 +199,8 @@ PRV_VECTOR static void scale_masses(const double *restrict x, const double *rest
 #define VALUE_ERROR (4.0 * DBL_EPSILON)
 
 /* delta at increasing losses x of the pair asked. Subsampling: p delta(base loss) above log(1 - p), 1 - e^x
- * below; the reverse of a pair: 1 - e^x + e^x delta(-x). */
+ * below; the reverse of a pair: 1 - e^x + e^x delta(-x); and so 'add', the reverse of the subsampled reverse:
+ * (1 - (1 - p) e^x) delta(-(base loss of -x)) below -log(1 - p), 0 above. */
 static prv_status curve_values(const prv_mechanism *m, int add, const double *x, size_t length,
                                double *work, double *delta)
 {
@@ -228,9 +229,8 @@ static prv_status curve_values(const prv_mechanism *m, int add, const double *x,
             if (!(base >= 0.0 && base <= 1.0)) return PRV_ERR_CURVE;
             value = base;
             if (backward) {
-                const double y = -work[i]; /* loss of the reversed base */
-                const double reversed = -expm1(y) + exp(y) * base;
-                value = -expm1(x[i]) + exp(x[i]) * p * reversed;
+                /* The reverse of the subsampled reverse, in which all terms of the size of e^x cancel. */
+                value = -expm1(x[i] - edge) * base;
             } else if (p < 1.0) {
                 value = p * base;
             }

@@ -260,9 +260,10 @@ static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns
 }
 
 /* The spectrum of a step to the k-th power in the precise way. work->real and work->spectrum are used;
- * *light_norm is the norm of what was transformed. */
+ * *light_norm and *light_sum are the norms of what was transformed, in L2 and L1. */
 static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft *fft,
-                                  prv_workspace *work, norms *sums, double *light_norm)
+                                  prv_workspace *work, norms *sums, double *light_norm,
+                                  double *light_sum)
 {
     const size_t n = work->length, half = n / 2 + 1;
     unsigned char *matters = prv_allocate(half, sizeof *matters);
@@ -286,6 +287,7 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
         double square = 0.0;
         for (size_t i = 0; i < 2 * half; i++) square += z[i] * z[i];
         *light_norm = sqrt(2.0 * square / (double)n);
+        *light_sum = h.light;
         const uint64_t turns = (uint64_t)fmod(k, (double)n) * h.origin % n;
         for (size_t j = 0; j < half; j++) {
             double log_modulus = 0.0, error = 0.0;
@@ -335,7 +337,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     double total = 0.0, log_moment = 0.0, relative_error = 0.0, log_finite = 0.0;
     double log_up = 0.0, log_down = 0.0;     /* of the Chernoff bounds' moments */
     double support_low = 0.0, support_high = 0.0;
-    double from_weights = 0.0; /* sum_j k_j |w_j|_2 |rest|_2 */
+    double from_weights = 0.0, from_sums = 0.0; /* sum_j k_j |w_j| |rest|_2, in L2 and L1 */
     double power_error = 0.0;
     double least_power = HUGE_VAL, product_square = 0.0;
     long double offset = 0.0L;
@@ -370,6 +372,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             support_high += k * (double)y->index[high - 1];
         }
         norms s = {0.0, 0.0, 0.0};
+        double weight_sum = 1.0;
         if (direct) {
             uint64_t times = (uint64_t)k;
             if (j == 0) {
@@ -385,7 +388,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             continue;
         }
         if (window->precise) {
-            const prv_status status = power_precisely(y, k, fft, work, &s, &step_norms[0]);
+            const prv_status status = power_precisely(y, k, fft, work, &s, &step_norms[0], &weight_sum);
             if (status != PRV_OK) return status;
             result->transforms += 2;
             power_error += sqrt(s.error * scale);
@@ -407,6 +410,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         step_norms[2] = sqrt(s.power_less_one * scale);
         const double rest = fmin(step_norms[2], least_power);
         from_weights += k * step_norms[0] * rest;
+        from_sums += k * weight_sum * rest;
         least_power = fmin(least_power, step_norms[1]);
         if (steps == 1) {
             product_square = s.power;
@@ -420,10 +424,11 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
         fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
         result->transforms++;
         const double own = sqrt(product_square * scale);
+        const double others = power_error + (eta + 4.0 * (double)steps * UNIT) * own;
         /* The factor 1.2 covers second order: relative errors of the spectrum stay below 5 %. */
-        result->rounding =
-            1.2 * (eta * from_weights + power_error + (eta + 4.0 * (double)steps * UNIT) * own) +
-            4.0 * NEGLIGIBLE;
+        result->rounding = 1.2 * (eta * from_weights + others) + 4.0 * NEGLIGIBLE;
+        result->rounding_norm =
+            1.2 * (eta * from_sums + others) + 4.0 * NEGLIGIBLE * sqrt((double)n);
         for (size_t i = 0; i < n; i++) work->real[i] *= scale;
     }
 

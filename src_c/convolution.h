@@ -18,6 +18,7 @@ typedef struct prv_composed {
     double infinite_mass;    /* 1 - prod (1 - y_j(inf))^k_j */
     double outside;          /* tilted mass outside the window, at most */
     double rounding;         /* largest error of one mass by the transforms and the power, at most */
+    double rounding_norm;    /* L2 norm of these errors of all masses, at most */
     double relative_error;   /* of every tilted mass times M by rounding of weights and moments, at most */
     size_t transforms;
 } prv_composed;
@@ -52,7 +53,8 @@ size_t prv_transform_length(double wanted, int odd);
  * Rounding: with eta = 7 u log2(length) the relative L2 error of a transform (fft provider's contract)
  *     |mass~ - mass| <= eta sum_j k_j |w_j|_2 |prod without one j|_2 + (eta + 3 K u) |mass|_2
  * (Young's inequality on the first-order error of the power; repeated squaring multiplies relative
- * errors by at most K; norms of spectra by Parseval).
+ * errors by at most K; norms of spectra by Parseval). In L2, all errors together are below the same with the
+ * sum |w_j|_1 in place of |w_j|_2, since no output of a transform is off by more than eta |w_j|_1.
  *
  * window->precise is for laws whose bulk is a few atoms, where rare jumps decide and the factor K above would drown
  * them: the heaviest atoms' part of the spectrum is summed as sum w (e^(i t x) - 1), the transform

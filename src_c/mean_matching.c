@@ -110,7 +110,6 @@ typedef struct setting {
 /* What the certificate needs to know of the steps, each times its count. */
 typedef struct errors {
     double cells, means, cdfs;
-    double least_norm; /* of a step's masses, in L2 */
     size_t knots;
 } errors;
 
@@ -139,12 +138,11 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
     size_t first = 1, last = points; /* cells with mass in them */
     while (first < last && cells.mass[first] == 0.0) first++;
     while (last > first && cells.mass[last] == 0.0) last--;
-    long double total = 0.0L, moment = 0.0L, square = 0.0L;
+    long double total = 0.0L, moment = 0.0L;
     for (size_t i = last; i >= first; i--) {
         const long double q = (long double)cells.mass[i];
         total += q;
         moment += q * (long double)(low + (double)i - 1.0);
-        square += q * q;
     }
     const double outside = cells.infinite_mass + cells.mass[0] + cells.mass[points + 1];
     if (total > 0.0L && outside < 1.0) {
@@ -166,7 +164,6 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
         e->means += count * (mean.error + cells.tail_error * fabs((double)mean.value) +
                              cells.tail_error * h + 4.0 * UNIT * fabs(lattice->offset));
         e->cdfs += count * prv_absolute_cdf_error(m);
-        e->least_norm = fmin(e->least_norm, (double)(sqrtl(square) / total));
         e->knots += cells.length;
     } else {
         prv_lattice_free(lattice);
@@ -274,10 +271,9 @@ static slack slack_of(const prv_composed *c, const errors *e)
     prv_composed inside = *c;
     inside.outside = 0.0; /* the theorem counts what wraps around */
     const prv_slack_parts p = prv_certificate(&inside, e->cells);
-    /* The certificate sums the largest error over all points. In L2, with the errors of a transform below
-     * eta times the sum of its input each (prv_fft_provider), all errors together are below `rounding`
-     * over the least norm of a step, and against a kernel of at most 1 sqrt(length) times that. */
-    const double together = c->rounding * sqrt((double)c->length) / fmax(e->least_norm, 1e-300);
+    /* The certificate sums the largest error over all points; against a kernel of at most 1 all errors
+     * together weigh at most their norm times that of the kernel. */
+    const double together = c->rounding_norm * sqrt((double)c->length);
     const slack s = {fmin(p.slack.additive, together), p.slack.relative, e->cdfs,
                      p.slack.shift + e->means};
     return s;
@@ -370,34 +366,68 @@ static void lattices_free(prv_lattice *lattices, const prv_lattice **list, size_
     prv_release((void *)list);
 }
 
-/* Composes one direction into the workspace. */
-static prv_status compose(const prv_side_view *view, const prv_options *options, const setting *s,
-                          prv_workspace *work, prv_composed *composed, errors *e)
+/* One direction, composed in the workspace. */
+typedef struct composition {
+    prv_workspace work;
+    prv_composed composed;
+    slack add;
+    size_t transforms, knots;
+} composition;
+
+/* Composes lattices in the plain or the precise way, anew over what the workspace holds. */
+static prv_status compose_once(const prv_side_view *view, const prv_lattice *const *list,
+                               const setting *s, const prv_fft *fft, const errors *e, int precise,
+                               composition *c)
 {
+    /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
+    const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0, precise};
+    const prv_status status =
+        prv_compose(list, view->counts, view->steps, 0.0, &window, fft, &c->work, &c->composed);
+    if (status != PRV_OK) return status;
+    c->transforms += c->composed.transforms;
+    c->add = slack_of(&c->composed, e);
+    return PRV_OK;
+}
+
+/* The plain way where its rounding is below `needed`, else the way with less of it. */
+static prv_status compose_lattices(const prv_side_view *view, const prv_options *options,
+                                   const prv_lattice *const *list, const setting *s,
+                                   const errors *e, double needed, composition *c)
+{
+    prv_fft fft = {0};
+    prv_status status = prv_workspace_new(s->length, view->steps, s->length, &c->work);
+    if (status == PRV_OK && view->total > 1.0) status = plan_fft(options, s->length, &fft);
+    if (status == PRV_OK) status = prv_check_interrupt(options);
+    if (status != PRV_OK) return status;
+    status = compose_once(view, list, s, &fft, e, 0, c);
+    const double plain = status == PRV_OK ? c->add.additive : HUGE_VAL;
+    if ((status != PRV_OK && status != PRV_ERR_PRECISION) || plain <= needed) return status;
+    status = prv_check_interrupt(options);
+    if (status == PRV_OK) status = compose_once(view, list, s, &fft, e, 1, c);
+    if (isfinite(plain) && (status == PRV_ERR_PRECISION || (status == PRV_OK && c->add.additive > plain)))
+        status = compose_once(view, list, s, &fft, e, 0, c);
+    return status;
+}
+
+static prv_status compose(const prv_side_view *view, const prv_options *options, const setting *s,
+                          double needed, composition *c)
+{
+    memset(c, 0, sizeof *c);
     prv_lattice *lattices = prv_allocate(view->steps, sizeof *lattices);
     const prv_lattice **list = prv_allocate(view->steps, sizeof *list);
     prv_status status = lattices != NULL && list != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    errors e = {0.0, 0.0, 0.0, 0};
     size_t made = 0;
     for (; made < view->steps && status == PRV_OK; made++) {
         status = prv_check_interrupt(options);
         if (status == PRV_OK)
             status = discretize(view->mechanisms[made], view->add, view->counts[made], s,
-                                &lattices[made], e);
+                                &lattices[made], &e);
         if (status != PRV_OK) break;
         list[made] = &lattices[made];
     }
-    prv_fft fft = {0};
-    if (status == PRV_OK) status = prv_workspace_new(s->length, view->steps, s->length, work);
-    if (status == PRV_OK && view->total > 1.0) status = plan_fft(options, s->length, &fft);
-    if (status == PRV_OK) status = prv_check_interrupt(options);
-    if (status == PRV_OK) {
-        /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
-        /* From so many steps on, the rounding of the plain way would exceed the deltas asked. */
-        const int precise = view->total > 1e5;
-        const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0,
-                                   precise};
-        status = prv_compose(list, view->counts, view->steps, 0.0, &window, &fft, work, composed);
-    }
+    if (status == PRV_OK) status = compose_lattices(view, options, list, s, &e, needed, c);
+    c->knots = e.knots;
     lattices_free(lattices, list, made);
     return status;
 }
@@ -426,37 +456,43 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
                          prv_question question, const double *values, size_t length, int is_first,
                          prv_bounds *bounds, prv_report *reports)
 {
-    prv_workspace work = {0};
-    prv_composed composed;
-    errors e = {0.0, 0.0, 0.0, HUGE_VAL, 0};
-    prv_status status = compose(view, options, s, &work, &composed, &e);
+    /* Rounding below these is lost in what the theorem itself leaves open. */
+    double floor = 0.0, smallest = question == PRV_ASK_EPSILON ? 1.0 : 0.0;
+    for (size_t i = 0; i < length; i++) {
+        if (question == PRV_ASK_EPSILON)
+            smallest = fmin(smallest, values[i]);
+        else
+            floor = fmin(floor, values[i]);
+    }
+    const double needed = fmax(0.02 * smallest, 10.0 * s->delta_error);
+    composition c;
+    prv_status status = compose(view, options, s, needed, &c);
     if (status == PRV_OK) {
-        const slack add = slack_of(&composed, &e);
-        const double moved = s->eps_error + add.shift;
-        double floor = 0.0;
-        for (size_t i = 0; i < length && question == PRV_ASK_DELTA; i++) floor = fmin(floor, values[i]);
-        const composed_curve curve = curve_of(&composed, floor - moved, work.spectrum);
+        const double moved = s->eps_error + c.add.shift;
+        /* One of the two buffers holds the masses. */
+        double *sums = c.composed.mass == c.work.spectrum ? c.work.real : c.work.spectrum;
+        const composed_curve curve = curve_of(&c.composed, floor - moved, sums);
         prv_report r;
         memset(&r, 0, sizeof r);
         r.accurate = 1;
         r.direction = options->neighbors != PRV_ADD_OR_REMOVE ? options->neighbors
                       : view->add ? PRV_ADD : PRV_REMOVE;
         r.mesh_size = s->step;
-        r.cells = e.knots;
+        r.cells = c.knots;
         r.transform_length = view->total > 1.0 ? s->length : 0;
-        r.transforms = composed.transforms;
+        r.transforms = c.transforms;
         r.memory = (size_t)s->bytes;
         for (size_t i = 0; i < length && status == PRV_OK; i++) {
             prv_bounds b;
             if (question == PRV_ASK_EPSILON)
-                ask_epsilon(&curve, view, s, &add, values[i], &b, &r);
+                ask_epsilon(&curve, view, s, &c.add, values[i], &b, &r);
             else
-                ask_delta(&curve, s, &add, values[i], &b, &r);
+                ask_delta(&curve, s, &c.add, values[i], &b, &r);
             if (question == PRV_ASK_EPSILON && !isfinite(b.upper)) status = PRV_ERR_PRECISION;
             merge(&b, &r, is_first, &bounds[i], &reports[i]);
         }
     }
-    prv_workspace_free(&work);
+    prv_workspace_free(&c.work);
     return status;
 }
 
