@@ -214,7 +214,7 @@ static void finish(const task *t, const prv_aim *aim, outcome *o)
         if (!(low > 0.0) && t->view->greatest_loss - t->value <= aim->width)
             o->width = fmax(t->view->greatest_loss - t->value, 0.0);
         /* Callbacks give values; their second differences, the masses, are that much less certain. */
-        if (high <= 1e5 * o->absolute_error) o->width = 0.0;
+        if (high <= 1e7 * o->absolute_error) o->width = 0.0;
         if (b->upper < 1e-305) o->width = 0.0; /* below what is promised: 0 is as good as any */
         o->resolved = low > 0.0 || o->width <= aim->width;
     }

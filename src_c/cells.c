@@ -243,20 +243,21 @@ static prv_status curve_values(const prv_mechanism *m, int add, const double *x,
 }
 
 /* The pair whose curve is piecewise linear in e^eps between the knots, with slopes that never fall towards the
- * left, so that it lies on or above the values however they are rounded. */
+ * left, so that it lies on or above the values however they are rounded. What the values themselves may be off
+ * by is left to prv_absolute_cdf_error: as mass above the last knot it would be the heaviest of all jumps. */
 static void cells_above(const double *x, const double *delta, size_t length, double infinite,
                         double *slope, prv_cells *cells)
 {
     double *mass = cells->mass, *relative = cells->relative;
     const size_t top = length - 1;
-    double value = fmin(delta[top] + VALUE_ERROR, 1.0);
+    double value = delta[top];
     mass[length] = fmax(value - infinite, 0.0);
     relative[length] = 0.0;
     slope[top] = 0.0; /* slope[i] is P's mass above x[i], times e^(x[i]) */
     for (size_t i = top; i-- > 0;) {
         const double width = x[i + 1] - x[i];
         const double least = slope[i + 1] * -expm1(-width); /* as steep as the cell above */
-        const double rise = fmax(fmin(delta[i] + VALUE_ERROR, 1.0) - value, least);
+        const double rise = fmax(delta[i] - value, least);
         slope[i] = rise / expm1(width); /* 0 where e^width overflows, as it should */
         value += rise;
         mass[i + 1] = fmax(rise + slope[i] - slope[i + 1], 0.0);

@@ -9,6 +9,10 @@
 #define LN2 0.69314718055994530942
 #define LANES 8
 
+/* A mass that is not 0 leaves its exponent halved below this; without the cap a mass of 0 could meet
+ * infinity. */
+#define FAR 400.0
+
 /* An upper estimate of log(mass) by the exponent alone; -infinity-like for 0. */
 static inline double log_estimate(double mass)
 {
@@ -45,7 +49,8 @@ PRV_VECTOR static void weigh(const double *restrict loss, const double *restrict
         double w[LANES];
         for (size_t j = 0; j < LANES; j++) {
             /* Two factors: e^(lam x - reference) may overflow where the mass is tiny. */
-            const double root = prv_vm_exp(0.5 * (lam * loss[i + j] - reference));
+            const double half = 0.5 * (lam * loss[i + j] - reference);
+            const double root = prv_vm_exp(half < FAR ? half : FAR);
             w[j] = mass[i + j] * root * root;
         }
         for (size_t j = 0; j < LANES; j++) {
@@ -58,7 +63,8 @@ PRV_VECTOR static void weigh(const double *restrict loss, const double *restrict
             for (size_t j = 0; j < LANES; j++) weight[i + j] = w[j];
     }
     for (; i < length; i++) {
-        const double root = prv_vm_exp(0.5 * (lam * loss[i] - reference));
+        const double half = 0.5 * (lam * loss[i] - reference);
+        const double root = prv_vm_exp(half < FAR ? half : FAR);
         const double w = mass[i] * root * root, x = loss[i] - origin;
         s0[0] += w;
         s1[0] += w * x;
