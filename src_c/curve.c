@@ -164,7 +164,7 @@ prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, con
 
     /* The slack at a point serves the whole cell below, where its unit is e^(lam h) larger. */
     const double additive = sign * slack->additive * exp(c->tilt * c->step);
-    const double log_bound = log(bound_target) - sign * log1p(sign * slack->relative);
+    const double log_bound = log(bound_target) - log1p(sign * slack->relative);
     int at_top = 0, plain_at_top = 0;
     sums s = sums_at_top(c);
     double found, plain;
