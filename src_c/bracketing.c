@@ -114,7 +114,7 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
         if (status == PRV_OK) {
             prv_lattice_dominating(cells, mesh, above);
             log_true += k * true_log_moment(cells, aim->saddle, scratch, scratch + cells->length);
-            if (m->base == PRV_BASE_CURVE)
+            if (m->base == PRV_BASE_CURVE || m->base == PRV_BASE_CDFS)
                 status = prv_cells_compute(m, t->view->add, PRV_DOMINATED, cells);
         }
         if (status == PRV_OK) {

@@ -466,6 +466,26 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
     return PRV_OK;
 }
 
+/* ---- Uncertain cdfs ------------------------------------------------------------------------ */
+
+/* Cdfs of a callback are off absolutely, and where P's tail falls below that, e^x makes much of
+ * it. A pair with less of P above each loss lies above, one with more of it below; what the cells
+ * allow bounds the change. What Q's cdf is off by on top is left to prv_absolute_cdf_error. */
+static prv_status allow_for_cdf_errors(double error, prv_side side, prv_cells *cells)
+{
+    const double sign = side == PRV_DOMINATING ? -1.0 : 1.0;
+    for (size_t i = 1; i <= cells->length; i++) {
+        const double mass = cells->mass[i], x = cells->knots[i - 1];
+        const double least_relative = i < cells->length ? mass * exp(x - cells->knots[i]) : 0.0;
+        const double each = error * (1.0 + exp(x)); /* of a difference of two values, twice */
+        double *relative = &cells->relative[i];
+        if (*relative - 16.0 * each > mass || *relative + 16.0 * each < least_relative)
+            return PRV_ERR_CDF_PAIR;
+        *relative = fmax(*relative + sign * 1.5 * each, 0.0);
+    }
+    return PRV_OK;
+}
+
 /* ---- The stage ---------------------------------------------------------------------------- */
 
 prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
@@ -477,6 +497,8 @@ prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv
         status = cells_from_curve(m, add, side, cells);
     else
         status = cells_from_tails(m, add, cells);
+    if (status == PRV_OK && m->base == PRV_BASE_CDFS)
+        status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
     if (status != PRV_OK) return status;
     clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
     cells->relative[cells->length] = fmin(cells->relative[cells->length], cells->mass[cells->length]);

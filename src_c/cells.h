@@ -10,8 +10,9 @@
 
 #include "mechanisms.h"
 
-/* Which bound the cells serve. It matters for privacy curves alone, of which only values at the
- * knots are known: their cells are those of a pair above, or of a pair below the curve. */
+/* Which bound the cells serve. It matters for privacy curves, of which only values at the knots are
+ * known, and for cdfs of a callback, which are off by their rounding: their cells are those of a
+ * pair above, or of a pair below. */
 typedef enum prv_side { PRV_DOMINATING, PRV_DOMINATED } prv_side;
 
 typedef struct prv_cells {

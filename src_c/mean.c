@@ -24,8 +24,8 @@ typedef struct total {
     long double value, absolute;
 } total;
 
-/* One part of the law of the base's loss: y = center + slope * s, s of density e^(-s^2/2) / sqrt(2 pi)
- * or (e^(-s/2) / 4). */
+/* One part of the law of the base's loss: y = center + slope * s, s of density e^(-s^2/2) /
+ * sqrt(2 pi) or (e^(-s/2) / 4). */
 typedef struct part {
     int gaussian;
     long double center, slope, weight;
@@ -57,9 +57,10 @@ static void add_panel(const part *f, long double p, long double from, long doubl
     }
 }
 
-/* The part's integral of the subsampled loss over base losses in (low, high]. The loss has its only
- * singularities at log((1-p)/p) + i pi (2j + 1): panels stay as far from them as makes 16 points exact to
- * about 1e-23, which is an even width near them and a growing one away from them. */
+/* The part's integral of the subsampled loss over base losses in (low, high]. The loss has its
+ * only singularities at log((1-p)/p) + i pi (2j + 1): panels stay as far from them as makes 16
+ * points exact to about 1e-23, which is an even width near them and a growing one away from
+ * them. */
 static void integrate(const part *f, long double p, long double low, long double high, total *sum)
 {
     const long double a = (low - f->center) / f->slope, b = (high - f->center) / f->slope;
@@ -124,9 +125,9 @@ static total discrete(const prv_atoms *a, double low, double high)
     return sum;
 }
 
-/* With m and n e^x of a cell (x, x + h] known, E[e^-(Y - x)] there is their ratio, and E[Y] lies between that of
- * one atom (Jensen) and that of two atoms on the cell's ends; where the law is smooth in the cell at two
- * thirds of the way towards the former. */
+/* With m and n e^x of a cell (x, x + h] known, E[e^-(Y - x)] there is their ratio, and E[Y] lies
+ * between that of one atom (Jensen) and that of two atoms on the cell's ends; where the law is
+ * smooth in the cell at two thirds of the way towards the former. */
 static total from_cells(const prv_cells *cells, double cdf_error, double *error)
 {
     const double *x = cells->knots;
@@ -140,8 +141,8 @@ static total from_cells(const prv_cells *cells, double cdf_error, double *error)
         add_atom((long double)m, (long double)x[i - 1], &sum);
         add_atom(1.0L, (long double)inside, &sum);
         /* The cdfs' own errors move the ratio; x m sums by parts to the term below. */
-        range += (long double)fmin(fmax(two - one, 0.0) + 4.0 * cdf_error * (1.0 + exp(fmin(x[i], 700.0))),
-                                   m * h);
+        const double cdfs = 4.0 * cdf_error * (1.0 + exp(fmin(x[i], 700.0)));
+        range += (long double)fmin(fmax(two - one, 0.0) + cdfs, m * h);
     }
     const double reach = fmax(fabs(x[0]), fabs(x[cells->length - 1]));
     *error = (double)range + 4.0 * cdf_error * reach;
@@ -150,7 +151,8 @@ static total from_cells(const prv_cells *cells, double cdf_error, double *error)
 
 int prv_mean_exists(const prv_mechanism *m) { return m->base != PRV_BASE_CURVE; }
 
-prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *cells, double outside)
+prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *cells,
+                              double outside)
 {
     const double low = cells->knots[0], high = cells->knots[cells->length - 1];
     const long double inside = 1.0L - (long double)outside;
@@ -163,7 +165,8 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
     else
         sum = additive_noise(m, add && m->sampling_probability < 1.0, low, high);
     prv_mean mean = {sum.value / inside, 0.0};
-    /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them begins. */
+    /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
+     * begins. */
     const double unit = m->base == PRV_BASE_ATOMS || m->base == PRV_BASE_CDFS ? 4.0 * DBL_EPSILON
                                                                               : 1024.0 * WIDE_UNIT;
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +

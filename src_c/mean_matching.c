@@ -1,5 +1,5 @@
-/* The paper's DiscretizePRV and ComposePRV (its Algorithms 1 and 2), with the errors of its Theorem 5.5 and,
- * on top of them, those of floating point. */
+/* The paper's DiscretizePRV and ComposePRV (its Algorithms 1 and 2), with the errors of its
+ * Theorem 5.5 and, on top of them, those of floating point. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -25,9 +25,10 @@ typedef struct tail {
 
 static double times(const tail *t, size_t j) { return t->once ? 1.0 : t->view->counts[j]; }
 
-/* Chernoff's bound at one tilt: above, of the epsilon at which the curve of the finite losses is delta;
- * below, of the -y such that a loss below y has this probability. The coarse dominating lattice keeps both
- * masses of each cell and spreads them, so its E[e^(-t Y)] is an upper bound for t <= 0 and t >= 1. */
+/* Chernoff's bound at one tilt: above, of the epsilon at which the curve of the finite losses is
+ * delta; below, of the -y such that a loss below y has this probability. The coarse dominating
+ * lattice keeps both masses of each cell and spreads them, so its E[e^(-t Y)] is an upper bound
+ * for t <= 0 and t >= 1. */
 static double bound_at(const tail *t, double lam)
 {
     double sum = t->lower ? 0.0 : log(prv_kernel_maximum(lam));
@@ -60,7 +61,8 @@ static double least_bound(const tail *t)
     return best;
 }
 
-/* How far the tail reaches at the probability delta, at most. HUGE_VAL if the profiles do not tell. */
+/* How far the tail reaches at the probability delta, at most. HUGE_VAL if the profiles do not
+ * tell. */
 static double reach(tail t, double delta)
 {
     double outer = 0.0, limit = 0.0, log_finite = 0.0;
@@ -113,8 +115,8 @@ typedef struct errors {
     size_t knots;
 } errors;
 
-/* The finite loss, truncated to |Y| <= L and normalised, on i h + mu. Cells that no loss can reach are left
- * out: i runs from `low` to `high`. */
+/* The finite loss, truncated to |Y| <= L and normalised, on i h + mu. Cells that no loss can
+ * reach are left out: i runs from `low` to `high`. */
 static prv_status discretize(const prv_mechanism *m, int add, double count, const setting *s,
                              prv_lattice *lattice, errors *e)
 {
@@ -175,9 +177,9 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
 
 /* ---- The composed curve, for many questions ------------------------------------------------- */
 
-/* At each point of the window, D and B of curve.h without a tilt. D falls with the loss; rounding of the
- * transforms makes it wavy, so its greatest value from the top down is kept: that is as close to the
- * true one, since the true one falls. */
+/* At each point of the window, D and B of curve.h without a tilt. D falls with the loss;
+ * rounding of the transforms makes it wavy, so its greatest value from the top down is kept:
+ * that is as close to the true one, since the true one falls. */
 typedef struct composed_curve {
     const prv_composed *composed;
     size_t bottom;     /* lowest point that was looked at */
@@ -227,7 +229,8 @@ static double finite_delta(const composed_curve *curve, double epsilon, double *
     *slope = 0.0;
     if (epsilon >= top) return 0.0;
     size_t point = curve->bottom;
-    if (above > 0.0) point = (size_t)fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0);
+    if (above > 0.0)
+        point = (size_t)fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0);
     while (point > curve->bottom && loss_at(c, point - 1) > epsilon) point--;
     while (loss_at(c, point) <= epsilon) point++;
     const double v = epsilon - loss_at(c, point), b = reverse_at(curve, point);
@@ -235,15 +238,16 @@ static double finite_delta(const composed_curve *curve, double epsilon, double *
     return curve->sums[point] - b * expm1(v);
 }
 
-/* The greatest epsilon at which finite_delta is `level`, infinite if it is everywhere above; below the floor
- * any number below the floor may come out. */
+/* The greatest epsilon at which finite_delta is `level`, infinite if it is everywhere above;
+ * below the floor any number below the floor may come out. */
 static double crossing(const composed_curve *curve, double level)
 {
     const prv_composed *c = curve->composed;
     if (!(level > 0.0)) return HUGE_VAL;
     size_t low = curve->bottom, high = c->length - 1; /* sums[high] = 0 < level */
     if (curve->sums[low] < level) {
-        const double b = reverse_at(curve, low), ratio = b > 0.0 ? (curve->sums[low] - level) / b : -1.0;
+        const double b = reverse_at(curve, low);
+        const double ratio = b > 0.0 ? (curve->sums[low] - level) / b : -1.0;
         return ratio > -1.0 ? loss_at(c, low) + log1p(ratio) : -HUGE_VAL;
     }
     while (high - low > 1) {
@@ -253,15 +257,16 @@ static double crossing(const composed_curve *curve, double level)
         else
             high = middle;
     }
-    const double b = reverse_at(curve, high), ratio = b > 0.0 ? (curve->sums[high] - level) / b : 0.0;
+    const double b = reverse_at(curve, high);
+    const double ratio = b > 0.0 ? (curve->sums[high] - level) / b : 0.0;
     const double v = ratio > -1.0 ? log1p(ratio) : -HUGE_VAL;
     return loss_at(c, high) + fmin(fmax(v, -c->step), 0.0);
 }
 
 /* ---- Bounds --------------------------------------------------------------------------------- */
 
-/* What is added to the errors of the theorem: `additive` and `relative` to delta of the finite losses,
- * `absolute` to delta, `shift` to epsilon. */
+/* What is added to the errors of the theorem: `additive` and `relative` to delta of the finite
+ * losses, `absolute` to delta, `shift` to epsilon. */
 typedef struct slack {
     double additive, relative, absolute, shift;
 } slack;
@@ -271,8 +276,8 @@ static slack slack_of(const prv_composed *c, const errors *e)
     prv_composed inside = *c;
     inside.outside = 0.0; /* the theorem counts what wraps around */
     const prv_slack_parts p = prv_certificate(&inside, e->cells);
-    /* The certificate sums the largest error over all points; against a kernel of at most 1 all errors
-     * together weigh at most their norm times that of the kernel. */
+    /* The certificate sums the largest error over all points; against a kernel of at most 1 all
+     * errors together weigh at most their norm times that of the kernel. */
     const double together = c->rounding_norm * sqrt((double)c->length);
     const slack s = {fmin(p.slack.additive, together), p.slack.relative, e->cdfs,
                      p.slack.shift + e->means};
@@ -305,8 +310,8 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
                       ? fmax(upper - lower - r->discretization - r->truncation, 0.0) : 0.0;
 }
 
-static void ask_delta(const composed_curve *curve, const setting *s, const slack *add, double epsilon,
-                      prv_bounds *b, prv_report *r)
+static void ask_delta(const composed_curve *curve, const setting *s, const slack *add,
+                      double epsilon, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
     const double scale = exp(c->log_moment), infinite = c->infinite_mass;
@@ -326,8 +331,8 @@ static void ask_delta(const composed_curve *curve, const setting *s, const slack
     slope = fmax(slope, 1e-300);
     r->discretization = 2.0 * s->eps_error;
     r->truncation = fmin(2.0 * s->delta_error / (scale * slope), 1e300);
-    r->rounding = fmin(2.0 * (add->additive + add->relative * plain + add->absolute / scale) / slope +
-                           2.0 * add->shift, 1e300);
+    const double moved_delta = add->additive + add->relative * plain + add->absolute / scale;
+    r->rounding = fmin(2.0 * moved_delta / slope + 2.0 * add->shift, 1e300);
     r->width = r->discretization + r->truncation + r->rounding;
 }
 
@@ -344,9 +349,10 @@ static prv_status setting_new(const prv_side_view *view, const prv_options *opti
     const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
     s->length = prv_transform_length(wanted, 1);
     const double n = fmax(wanted, (double)s->length), steps = (double)view->steps;
-    /* Transforms, weights, the lattices of all steps, and the cells of one with their scratch. */
-    s->bytes = prv_workspace_bytes((size_t)fmin(n, 0x1p60), view->steps) +
-               8.0 * n * (1.0 + 3.0 * steps + 8.0);
+    /* The lattices of all steps; and first the cells of one with their scratch, then the
+     * transforms. */
+    const double transforms = prv_workspace_bytes((size_t)fmin(n, 0x1p60), view->steps) + 8.0 * n;
+    s->bytes = 24.0 * n * steps + fmax(64.0 * n, transforms);
     return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK
                                                                       : PRV_ERR_MEMORY_LIMIT;
 }
@@ -380,7 +386,8 @@ static prv_status compose_once(const prv_side_view *view, const prv_lattice *con
                                composition *c)
 {
     /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
-    const prv_window window = {s->step * (1.0 - 0.5 * (double)s->length), s->length, 1.0, 1.0, precise};
+    const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
+    const prv_window window = {lowest, s->length, 1.0, 1.0, precise};
     const prv_status status =
         prv_compose(list, view->counts, view->steps, 0.0, &window, fft, &c->work, &c->composed);
     if (status != PRV_OK) return status;
@@ -404,8 +411,8 @@ static prv_status compose_lattices(const prv_side_view *view, const prv_options 
     if ((status != PRV_OK && status != PRV_ERR_PRECISION) || plain <= needed) return status;
     status = prv_check_interrupt(options);
     if (status == PRV_OK) status = compose_once(view, list, s, &fft, e, 1, c);
-    if (isfinite(plain) && (status == PRV_ERR_PRECISION || (status == PRV_OK && c->add.additive > plain)))
-        status = compose_once(view, list, s, &fft, e, 0, c);
+    const int worse = status == PRV_ERR_PRECISION || (status == PRV_OK && c->add.additive > plain);
+    if (isfinite(plain) && worse) status = compose_once(view, list, s, &fft, e, 0, c);
     return status;
 }
 

@@ -132,7 +132,8 @@ typedef int (*prv_cdf_callback)(void *context, const double *losses, size_t leng
 
 /* One's own mechanism by two cdfs of the loss; mass_at_infinity is Q's mass at +infinity (the cdf under Q
  * rises to 1 - mass_at_infinity). An absolute error of 4 units of 2^-53 of each cdf value
- * enters the bounds. context must outlive the mechanism. */
+ * enters the bounds; cdfs that miss dP = e^(-loss) dQ by much more are PRV_ERR_CDF_PAIR. context must
+ * outlive the mechanism. */
 prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
                               prv_mechanism **mechanism);
 
@@ -141,7 +142,8 @@ typedef int (*prv_curve_callback)(void *context, const double *epsilons, size_t 
                                   double *deltas);
 
 /* One's own mechanism by its privacy curve, which must be convex in e^eps, fall from
- * 1 at -infinity, and satisfy delta(eps) >= 1 - e^eps. mass_at_infinity is its limit at +infinity. */
+ * 1 at -infinity, and satisfy delta(eps) >= 1 - e^eps. mass_at_infinity is its limit at +infinity.
+ * An absolute error of 4 units of 2^-53 of each value enters the bounds. */
 prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
                                prv_mechanism **mechanism);
 

@@ -1,0 +1,241 @@
+/* Checks compositions against direct convolution in long double. */
+#include "../convolution.h"
+#include "../tilt.h"
+
+#include "check.h"
+#include "transforms.h"
+
+#define U (0.5 * DBL_EPSILON)
+
+static prv_lattice lattice(size_t length, double offset, double step, int64_t first, int gaps)
+{
+    prv_lattice y;
+    if (prv_lattice_new(length, &y) != PRV_OK) abort();
+    y.offset = offset;
+    y.step = step;
+    double total = 0.0;
+    for (size_t i = 0; i < length; i++) {
+        y.index[i] = i == 0 ? first : y.index[i - 1] + 1 + (gaps ? (int64_t)random_below(4) : 0);
+        y.loss[i] = offset + step * (double)y.index[i];
+        y.mass[i] = random_below(4) == 0 ? 0.0 : log_uniform(1e-12, 1.0);
+        total += y.mass[i];
+    }
+    y.infinite_mass = random_below(2) ? log_uniform(1e-12, 0.1) : 0.0;
+    if (total == 0.0) y.mass[0] = total = 1.0;
+    for (size_t i = 0; i < length; i++) y.mass[i] *= (1.0 - y.infinite_mass) / total;
+    return y;
+}
+
+/* One composition against the product of its laws, written out on the whole support. */
+typedef struct tally {
+    int tried, masses, outside, moment, infinite, place;
+    double most, least; /* error of the masses over its bound, at most */
+} tally;
+
+static void compose(size_t steps, const int *counts, double tilt, size_t n, int precise, double at,
+                    tally *t)
+{
+    prv_lattice y[3];
+    const prv_lattice *list[3];
+    double k[3];
+    const double step = log_uniform(1e-3, 1.0);
+    long double offset = 0.0L;
+    double infinite = 1.0;
+    int64_t first = 0;
+    size_t span = 1;
+    long double log_moment = 0.0L;
+    for (size_t j = 0; j < steps; j++) {
+        y[j] = lattice(1 + random_below(9), uniform(-1.0, 1.0) * step, step, (int64_t)random_below(9) - 5,
+                       (int)random_below(2));
+        list[j] = &y[j];
+        k[j] = counts[j];
+        offset += (long double)k[j] * (long double)y[j].offset;
+        first += counts[j] * y[j].index[0];
+        span += (size_t)counts[j] * (size_t)(y[j].index[y[j].length - 1] - y[j].index[0]);
+        for (int c = 0; c < counts[j]; c++) infinite *= 1.0 - y[j].infinite_mass;
+        long double moment = 0.0L;
+        for (size_t i = 0; i < y[j].length; i++)
+            moment += (long double)y[j].mass[i] * expl((long double)tilt * (long double)y[j].loss[i]);
+        log_moment += (long double)k[j] * logl(moment);
+    }
+    /* Truth: tilted weights on first .. first + span - 1. */
+    long double *truth = calloc(span, sizeof *truth), *next = calloc(span, sizeof *next);
+    truth[0] = 1.0L;
+    for (size_t j = 0; j < steps; j++) {
+        long double moment = 0.0L;
+        for (size_t i = 0; i < y[j].length; i++)
+            moment += (long double)y[j].mass[i] * expl((long double)tilt * (long double)y[j].loss[i]);
+        for (int c = 0; c < counts[j]; c++) {
+            memset(next, 0, span * sizeof *next);
+            for (size_t i = 0; i < y[j].length; i++) {
+                const size_t shift = (size_t)(y[j].index[i] - y[j].index[0]);
+                const long double w =
+                    (long double)y[j].mass[i] * expl((long double)tilt * (long double)y[j].loss[i]) / moment;
+                for (size_t x = 0; x + shift < span; x++) next[x + shift] += w * truth[x];
+            }
+            long double *swap = truth;
+            truth = next;
+            next = swap;
+        }
+    }
+    const double mean_of_window = (double)offset + step * ((double)first + at * (double)span);
+    const prv_window window = {.lowest = mean_of_window - 0.5 * step * (double)n,
+                               .length = n,
+                               .shift_up = uniform(0.1, 2.0) / step,
+                               .shift_down = uniform(0.1, 2.0) / step,
+                               .precise = precise};
+    size_t longest = 0;
+    for (size_t j = 0; j < steps; j++) longest = y[j].length > longest ? y[j].length : longest;
+    prv_workspace work;
+    if (prv_workspace_new(n, steps, longest, &work) != PRV_OK) abort();
+    size_t length = n;
+    const prv_fft fft = naive_fft(&length);
+    prv_composed c;
+    const prv_status status = prv_compose(list, k, steps, tilt, &window, &fft, &work, &c);
+    if (status != PRV_OK) {
+        check(0, "composing failed: %s", prv_status_message(status));
+        return;
+    }
+    t->tried++;
+    t->infinite += fabs(c.infinite_mass - (1.0 - infinite)) <= 64.0 * U;
+    t->moment += fabsl((long double)c.log_moment - log_moment) <= (long double)c.relative_error + 1e-13L * fabsl(log_moment);
+    /* The window starts at a lattice point at or just below the one asked. */
+    const long double point = (c.lowest - offset) / (long double)step;
+    const double rounded = floor((double)point + 0.5);
+    t->place += fabsl(point - (long double)rounded) < 1e-9L && (double)c.lowest <= window.lowest + 1e-9 * step &&
+                (double)c.lowest > window.lowest - (1.0 + 1e-9) * step;
+    /* Every mass: the circular sums of the truth. */
+    const int64_t low = (int64_t)rounded;
+    long double *circular = calloc(n, sizeof *circular);
+    long double outside = 0.0L;
+    for (size_t x = 0; x < span; x++) {
+        const int64_t from_low = first + (int64_t)x - low, period = (int64_t)n;
+        const int64_t r = (from_low % period + period) % period;
+        circular[r] += truth[x];
+        if (from_low < 0 || from_low >= period) outside += truth[x];
+    }
+    int within = 1;
+    double square = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const long double error = (long double)c.mass[(c.start + i) % n] - circular[i];
+        const double allowed = c.rounding + c.relative_error * (double)circular[i] + 1e-300;
+        within = within && fabsl(error) <= (long double)allowed;
+        t->most = fmax(t->most, (double)fabsl(error) / allowed);
+        const double beyond = fmax((double)fabsl(error) - c.relative_error * (double)circular[i], 0.0);
+        square += beyond * beyond;
+    }
+    within = within && sqrt(square) <= c.rounding_norm + 1e-300;
+    t->masses += within;
+    t->outside += outside <= (long double)c.outside * 1.0000001L;
+    free(circular);
+    free(truth);
+    free(next);
+    prv_workspace_free(&work);
+    for (size_t j = 0; j < steps; j++) prv_lattice_free(&y[j]);
+}
+
+static void against_convolution(int precise, double at, size_t least, size_t most, const char *what)
+{
+    tally t = {0};
+    for (int trial = 0; trial < 150; trial++) {
+        const size_t steps = 1 + random_below(3);
+        int counts[3];
+        for (size_t j = 0; j < steps; j++) counts[j] = 1 + (int)random_below(j == 0 ? 6 : 3);
+        const double tilt = random_below(3) ? uniform(0.0, 3.0) : 0.0;
+        compose(steps, counts, tilt, least + random_below(most - least + 1), precise, at, &t);
+    }
+    const char *way = precise ? "precise" : "plain";
+    check(t.masses == t.tried, "%s, %s: masses are those of direct convolution within `rounding` (%d of %d; at most %.2g of it)",
+          way, what, t.masses, t.tried, t.most);
+    check(t.outside == t.tried, "%s, %s: `outside` bounds the mass outside the window (%d of %d)", way, what,
+          t.outside, t.tried);
+    check(t.place == t.tried, "%s, %s: the window starts where asked (%d of %d)", way, what, t.place, t.tried);
+    check(t.moment == t.tried, "%s, %s: log M (%d of %d)", way, what, t.moment, t.tried);
+    check(t.infinite == t.tried, "%s, %s: mass at infinity (%d of %d)", way, what, t.infinite, t.tried);
+}
+
+/* Many steps: a law of two atoms has binomial masses, and the heavy atom's part is summed on its own. */
+static void binomial(int precise, int k, double rare, size_t n)
+{
+    prv_lattice y;
+    if (prv_lattice_new(2, &y) != PRV_OK) abort();
+    y.offset = 0.0;
+    y.step = 0.125;
+    y.index[0] = 0;
+    y.index[1] = 3;
+    y.loss[0] = 0.0;
+    y.loss[1] = 0.375;
+    y.mass[0] = 1.0 - rare;
+    y.mass[1] = rare;
+    const prv_lattice *list = &y;
+    const double counts = k;
+    const double middle = 0.375 * floor((double)k * rare);
+    const prv_window window = {.lowest = middle - 0.0625 * (double)n, .length = n, .shift_up = 2.0,
+                               .shift_down = 2.0, .precise = precise};
+    prv_workspace work;
+    if (prv_workspace_new(n, 1, 2, &work) != PRV_OK) abort();
+    radix_plan *plans = NULL;
+    prv_fft fft;
+    if (radix_plan_new(&plans, n, &fft) != PRV_OK) abort();
+    prv_composed c;
+    const prv_status status = prv_compose(&list, &counts, 1, 0.0, &window, &fft, &work, &c);
+    check(status == PRV_OK, "binomial of %d at %g%s: composes", k, rare, precise ? ", precise" : "");
+    if (status == PRV_OK) {
+        double worst = 0.0, error_most = 0.0;
+        for (size_t i = 0; i < n; i++) {
+            const double x = ((double)c.lowest + 0.125 * (double)i) / 0.375, successes = floor(x + 0.5);
+            long double truth = 0.0L;
+            if (fabs(x - successes) < 1e-6 && successes >= 0.0 && successes <= (double)k) {
+                const long double s = (long double)successes, all = (long double)k;
+                truth = expl(lgammal(all + 1.0L) - lgammal(s + 1.0L) - lgammal(all - s + 1.0L) +
+                             s * logl((long double)rare) + (all - s) * log1pl(-(long double)rare));
+            }
+            const double error = (double)fabsl((long double)c.mass[(c.start + i) % n] - truth);
+            const double allowed = c.rounding + c.outside + (c.relative_error + 1e-14) * (double)truth;
+            worst = fmax(worst, error / allowed);
+            error_most = fmax(error_most, error);
+        }
+        check(worst <= 1.0, "binomial of %d at %g%s: masses within the bounds (%.2g of them; error %.2g, rounding %.2g)",
+              k, rare, precise ? ", precise" : "", worst, error_most, c.rounding);
+    }
+    radix_free(&plans);
+    prv_workspace_free(&work);
+    prv_lattice_free(&y);
+}
+
+static void lengths(void)
+{
+    int ok = 1, odd_ok = 1;
+    for (int trial = 0; trial < 2000; trial++) {
+        const double wanted = log_uniform(100.0, 1e9);
+        for (int odd = 0; odd <= 1; odd++) {
+            size_t n = prv_transform_length(wanted, odd);
+            ok = ok && (double)n >= wanted && (double)n <= (odd ? 1.8 : 1.5) * wanted;
+            odd_ok = odd_ok && (!odd || n % 2 == 1);
+            static const size_t primes[] = {2, 3, 5, 7};
+            for (size_t i = 0; i < 4; i++)
+                while (n % primes[i] == 0) n /= primes[i];
+            ok = ok && n == 1;
+        }
+    }
+    check(ok, "transform lengths are long enough, not much longer, and have small factors only");
+    check(odd_ok, "odd transform lengths are odd");
+    check(prv_transform_length(2e12, 0) == 0 && prv_transform_length(HUGE_VAL, 1) == 0,
+          "there is no length above 2^40");
+}
+
+int main(void)
+{
+    lengths();
+    for (int precise = 0; precise <= 1; precise++) {
+        against_convolution(precise, 0.5, 150, 190, "wide windows");
+        against_convolution(precise, 0.5, 20, 45, "narrow windows, which wrap around");
+        against_convolution(precise, 1.2, 30, 60, "windows beside the bulk");
+        against_convolution(precise, -0.4, 30, 60, "windows below the bulk");
+        binomial(precise, 1000, 1e-3, 320);
+        binomial(precise, 100000, 0.3, 4096);
+        binomial(precise, 1000000, 1e-7, 960);
+        binomial(precise, 50000000, 1e-7, 945);
+    }
+    return summary();
+}

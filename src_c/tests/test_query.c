@@ -1,0 +1,340 @@
+/* Whole queries from C: closed forms, every status code, interrupts, and every allocation failing. */
+#include "prvcore.h"
+
+#include "check.h"
+#include "transforms.h"
+
+#ifdef PRV_TEST_ALLOCATION
+extern long prv_test_allocations_left;
+#endif
+
+static radix_plan *plans;
+static const prv_fft_provider provider = {&plans, radix_plan_new};
+
+static prv_options options_of(double eps_error)
+{
+    const prv_options o = {.eps_error = eps_error, .memory_limit = (size_t)1 << 28, .fft = &provider};
+    return o;
+}
+
+static prv_mechanism *gaussian(double noise)
+{
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_gaussian(noise, &m) != PRV_OK) abort();
+    return m;
+}
+
+static prv_mechanism *subsampled(double noise, double p)
+{
+    prv_mechanism *base = gaussian(noise), *m = NULL;
+    if (prv_mechanism_poisson_subsampled(base, p, &m) != PRV_OK) abort();
+    prv_mechanism_free(base);
+    return m;
+}
+
+/* ---- Answers ----------------------------------------------------------------------------------- */
+
+static long double gaussian_delta(long double e, long double mu)
+{
+    return normal_upper(e / mu - 0.5L * mu) - expl(e + logl(normal_upper(e / mu + 0.5L * mu)));
+}
+
+static void closed_forms(void)
+{
+    static const struct {
+        double noise;
+        uint64_t count;
+        double epsilon;
+    } cases[] = {{1.0, 1, 1.0}, {1.0, 1, 6.0}, {5.0, 7, 1.5}, {20.0, 100, 3.0}, {100.0, 999, 0.25}, {0.5, 2, 20.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prv_mechanism *m = gaussian(cases[i].noise);
+        const prv_step step = {m, cases[i].count};
+        const prv_options o = options_of(3e-3);
+        const long double mu = sqrtl((long double)cases[i].count) / (long double)cases[i].noise;
+        const double e = cases[i].epsilon, delta = (double)gaussian_delta((long double)e, mu);
+        prv_bounds b;
+        prv_report r;
+        check(prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK && b.lower <= e * (1.0 + 1e-12) &&
+                  e * (1.0 - 1e-12) <= b.upper && b.lower <= b.estimate && b.estimate <= b.upper,
+              "%d Gaussians of noise %g: epsilon %g in [%.9g, %.9g]", (int)cases[i].count, cases[i].noise, e, b.lower, b.upper);
+        check(b.upper - b.lower <= 3e-3 * (1.0 + 1e-9) && r.accurate, "... as narrow as asked (%.2g)", b.upper - b.lower);
+        check(prv_delta(&step, 1, &o, &e, 1, &b, NULL) == PRV_OK && b.lower <= delta * (1.0 + 1e-11) &&
+                  delta * (1.0 - 1e-11) <= b.upper,
+              "... delta %.9g in [%.9g, %.9g]", delta, b.lower, b.upper);
+        prv_mechanism_free(m);
+    }
+    /* 1000 subsampled Gaussians; the value is from high-precision arithmetic. */
+    prv_mechanism *m = subsampled(0.8, 1e-3);
+    const prv_step step = {m, 1000};
+    prv_options o = options_of(1e-3);
+    o.neighbors = PRV_REMOVE;
+    const double delta = 1e-7, truth = 0.703708838718;
+    prv_bounds b;
+    check(prv_epsilon(&step, 1, &o, &delta, 1, &b, NULL) == PRV_OK && b.lower <= truth && truth <= b.upper,
+          "subsampled Gaussian: %.9g in [%.9g, %.9g]", truth, b.lower, b.upper);
+    prv_mechanism_free(m);
+    /* Steps of count 0, and none. */
+    prv_bounds nothing = {1.0, 1.0, 1.0};
+    check(prv_epsilon(NULL, 0, &o, &delta, 1, &nothing, NULL) == PRV_OK && nothing.upper == 0.0, "no steps: epsilon 0");
+    check(prv_epsilon(NULL, 0, &o, NULL, 0, NULL, NULL) == PRV_OK, "no questions");
+}
+
+/* ---- Status codes ------------------------------------------------------------------------------ */
+
+static int reached[PRV_STATUS_COUNT];
+
+static void expect(prv_status got, prv_status wanted, const char *what)
+{
+    reached[got] = 1;
+    check(got == wanted, "%s: %s", what, prv_status_message(got));
+}
+
+static int failing_cdfs(void *context, const double *losses, size_t length, double *q, double *p)
+{
+    (void)context, (void)losses, (void)length, (void)q, (void)p;
+    return 1;
+}
+/* Rises to 2, falls, is nan, or belongs to no pair, by *context. */
+static int wrong_cdfs(void *context, const double *losses, size_t length, double *q, double *p)
+{
+    const int kind = *(const int *)context;
+    for (size_t i = 0; i < length; i++) {
+        const double y = losses[i];
+        q[i] = (double)normal_upper(0.5L - (long double)y);
+        p[i] = (double)normal_upper(-0.5L - (long double)y);
+        if (kind == 0) q[i] *= 2.0;
+        if (kind == 1) q[i] = 1.0 - q[i];
+        if (kind == 2) q[i] = NAN;
+        if (kind == 3) p[i] = q[i];
+    }
+    return 0;
+}
+/* Above 1, nan, rising, failing, and a right one. */
+static int wrong_curve(void *context, const double *epsilons, size_t length, double *deltas)
+{
+    const int kind = *(const int *)context;
+    if (kind == 3) return 1;
+    for (size_t i = 0; i < length; i++)
+        deltas[i] = kind == 0   ? 2.0
+                    : kind == 1 ? NAN
+                    : kind == 2 ? 1.0 / (1.0 + exp(-epsilons[i]))
+                                : -expm1(fmin(epsilons[i], 0.0));
+    return 0;
+}
+static int stop_after(void *context)
+{
+    int *left = context;
+    return (*left)-- <= 0;
+}
+static prv_status no_plan(void *context, size_t length, prv_fft *fft)
+{
+    (void)context, (void)length, (void)fft;
+    return PRV_ERR_FFT;
+}
+
+static void status_codes(void)
+{
+    prv_mechanism *m = NULL;
+    prv_bounds b;
+    const double delta = 1e-5, epsilon = 0.5;
+    expect(prv_mechanism_gaussian(-1.0, &m), PRV_ERR_NOISE_MULTIPLIER, "negative noise");
+    expect(prv_mechanism_gaussian(NAN, &m), PRV_ERR_NOISE_MULTIPLIER, "nan noise");
+    expect(prv_mechanism_gaussian(HUGE_VAL, &m), PRV_ERR_NOISE_MULTIPLIER, "infinite noise");
+    expect(prv_mechanism_laplace(-1.0, 1.0, &m), PRV_ERR_SCALE, "negative scale");
+    expect(prv_mechanism_laplace(1.0, 0.0, &m), PRV_ERR_SENSITIVITY, "no sensitivity");
+    expect(prv_mechanism_discrete_gaussian(0.0, 1, &m), PRV_ERR_SCALE, "discrete Gaussian without scale");
+    expect(prv_mechanism_discrete_gaussian(1.0, 0, &m), PRV_ERR_SENSITIVITY, "discrete Gaussian, sensitivity 0");
+    expect(prv_mechanism_discrete_gaussian(1e9, 1, &m), PRV_ERR_SUPPORT, "discrete Gaussian of too many atoms");
+    expect(prv_mechanism_discrete_laplace(NAN, 1, &m), PRV_ERR_SCALE, "discrete Laplace of nan scale");
+    expect(prv_mechanism_discrete_laplace(1.0, INT64_MAX, &m), PRV_ERR_SUPPORT, "discrete Laplace of too many atoms");
+    expect(prv_mechanism_approximate_dp(-1.0, 0.0, &m), PRV_ERR_EPSILON, "negative epsilon");
+    expect(prv_mechanism_approximate_dp(1.0, 1.5, &m), PRV_ERR_DELTA, "delta above 1");
+    const double falling[] = {1.0, 0.0}, rising[] = {0.0, 1.0}, half[] = {0.5, 0.5}, low[] = {-9.0, 1.0};
+    expect(prv_mechanism_table(falling, half, 2, 0.0, &m), PRV_ERR_TABLE, "falling losses");
+    expect(prv_mechanism_table(rising, half, 2, 0.5, &m), PRV_ERR_TABLE_SUM, "a table of sum 1.5");
+    expect(prv_mechanism_table(low, half, 2, 0.0, &m), PRV_ERR_TABLE_REVERSE, "a table with P above 1");
+    prv_mechanism *good = gaussian(2.0);
+    expect(prv_mechanism_poisson_subsampled(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability 1.5");
+    expect(prv_mechanism_poisson_subsampled(good, NAN, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability nan");
+    const prv_step step = {good, 10};
+    prv_options o = options_of(1e-2);
+    const double bad = 1.5, nothing = NAN;
+    expect(prv_epsilon(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_DELTA, "delta 1.5 asked");
+    expect(prv_epsilon(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_DELTA, "delta nan asked");
+    expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
+    const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1000}};
+    expect(prv_epsilon(many, 2, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "counts above 2^53");
+    prv_options wrong = options_of(-1.0);
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "negative width");
+    wrong = options_of(0.0);
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "no width at all");
+    wrong = options_of(1e-2);
+    wrong.mesh_size = NAN;
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "mesh nan");
+    wrong = options_of(1e-2);
+    wrong.discretization = PRV_MEAN_MATCHING;
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "mean-matching without delta_error");
+    wrong = options_of(1e-2);
+    wrong.fft = NULL;
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "no provider");
+    const prv_fft_provider refusing = {NULL, no_plan};
+    wrong.fft = &refusing;
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider that cannot plan");
+    wrong = options_of(1e-2);
+    wrong.mesh_size = 1e-6;
+    wrong.memory_limit = 1000;
+    prv_report r;
+    memset(&r, 0, sizeof r);
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT, "a mesh above the memory limit");
+    check(r.memory > 1000, "... and the report says what it needs (%zu)", r.memory);
+    wrong = options_of(0.1);
+    wrong.discretization = PRV_MEAN_MATCHING;
+    wrong.delta_error = 1e-30;
+    const double tiny = 1e-25;
+    const prv_status precision = prv_epsilon(&step, 1, &wrong, &tiny, 1, &b, NULL);
+    expect(precision, PRV_ERR_PRECISION, "mean-matching at a tiny delta");
+    expect(prv_mechanism_cdfs(failing_cdfs, NULL, 2.0, &m), PRV_ERR_TABLE, "mass at infinity 2");
+    if (prv_mechanism_cdfs(failing_cdfs, NULL, 0.0, &m) != PRV_OK) abort();
+    prv_step own = {m, 2};
+    expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), PRV_ERR_CALLBACK, "cdfs that fail");
+    expect(prv_delta(&own, 1, &o, &epsilon, 1, &b, NULL), PRV_ERR_CALLBACK, "cdfs that fail, delta");
+    prv_mechanism_free(m);
+    for (int kind = 0; kind < 4; kind++) {
+        if (prv_mechanism_cdfs(wrong_cdfs, &kind, 0.0, &m) != PRV_OK) abort();
+        own.mechanism = m;
+        static const char *const names[] = {"a cdf above 1", "a falling cdf", "a nan cdf", "cdfs of no pair"};
+        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), kind == 3 ? PRV_ERR_CDF_PAIR : PRV_ERR_CDF, names[kind]);
+        prv_mechanism_free(m);
+        if (prv_mechanism_curve(wrong_curve, &kind, 0.0, &m) != PRV_OK) abort();
+        own.mechanism = m;
+        static const char *const curves[] = {"a curve above 1", "a nan curve", "a rising curve", "a curve that fails"};
+        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), kind == 3 ? PRV_ERR_CALLBACK : PRV_ERR_CURVE, curves[kind]);
+        prv_mechanism_free(m);
+    }
+    int right = 4;
+    if (prv_mechanism_curve(wrong_curve, &right, 0.0, &m) != PRV_OK) abort();
+    own.mechanism = m;
+    wrong = options_of(0.1);
+    wrong.discretization = PRV_MEAN_MATCHING;
+    wrong.delta_error = 1e-8;
+    expect(prv_epsilon(&own, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_DISCRETIZATION, "mean-matching of a curve");
+    prv_mechanism_free(m);
+    /* Interrupts at every place where they are asked about. */
+    int stops = 0, calls = 0;
+    for (int n = 0; n < 10000; n++) {
+        int left = n;
+        prv_options i = options_of(1e-2);
+        i.interrupted = stop_after;
+        i.interrupted_context = &left;
+        const prv_status status = prv_epsilon(&step, 1, &i, &delta, 1, &b, NULL);
+        reached[status] = 1;
+        if (status == PRV_OK) break;
+        calls++;
+        stops += status == PRV_ERR_INTERRUPTED;
+    }
+    check(calls >= 3 && stops == calls, "interrupts stop a query at %d places", stops);
+    prv_mechanism_free(good);
+
+    for (int i = 0; i < PRV_STATUS_COUNT; i++) {
+        const char *message = prv_status_message((prv_status)i);
+        const size_t length = message != NULL ? strlen(message) : 0;
+        if (length == 0 || message[length - 1] == '.') check(0, "status %d has no proper message", i);
+    }
+    check(prv_status_message((prv_status)12345) != NULL, "an unknown status has a message too");
+    for (int i = 0; i < PRV_STATUS_COUNT; i++)
+        if (!reached[i] && i != PRV_ERR_MEMORY && i != PRV_ERR_NESTED)
+            check(0, "status %d was not reached: %s", i, prv_status_message((prv_status)i));
+}
+
+/* ---- Allocations -------------------------------------------------------------------------------- */
+
+#ifdef PRV_TEST_ALLOCATION
+typedef prv_status (*job)(void);
+
+static prv_status a_gaussian(void)
+{
+    prv_mechanism *m = NULL;
+    const prv_status status = prv_mechanism_gaussian(1.0, &m);
+    if (status == PRV_OK) prv_mechanism_free(m);
+    return status;
+}
+static prv_status subsampled_atoms(void)
+{
+    prv_mechanism *m = NULL, *s = NULL;
+    prv_status status = prv_mechanism_discrete_gaussian(2.0, 1, &m);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(m, 0.1, &s);
+    if (status == PRV_OK) prv_mechanism_free(s);
+    if (m != NULL) prv_mechanism_free(m);
+    return status;
+}
+static prv_status a_table(void)
+{
+    prv_mechanism *m = NULL;
+    const double losses[] = {0.0, 1.0}, q[] = {0.5, 0.5};
+    const prv_status status = prv_mechanism_table(losses, q, 2, 0.0, &m);
+    if (status == PRV_OK) prv_mechanism_free(m);
+    return status;
+}
+
+static prv_step query_steps[3];
+static prv_discretization query_way;
+static int query_delta;
+
+static prv_status a_query(void)
+{
+    prv_options o = options_of(query_way == PRV_MEAN_MATCHING ? 0.2 : 2e-2);
+    o.discretization = query_way;
+    o.delta_error = 1e-8;
+    const double deltas[] = {1e-5, 0.1}, epsilons[] = {0.5, 2.0};
+    prv_bounds b[2];
+    prv_report r[2];
+    const prv_status status = query_delta ? prv_delta(query_steps, 3, &o, epsilons, 2, b, r)
+                                          : prv_epsilon(query_steps, 3, &o, deltas, 2, b, r);
+    return status;
+}
+
+/* Each allocation fails once; leaks are for the address sanitizer to find. */
+static void every_allocation(job run, const char *what)
+{
+    long n = 0;
+    int wrong = 0;
+    for (; n < 20000; n++) {
+        prv_test_allocations_left = n;
+        const prv_status status = run();
+        if (status == PRV_OK) break;
+        wrong += status != PRV_ERR_MEMORY;
+    }
+    prv_test_allocations_left = -1;
+    check(n > 0 && n < 20000 && wrong == 0, "%s: fails properly at each of %ld allocations (%d not)", what, n, wrong);
+}
+
+static void allocations(void)
+{
+    every_allocation(a_gaussian, "a Gaussian");
+    every_allocation(subsampled_atoms, "a subsampled discrete Gaussian");
+    every_allocation(a_table, "a table");
+    prv_mechanism *laplace = NULL;
+    if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
+    query_steps[0] = (prv_step){gaussian(10.0), 4};
+    query_steps[1] = (prv_step){subsampled(1.0, 0.02), 5};
+    query_steps[2] = (prv_step){laplace, 2};
+    for (query_delta = 0; query_delta <= 1; query_delta++) {
+        query_way = PRV_BRACKETING;
+        every_allocation(a_query, query_delta ? "delta, bracketing" : "epsilon, bracketing");
+        query_way = PRV_MEAN_MATCHING;
+        every_allocation(a_query, query_delta ? "delta, mean-matching" : "epsilon, mean-matching");
+    }
+    for (size_t i = 0; i < 3; i++) prv_mechanism_free((prv_mechanism *)(uintptr_t)query_steps[i].mechanism);
+}
+#endif
+
+int main(void)
+{
+    closed_forms();
+    status_codes();
+#ifdef PRV_TEST_ALLOCATION
+    allocations();
+#endif
+    radix_free(&plans);
+    return summary();
+}

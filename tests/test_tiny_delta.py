@@ -1,0 +1,66 @@
+"""Deltas far below what an untilted transform in double precision resolves."""
+
+import pytest
+
+import prvcore as prv
+
+mpmath = pytest.importorskip("mpmath")
+
+
+def gaussian_epsilon(mu, delta):
+    """Return the epsilon of N(mu, 1) against N(0, 1) at delta, from 60 digits and 400 below."""
+    with mpmath.workdps(460):
+        mu, log_delta = mpmath.mpf(mu), mpmath.log(mpmath.mpf(delta))
+
+        def excess(epsilon):
+            high = mpmath.erfc((epsilon / mu - mu / 2) / mpmath.sqrt(2)) / 2
+            low = mpmath.erfc((epsilon / mu + mu / 2) / mpmath.sqrt(2)) / 2
+            return mpmath.log(high - mpmath.exp(epsilon) * low) - log_delta
+
+        low, high = mpmath.mpf(0), mu * mu / 2 + 60 * mu
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        return float(low)
+
+
+@pytest.mark.parametrize(
+    ("noise", "count", "delta"),
+    [(30.0, 1000, "1e-100"), (2.0, 10, "1e-300"), (1.0, 1, "1e-300"), (100.0, 10_000, "1e-200")],
+)
+def test_gaussians(noise, count, delta):
+    truth = gaussian_epsilon(mpmath.sqrt(count) / noise, delta)
+    curve = prv.compose(prv.Gaussian(noise), count, eps_error=1e-2)
+    bounds = curve.epsilon(float(delta))
+    assert bounds.lower <= truth <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-2
+    assert bounds.estimate == pytest.approx(truth, abs=5e-3)
+    at = curve.delta(truth)
+    assert at.lower <= float(delta) * (1 + 1e-9)
+    assert at.upper >= float(delta) * (1 - 1e-9)
+    assert at.lower > 0.0
+    assert at.upper < 2.0 * float(delta)
+
+
+def test_subsampled_gaussian():
+    step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-2)
+    bounds = prv.compose(step, 1000, neighbors="remove", eps_error=1e-3).epsilon(1e-30)
+    truth = 16.25003157553  # from high-precision arithmetic
+    assert bounds.lower <= truth <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-3
+    assert bounds.estimate == pytest.approx(truth, abs=1e-4)
+
+
+@pytest.mark.parametrize("delta", [1e-15, 1e-50, 1e-300])
+def test_pure_dp_reaches_the_sum_of_its_epsilons(delta):
+    bounds = prv.compose(prv.PureDP(0.1), 20).epsilon(delta)
+    assert bounds.upper <= 2.0 * (1 + 1e-12)
+    assert bounds.lower >= 1.7
+
+
+def test_the_smallest_deltas_give_ordered_bounds():
+    bounds = prv.compose(prv.Gaussian(3.0), 50).epsilon([1e-290, 1e-305, 5e-324])
+    assert (bounds.lower <= bounds.estimate).all()
+    assert (bounds.estimate <= bounds.upper).all()
+    assert (bounds.lower[1:] <= bounds.upper[:-1] * 1.2).all()
+    assert (bounds.upper[1:] >= bounds.lower[:-1]).all()
