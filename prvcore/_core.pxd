@@ -27,7 +27,6 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_CDF_PAIR
         PRV_ERR_CURVE
         PRV_ERR_SUPPORT
-        PRV_ERR_NESTED
         PRV_ERR_COUNT
         PRV_ERR_OPTIONS
         PRV_ERR_FFT

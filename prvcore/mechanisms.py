@@ -290,7 +290,24 @@ class PoissonSubsampled(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian(Mechanism):
+class _DiscreteNoise(Mechanism):
+    """Noise on an integer query: what its kinds have in common."""
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale=_arguments.positive(self.scale, "scale"),
+            sensitivity=_arguments.integer(self.sensitivity, "sensitivity", 1, _MAX_SENSITIVITY),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return (type(self).__name__, self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(_DiscreteNoise):
     """Discrete Gaussian noise on an integer query.
 
     The noise has probabilities proportional to exp(-x^2 / (2 scale^2)) on the integers [1]_.
@@ -315,24 +332,12 @@ class DiscreteGaussian(Mechanism):
 
     """
 
-    scale: float
-    sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        self._set(
-            scale=_arguments.positive(self.scale, "scale"),
-            sensitivity=_arguments.integer(self.sensitivity, "sensitivity", 1, _MAX_SENSITIVITY),
-        )
-
-    def _key(self) -> tuple[Any, ...]:
-        return ("DiscreteGaussian", self.scale, self.sensitivity)
-
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.discrete_gaussian(self.scale, self.sensitivity)
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplace(Mechanism):
+class DiscreteLaplace(_DiscreteNoise):
     """Discrete Laplace (two-sided geometric) noise on an integer query.
 
     The noise has probabilities proportional to exp(-abs(x) / scale) on the integers.
@@ -351,18 +356,6 @@ class DiscreteLaplace(Mechanism):
         sensitivity that gives the loss more than 2^24 values.
 
     """
-
-    scale: float
-    sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        self._set(
-            scale=_arguments.positive(self.scale, "scale"),
-            sensitivity=_arguments.integer(self.sensitivity, "sensitivity", 1, _MAX_SENSITIVITY),
-        )
-
-    def _key(self) -> tuple[Any, ...]:
-        return ("DiscreteLaplace", self.scale, self.sensitivity)
 
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.discrete_laplace(self.scale, self.sensitivity)

@@ -16,13 +16,13 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 /* What one pass over one direction found. */
 typedef struct outcome {
     prv_bounds bounds;
-    double width;   /* in epsilon */
-    double epsilon; /* best guess of the epsilon asked about */
-    double slope;
+    double width;     /* in epsilon */
+    double epsilon;   /* best guess of the epsilon asked about */
     double log_delta; /* and of log of the finite part of delta */
+    double slope;     /* -d log(delta) / d eps there */
     int resolved;
     int capped; /* the memory limit made the mesh coarser than asked */
-    double step, saddle;
+    double step;
     double discretization, truncation, wrap_around, rounding; /* parts of width */
     size_t cells, transform_length, transforms;
     double tilt, bytes, absolute_error;
@@ -44,12 +44,7 @@ static double true_log_moment(const prv_cells *cells, double lam, double *loss, 
 {
     const size_t n = cells->length;
     const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
-    memset(mass, 0, n * sizeof *mass);
-    for (size_t i = 1; i < n; i++) {
-        const double up = fmin((m[i] - r[i]) / -prv_vm_expm1(x[i - 1] - x[i]), m[i]);
-        mass[i - 1] += m[i] - up;
-        mass[i] += up;
-    }
+    prv_split_cells(cells, mass);
     const double above = prv_tilt(x, mass, n, lam, NULL).log_moment;
     size_t k = 0;
     for (size_t i = 1; i < n; i++) {
@@ -221,14 +216,6 @@ static void finish(const task *t, const prv_aim *aim, outcome *o)
     o->discretization = fmax(o->width - o->wrap_around - o->rounding - o->truncation, 0.0);
 }
 
-static prv_status plan_fft(const prv_options *options, size_t length, prv_fft *fft)
-{
-    if (options->fft == NULL) return PRV_ERR_FFT;
-    const prv_status status = options->fft->plan(options->fft->context, length, fft);
-    if (status != PRV_OK) return status;
-    return fft->length == length ? PRV_OK : PRV_ERR_FFT;
-}
-
 /* Lays out meshes no finer than the memory limit allows. */
 static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, double step, int exact,
                              prv_layout *layout, int *capped)
@@ -261,7 +248,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     if (status == PRV_OK)
         status = prv_workspace_new(layout.window.length, t->view->steps, layout.longest, &work);
     if (status == PRV_OK && t->view->total > 1.0)
-        status = plan_fft(t->options, layout.window.length, &fft);
+        status = prv_plan_fft(t->options, layout.window.length, &fft);
     for (int side = 1; side >= -1 && status == PRV_OK; side -= 2) {
         prv_composed composed;
         status = compose_side(t, &l, side, &layout, &fft, &work, &composed);
@@ -280,7 +267,6 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     o->transform_length = t->view->total > 1.0 ? layout.window.length : 0;
     o->step = layout.step;
     o->tilt = layout.tilt;
-    o->saddle = aim->saddle;
     prv_workspace_free(&work);
     lattices_free(&l);
     prv_layout_free(&layout);
@@ -396,8 +382,7 @@ static prv_status advance(progress *d, double width)
     if (exact) step = options->mesh_size;
     choose_dial(d);
     outcome o;
-    prv_status status;
-    status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    prv_status status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
     if (status == PRV_ERR_PRECISION && !d->task.precise) {
         d->task.precise = 1;
         status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
@@ -499,7 +484,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         }
         const double upper = top->bounds.upper;
         lower = fmin(lower, upper);
-        const double at = ask_epsilon ? (lower > 0.0 ? lower : 0.0) : value;
+        const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);
         const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.width;
         const int done = width <= asked * (1.0 + 1e-12);

@@ -12,11 +12,11 @@
 #define LANES 8
 
 /* Spectrum values whose power is below this are set to 0, an error that the bound below contains. */
-/* Products that a direct convolution may take. */
-#define DIRECT 2e8
-
 #define NEGLIGIBLE 1e-36
 #define LOG_NEGLIGIBLE_SQUARE (-165.0) /* just below 2 log NEGLIGIBLE */
+
+/* Products that a direct convolution may take. */
+#define DIRECT 2e8
 
 /* ---- Workspace ---------------------------------------------------------------------------- */
 
@@ -290,13 +290,12 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
         *light_sum = h.light;
         const uint64_t turns = (uint64_t)fmod(k, (double)n) * h.origin % n;
         for (size_t j = 0; j < half; j++) {
-            double log_modulus = 0.0, error = 0.0;
-            if (matters[j]) {
-                power_at(z + 2 * j, j, n, k, turns, &h, &log_modulus, &error);
-            } else {
+            if (!matters[j]) {
                 z[2 * j] = z[2 * j + 1] = 0.0;
                 continue;
             }
+            double log_modulus, error;
+            power_at(z + 2 * j, j, n, k, turns, &h, &log_modulus, &error);
             const double power = exp(2.0 * k * log_modulus);
             sums->power += 2.0 * power;
             sums->power_less_one += 2.0 * power * exp(-2.0 * log_modulus);
@@ -326,6 +325,11 @@ static void convolve_once(const prv_lattice *y, const double *w, const double *r
     }
 }
 
+double prv_composed_loss(const prv_composed *c, size_t point)
+{
+    return (double)(c->lowest + (long double)c->step * (long double)point);
+}
+
 /* ---- The stage ---------------------------------------------------------------------------- */
 
 prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
@@ -341,7 +345,6 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     double power_error = 0.0;
     double least_power = HUGE_VAL, product_square = 0.0;
     long double offset = 0.0L;
-    double step_norms[3];
     for (size_t j = 0; j < steps; j++) total += counts[j];
     double longest = 0.0;
     for (size_t j = 0; j < steps; j++) longest = fmax(longest, (double)lattices[j]->length);
@@ -372,6 +375,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             support_high += k * (double)y->index[high - 1];
         }
         norms s = {0.0, 0.0, 0.0};
+        double weight_norm = 0.0; /* of what is transformed */
         double weight_sum = 1.0;
         if (direct) {
             uint64_t times = (uint64_t)k;
@@ -388,7 +392,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             continue;
         }
         if (window->precise) {
-            const prv_status status = power_precisely(y, k, fft, work, &s, &step_norms[0], &weight_sum);
+            const prv_status status = power_precisely(y, k, fft, work, &s, &weight_norm, &weight_sum);
             if (status != PRV_OK) return status;
             result->transforms += 2;
             power_error += sqrt(s.error * scale);
@@ -399,19 +403,17 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             double weight_square = 0.0;
             for (size_t i = 0; i < 2 * half; i++)
                 weight_square += work->spectrum[i] * work->spectrum[i];
-            step_norms[0] = sqrt(2.0 * weight_square * scale);
+            weight_norm = sqrt(2.0 * weight_square * scale);
             s = power_spectrum(work->spectrum, half, (uint64_t)k);
             power_error += 3.0 * k * UNIT * sqrt(s.power * scale);
         }
         /* Every spectrum is at most 1 in modulus, so |prod without one j|_2 is at most the norm of any of
          * its factors: this step's own to the k - 1, or a step's before it. */
-        if (k * eta * step_norms[0] * sqrt((double)n) > 0.05) return PRV_ERR_PRECISION;
-        step_norms[1] = sqrt(s.power * scale);
-        step_norms[2] = sqrt(s.power_less_one * scale);
-        const double rest = fmin(step_norms[2], least_power);
-        from_weights += k * step_norms[0] * rest;
+        if (k * eta * weight_norm * sqrt((double)n) > 0.05) return PRV_ERR_PRECISION;
+        const double rest = fmin(sqrt(s.power_less_one * scale), least_power);
+        from_weights += k * weight_norm * rest;
         from_sums += k * weight_sum * rest;
-        least_power = fmin(least_power, step_norms[1]);
+        least_power = fmin(least_power, sqrt(s.power * scale));
         if (steps == 1) {
             product_square = s.power;
         } else if (j == 0) {

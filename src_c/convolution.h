@@ -23,6 +23,9 @@ typedef struct prv_composed {
     size_t transforms;
 } prv_composed;
 
+/* The loss of a point of the window, counted from its lowest, nats. */
+double prv_composed_loss(const prv_composed *composed, size_t point);
+
 /* Where the composed loss is looked at, and the shifts of the tilt that prove that little lies outside. */
 typedef struct prv_window {
     double lowest;                 /* nats; rounded to a lattice point */

@@ -37,11 +37,6 @@ static void sums_below(sums *s)
     s->b = prv_wide_add(prv_wide_mul(s->decay_more, s->b), prv_wide_of(s->composed->mass[s->at]));
 }
 
-static double loss_at(const prv_composed *c, size_t point)
-{
-    return (double)(c->lowest + (long double)c->step * (long double)point);
-}
-
 /* log of M e^(-lam x) at a point of the window. */
 static double log_scale(const prv_composed *c, size_t point)
 {
@@ -65,11 +60,11 @@ static place evaluate(const prv_composed *c, double epsilon)
 {
     const place nothing = {0.0, 0.0, (double)((long double)c->log_moment -
                                               (long double)c->tilt * (long double)epsilon)};
-    if (epsilon >= loss_at(c, c->length - 1)) return nothing;
+    if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
     sums s = sums_at_top(c);
-    while (s.point > 0 && loss_at(c, s.point - 1) > epsilon) sums_below(&s);
+    while (s.point > 0 && prv_composed_loss(c, s.point - 1) > epsilon) sums_below(&s);
     /* v <= 0: at a point, or between two points, or below the window (where nothing more is added). */
-    const double x = loss_at(c, s.point), v = fmin(epsilon - x, 0.0);
+    const double x = prv_composed_loss(c, s.point), v = fmin(epsilon - x, 0.0);
     const double d = prv_wide_value(s.d), b = prv_wide_value(s.b);
     /* e^(-lam (x - eps)) is in the scale of epsilon itself, so put into the scale of the point. */
     place p = {d - b * expm1(v), b * exp(v), log_scale(c, s.point)};
@@ -119,7 +114,7 @@ static int next_candidate(sums *s, double log_level, double additive, double flo
     const double decay = prv_wide_value(s->decay), step = prv_wide_value(s->step);
     for (;;) {
         double level = (1.0 - 1e-12) * exp(log_level - log_scale(s->composed, s->point));
-        if (loss_at(s->composed, s->point) < floor) return 0;
+        if (prv_composed_loss(s->composed, s->point) < floor) return 0;
         for (size_t i = 0; i < 256; i++) {
             if (prv_wide_value(s->d) + step * prv_wide_value(s->b) + additive >= level) return 1;
             if (s->point == 0) return 0;
@@ -136,7 +131,7 @@ static double search(sums *s, double log_level, double additive, double floor, i
     const prv_composed *c = s->composed;
     const size_t top = c->length - 1;
     while (next_candidate(s, log_level, additive, floor)) {
-        const double x = loss_at(c, s->point);
+        const double x = prv_composed_loss(c, s->point);
         const double d = prv_wide_value(s->d) + additive, b = prv_wide_value(s->b);
         const double level = exp(log_level - log_scale(c, s->point));
         if (d + b * prv_wide_value(s->step) >= level) {
@@ -157,7 +152,7 @@ prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, con
     const double sign = side > 0 ? 1.0 : -1.0;
     const double target = delta - c->infinite_mass;
     const double bound_target = target - sign * 16.0 * DBL_EPSILON * c->infinite_mass;
-    const double lowest = loss_at(c, 0), floor = -slack->shift - c->step;
+    const double lowest = prv_composed_loss(c, 0), floor = -slack->shift - c->step;
     prv_inverse result = {HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0, 1};
     double bound_slope;
     if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */

@@ -76,12 +76,25 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->infinite_mass = cells->infinite_mass + m[cells->length];
 }
 
+void prv_split_cells(const prv_cells *cells, double *mass)
+{
+    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    memset(mass, 0, cells->length * sizeof *mass);
+    for (size_t i = 1; i < cells->length; i++) {
+        const double up = fmin((m[i] - r[i]) / -prv_vm_expm1(x[i - 1] - x[i]), m[i]);
+        mass[i - 1] += m[i] - up;
+        mass[i] += up;
+    }
+}
+
 /* ---- Dominated ---------------------------------------------------------------------------- */
 
 /* The pool that is being gathered at one target c: Q's mass, and P's mass times e^c. */
 typedef struct pool {
     double mass, relative;
 } pool;
+
+enum { REACH = 64 }; /* targets that are looked at for mass to meet */
 
 typedef struct merge {
     const prv_cells *cells;
@@ -188,13 +201,13 @@ static pool step_down(const merge *s, pool *p, pool carried, size_t first, doubl
     return low;
 }
 
-/* Merges mass already placed below target i into the pool at c_i until it is balanced, at most the
- * given part of each; returns the excess left. */
-static double borrow(merge *s, pool *p, size_t i, double c, double part, size_t reach)
+/* Merges mass already placed below target i into the pool at c_i until it is balanced; returns the
+ * excess left. */
+static double borrow(merge *s, pool *p, size_t i, double c)
 {
     double excess = p->mass - p->relative;
-    for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= reach;) {
-        const double available = part * s->placed[j];
+    for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= REACH;) {
+        const double available = s->placed[j];
         if (!(available > 0.0)) continue;
         const double per_mass = prv_vm_expm1(c - target(s->mesh, j));
         const double t = fmin(available, excess / per_mass);
@@ -216,7 +229,7 @@ static void place_below(merge *s, pool *p, size_t i, double c)
         p->relative *= prv_vm_exp(down - c);
         c = down;
         if (!(p->mass >= p->relative)) continue;
-        const double excess = borrow(s, p, i, c, 1.0, 64);
+        const double excess = borrow(s, p, i, c);
         s->placed[i] += p->mass - excess;
         return;
     }
@@ -231,7 +244,7 @@ static int going_down_is_cheaper(const merge *s, size_t i, const pool *p, double
     const double below = target(s->mesh, i - 1);
     const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
     double found = 0.0, reach = 2.0 / (s->mesh->tilt + 1.0);
-    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < 64; looked++) {
+    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < REACH; looked++) {
         found += s->placed[j];
         if (found >= 0.25 * p->mass) {
             reach = fmin(reach, below - target(s->mesh, j));
@@ -326,7 +339,7 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
         }
         if (excess > tolerance && i + 1 < targets)
             excess = give_back(&s, &p, carried, first, first_left, c);
-        if (excess > tolerance && i + 1 == targets) excess = borrow(&s, &p, i, c, 1.0, 64);
+        if (excess > tolerance && i + 1 == targets) excess = borrow(&s, &p, i, c);
         if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
         /* Balanced, or the last target: what is above the target's ratio is dropped. */
         s.placed[i] = fmin(p.mass, p.relative);

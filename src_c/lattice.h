@@ -44,6 +44,9 @@ void prv_lattice_free(prv_lattice *lattice);
  * linear (in e^eps) interpolation at the knots; what lies above the last knot goes to +infinity. `lattice` has room for mesh->length. O(cells). */
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice);
 
+/* The same on the cells' own knots, without the outer cells: mass double[cells->length]. */
+void prv_split_cells(const prv_cells *cells, double *mass);
+
 /* Likelihood-ratio merging: outcomes are split freely and merged into lattice points whose ratio the
  * merged masses have exactly. Merging is post-processing, so every choice it makes gives a
  * lower bound; the choices only decide how tight. Masses that fit nowhere are dropped. Where the mesh is

@@ -187,11 +187,6 @@ typedef struct composed_curve {
     double *reverse;   /* [length] B, by position on the circle: in place of the masses */
 } composed_curve;
 
-static double loss_at(const prv_composed *c, size_t point)
-{
-    return (double)(c->lowest + (long double)c->step * (long double)point);
-}
-
 /* Takes the masses of `composed`, down to the loss `floor`; sums has room for its length. */
 static composed_curve curve_of(const prv_composed *c, double floor, double *sums)
 {
@@ -225,15 +220,15 @@ static double reverse_at(const composed_curve *curve, size_t point)
 static double finite_delta(const composed_curve *curve, double epsilon, double *slope)
 {
     const prv_composed *c = curve->composed;
-    const double top = loss_at(c, c->length - 1), above = epsilon - (double)c->lowest;
+    const double top = prv_composed_loss(c, c->length - 1), above = epsilon - (double)c->lowest;
     *slope = 0.0;
     if (epsilon >= top) return 0.0;
     size_t point = curve->bottom;
     if (above > 0.0)
         point = (size_t)fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0);
-    while (point > curve->bottom && loss_at(c, point - 1) > epsilon) point--;
-    while (loss_at(c, point) <= epsilon) point++;
-    const double v = epsilon - loss_at(c, point), b = reverse_at(curve, point);
+    while (point > curve->bottom && prv_composed_loss(c, point - 1) > epsilon) point--;
+    while (prv_composed_loss(c, point) <= epsilon) point++;
+    const double v = epsilon - prv_composed_loss(c, point), b = reverse_at(curve, point);
     *slope = b * exp(v);
     return curve->sums[point] - b * expm1(v);
 }
@@ -248,7 +243,7 @@ static double crossing(const composed_curve *curve, double level)
     if (curve->sums[low] < level) {
         const double b = reverse_at(curve, low);
         const double ratio = b > 0.0 ? (curve->sums[low] - level) / b : -1.0;
-        return ratio > -1.0 ? loss_at(c, low) + log1p(ratio) : -HUGE_VAL;
+        return ratio > -1.0 ? prv_composed_loss(c, low) + log1p(ratio) : -HUGE_VAL;
     }
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
@@ -260,7 +255,7 @@ static double crossing(const composed_curve *curve, double level)
     const double b = reverse_at(curve, high);
     const double ratio = b > 0.0 ? (curve->sums[high] - level) / b : 0.0;
     const double v = ratio > -1.0 ? log1p(ratio) : -HUGE_VAL;
-    return loss_at(c, high) + fmin(fmax(v, -c->step), 0.0);
+    return prv_composed_loss(c, high) + fmin(fmax(v, -c->step), 0.0);
 }
 
 /* ---- Bounds --------------------------------------------------------------------------------- */
@@ -357,14 +352,6 @@ static prv_status setting_new(const prv_side_view *view, const prv_options *opti
                                                                       : PRV_ERR_MEMORY_LIMIT;
 }
 
-static prv_status plan_fft(const prv_options *options, size_t length, prv_fft *fft)
-{
-    if (options->fft == NULL) return PRV_ERR_FFT;
-    const prv_status status = options->fft->plan(options->fft->context, length, fft);
-    if (status != PRV_OK) return status;
-    return fft->length == length ? PRV_OK : PRV_ERR_FFT;
-}
-
 static void lattices_free(prv_lattice *lattices, const prv_lattice **list, size_t count)
 {
     for (size_t j = 0; j < count; j++) prv_lattice_free(&lattices[j]);
@@ -403,7 +390,7 @@ static prv_status compose_lattices(const prv_side_view *view, const prv_options 
 {
     prv_fft fft = {0};
     prv_status status = prv_workspace_new(s->length, view->steps, s->length, &c->work);
-    if (status == PRV_OK && view->total > 1.0) status = plan_fft(options, s->length, &fft);
+    if (status == PRV_OK && view->total > 1.0) status = prv_plan_fft(options, s->length, &fft);
     if (status == PRV_OK) status = prv_check_interrupt(options);
     if (status != PRV_OK) return status;
     status = compose_once(view, list, s, &fft, e, 0, c);

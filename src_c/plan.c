@@ -328,11 +328,6 @@ static void cut_bottoms(prv_side_view *view, double tilt, double tilted_below)
     }
 }
 
-/* Chernoff exponent of mass above L'(lam + shift): grows with the shift. */
-typedef struct tail_search {
-    double tilt, log_moment, sign;
-} tail_search;
-
 /* The shift of the tilt whose bound of the mass beyond the shifted mean is e^log_mass, and that mean. */
 static double tail_shift(const prv_side_view *view, double tilt, double sign, double log_mass,
                          double *end_of_window)
@@ -362,14 +357,6 @@ static double tail_shift(const prv_side_view *view, double tilt, double sign, do
 }
 
 /* ---- Meshes -------------------------------------------------------------------------------- */
-
-/* Tilted share of a step's mass at and below each profile cell, linear inside cells. */
-typedef struct shares {
-    const prv_profile *profile;
-    size_t first, end;
-    const double *weight; /* [profile->length], of the cells in use */
-    size_t at;            /* cell that the last position fell into */
-} shares;
 
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)
@@ -417,8 +404,8 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
  * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
- * spacing proportional to density^(-1/3).
- * Where a cell holds much mass, it is divided further: merging needs to see what is inside. */
+ * spacing proportional to density^(-1/3). Where a cell holds much mass, it is divided further: merging
+ * needs to see what is inside. */
 static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
                  const double *spacing, int64_t bottom, int64_t top)
 {
@@ -450,6 +437,12 @@ static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end
     put_knot(b, top, 1, 1, 1);
 }
 
+/* How much of delta at the aim's epsilon one jump of this loss and mass makes up, about. */
+static double reach_by_a_jump(const prv_aim *aim, double mass, double loss)
+{
+    return mass * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0));
+}
+
 /* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon by
  * a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt
  * centres the law on them, and the tilted mass alone would leave the mesh coarse there. */
@@ -460,13 +453,12 @@ static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, 
     prv_tilt(p->center + first, p->mass + first, end - first, aim->saddle, weight + first);
     double jumps = 0.0;
     for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
-        jumps += p->mass[c] * exp(fmin(aim->slope * (p->center[c] - aim->epsilon), 0.0));
+        jumps += reach_by_a_jump(aim, p->mass[c], p->center[c]);
     const double share = 0.5 * fmin(view->counts[j] * jumps * exp(-aim->log_delta), 1.0);
     for (size_t c = first; c < end; c++) {
         weight[c] *= 1.0 - share;
         if (p->center[c] >= 0.5 * aim->epsilon)
-            weight[c] += share / jumps * p->mass[c] *
-                         exp(fmin(aim->slope * (p->center[c] - aim->epsilon), 0.0));
+            weight[c] += share / jumps * reach_by_a_jump(aim, p->mass[c], p->center[c]);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "allocate.h"
-#include "cells.h"
+#include "lattice.h"
 
 #define MOST_KNOTS 4096
 
@@ -118,14 +118,8 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     profile->infinite_mass = cells->infinite_mass;
 
     memcpy(profile->knots, x, n * sizeof *x);
-    memset(profile->dominating, 0, n * sizeof *x);
-    profile->dominating[0] = cells->mass[0];
-    for (size_t i = 1; i < n; i++) {
-        const double mass = cells->mass[i];
-        const double up = fmin((mass - cells->relative[i]) / -expm1(x[i - 1] - x[i]), mass);
-        profile->dominating[i - 1] += mass - up;
-        profile->dominating[i] += up;
-    }
+    prv_split_cells(cells, profile->dominating);
+    profile->dominating[0] += cells->mass[0];
     profile->dominating[n - 1] += cells->relative[n];
     profile->dominating_infinite = cells->infinite_mass + (cells->mass[n] - cells->relative[n]);
 

@@ -12,6 +12,14 @@ prv_status prv_check_interrupt(const prv_options *o)
                ? PRV_ERR_INTERRUPTED : PRV_OK;
 }
 
+prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
+{
+    if (options->fft == NULL) return PRV_ERR_FFT;
+    const prv_status status = options->fft->plan(options->fft->context, length, fft);
+    if (status != PRV_OK) return status;
+    return fft->length == length ? PRV_OK : PRV_ERR_FFT;
+}
+
 static prv_status check_options(const prv_options *o)
 {
     const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);

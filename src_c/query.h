@@ -9,6 +9,9 @@ typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
 /* PRV_ERR_INTERRUPTED if the caller wants to stop. */
 prv_status prv_check_interrupt(const prv_options *options);
 
+/* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
+prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft);
+
 /* Bracketing: views are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
  * epsilon below the greatest loss. bracketing.c */
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,

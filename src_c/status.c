@@ -26,7 +26,6 @@ const char *prv_status_message(prv_status status)
         return "a privacy curve must be in [0, 1], non-increasing and convex in exp(epsilon)";
     case PRV_ERR_SUPPORT:
         return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
-    case PRV_ERR_NESTED: return "Poisson subsampling is not defined for this mechanism";
     case PRV_ERR_COUNT: return "counts must add up to at most 2^53";
     case PRV_ERR_OPTIONS:
         return "eps_error, delta_error, mesh_size or neighbors is outside its range";

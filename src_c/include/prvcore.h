@@ -49,7 +49,6 @@ typedef enum prv_status {
     PRV_ERR_CDF_PAIR,             /* the two cdfs belong to no pair: dP is not e^(-loss) dQ */
     PRV_ERR_CURVE,                /* a privacy curve increases, is not convex in e^eps, or leaves [0, 1] */
     PRV_ERR_SUPPORT,              /* a discrete mechanism has more atoms than fit PRV_MAX_ATOMS */
-    PRV_ERR_NESTED,               /* Poisson subsampling is not defined for this kind of mechanism */
     PRV_ERR_COUNT,                /* the counts add up to more than 2^53 */
     PRV_ERR_OPTIONS,              /* eps_error, delta_error, mesh_size or neighbors is out of range */
     PRV_ERR_FFT,                  /* no provider, or it could not plan a transform */
