@@ -16,10 +16,11 @@ class Composition:
         *,
         discretization: str,
         neighbors: str,
+        engine: str,
         eps_error: float,
         eps_relative_error: float,
         eps_floor: float,
         delta_error: float,
         mesh_size: float,
         memory_limit: int,
-    ) -> list[tuple[float, float, float, float, float, str, float, float, int, int, int, bool]]: ...
+    ) -> list[tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]]: ...

@@ -9,11 +9,15 @@ from prvcore._core cimport (
     PRV_ADD,
     PRV_ADD_OR_REMOVE,
     PRV_BRACKETING,
+    PRV_ENGINE_AUTO,
+    PRV_ENGINE_CONVOLUTION,
+    PRV_ENGINE_SPECTRUM,
     PRV_ERR_MEMORY_LIMIT,
     PRV_MEAN_MATCHING,
     PRV_REMOVE,
     prv_bounds,
     prv_delta,
+    prv_engine,
     prv_epsilon,
     prv_fft_provider,
     prv_neighbors,
@@ -46,6 +50,11 @@ cdef dict NEIGHBORS = {
 cdef dict DISCRETIZATIONS = {
     "bracketing": <int>PRV_BRACKETING,
     "mean-matching": <int>PRV_MEAN_MATCHING,
+}
+cdef dict ENGINES = {
+    "auto": <int>PRV_ENGINE_AUTO,
+    "convolution": <int>PRV_ENGINE_CONVOLUTION,
+    "spectrum": <int>PRV_ENGINE_SPECTRUM,
 }
 
 
@@ -95,6 +104,7 @@ cdef class Composition:
         *,
         str discretization not None,
         str neighbors not None,
+        str engine not None,
         double eps_error,
         double eps_relative_error,
         double eps_floor,
@@ -117,6 +127,7 @@ cdef class Composition:
         cdef prv_options options
         options.discretization = DISCRETIZATIONS[discretization]
         options.neighbors = NEIGHBORS[neighbors]
+        options.engine = ENGINES[engine]
         options.eps_error = eps_error
         options.eps_relative_error = eps_relative_error
         options.eps_floor = eps_floor
@@ -165,11 +176,13 @@ cdef tuple fields_of(const prv_report *report):
         report.rounding,
         report.width,
         name_of(report.direction),
+        engine_of(report.engine),
         report.mesh_size,
         report.tilt,
         report.cells,
         report.transform_length,
         report.transforms,
+        report.frequencies,
         bool(report.accurate),
     )
 
@@ -180,6 +193,13 @@ cdef str name_of(prv_neighbors direction):
     if direction == PRV_REMOVE:
         return "remove"
     return "add-or-remove"
+
+
+cdef str engine_of(prv_engine engine):
+    for name, value in ENGINES.items():
+        if value == <int>engine:
+            return "none" if engine == PRV_ENGINE_AUTO else name
+    return "none"
 
 
 cdef str over_limit(const prv_options *options, size_t needed):

@@ -112,8 +112,14 @@ cdef extern from "prvcore.h" nogil:
         PRV_BRACKETING
         PRV_MEAN_MATCHING
 
+    ctypedef enum prv_engine:
+        PRV_ENGINE_AUTO
+        PRV_ENGINE_CONVOLUTION
+        PRV_ENGINE_SPECTRUM
+
     ctypedef struct prv_options:
         prv_discretization discretization
+        prv_engine engine
         prv_neighbors neighbors
         double eps_error
         double eps_relative_error
@@ -133,12 +139,14 @@ cdef extern from "prvcore.h" nogil:
     ctypedef struct prv_report:
         int accurate
         prv_neighbors direction
+        prv_engine engine
         double width
         double mesh_size
         double tilt
         size_t cells
         size_t transform_length
         size_t transforms
+        size_t frequencies
         size_t memory
         double discretization
         double truncation

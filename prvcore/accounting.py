@@ -28,6 +28,7 @@ __all__ = [
 
 _NEIGHBORS = ("add-or-remove", "add", "remove")
 _DISCRETIZATIONS = ("bracketing", "mean-matching")
+_ENGINES = ("auto", "convolution", "spectrum")
 _EPS_RELATIVE_ERROR = 1e-3
 _EPS_FLOOR = 1e-3
 _MEAN_MATCHING_EPS_ERROR = 0.1
@@ -108,8 +109,10 @@ class ErrorBudget(NamedTuple):
         ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
     direction : {"add", "remove", "add-or-remove"}
         The neighbouring relation that decided the upper bound.
+    engine : {"convolution", "spectrum", "none"}
+        How the last pass composed; none where nothing had to be.
     mesh_size : float
-        Step of the lattice, nats.
+        Step of the lattice, nats; of a spectrum, the step of the uniform lattice that is as good.
     tilt : float
         Exponential tilt under which the losses were composed.
     cells : int
@@ -118,6 +121,8 @@ class ErrorBudget(NamedTuple):
         Length of the FFT; 0 where none was needed.
     transforms : int
         How many were executed.
+    frequencies : int
+        At which the spectrum was summed; 0 for a convolution.
     accurate : bool
         Whether the width asked was reached.
 
@@ -129,11 +134,13 @@ class ErrorBudget(NamedTuple):
     rounding: float
     width: float
     direction: str
+    engine: str
     mesh_size: float
     tilt: float
     cells: int
     transform_length: int
     transforms: int
+    frequencies: int
     accurate: bool
 
 
@@ -149,7 +156,7 @@ class PrivacyCurve:
         Distinct mechanisms, in an order that does not depend on how they were given.
     counts : tuple of int
         How often each runs.
-    neighbors, discretization : str
+    neighbors, discretization, engine : str
         As given to `compose`.
     eps_error, delta_error, mesh_size : float or None
         As given to `compose`; None is the default.
@@ -161,6 +168,7 @@ class PrivacyCurve:
         "_steps",
         "delta_error",
         "discretization",
+        "engine",
         "eps_error",
         "mesh_size",
         "neighbors",
@@ -168,6 +176,7 @@ class PrivacyCurve:
 
     neighbors: str
     discretization: str
+    engine: str
     eps_error: float | None
     delta_error: float | None
     mesh_size: float | None
@@ -182,6 +191,7 @@ class PrivacyCurve:
         delta_error: float | None = None,
         neighbors: str = "add-or-remove",
         discretization: str = "bracketing",
+        engine: str = "auto",
         mesh_size: float | None = None,
     ) -> None:
         set_ = object.__setattr__
@@ -191,6 +201,12 @@ class PrivacyCurve:
             "discretization",
             _arguments.choice(discretization, "discretization", _DISCRETIZATIONS),
         )
+        set_(self, "engine", _arguments.choice(engine, "engine", _ENGINES))
+        if engine == "spectrum" and discretization == "mean-matching":
+            raise ValueError(
+                "engine must be 'auto' or 'convolution' with discretization 'mean-matching', got "
+                "'spectrum'"
+            )
         if eps_error is not None:
             eps_error = _arguments.positive(eps_error, "eps_error")
         if mesh_size is not None:
@@ -360,6 +376,7 @@ class PrivacyCurve:
             bounds,
             discretization=self.discretization,
             neighbors=self.neighbors,
+            engine=self.engine,
             eps_error=0.0 if eps_error is None else eps_error,
             eps_relative_error=_EPS_RELATIVE_ERROR,
             eps_floor=_EPS_FLOOR,
@@ -407,6 +424,7 @@ class PrivacyCurve:
             self.delta_error,
             self.neighbors,
             self.discretization,
+            self.engine,
             self.mesh_size,
         )
 
@@ -425,6 +443,8 @@ class PrivacyCurve:
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
         parts = [f"[{steps}]", f"neighbors={self.neighbors!r}"]
         parts.append(f"discretization={self.discretization!r}")
+        if self.engine != "auto":
+            parts.append(f"engine={self.engine!r}")
         if self.mesh_size is not None:
             parts.append(f"mesh_size={self.mesh_size!r}")
         parts.append(self._width().replace(" = ", "="))
@@ -441,6 +461,7 @@ def compose(
     delta_error: float | None = None,
     neighbors: str = "add-or-remove",
     discretization: str = "bracketing",
+    engine: str = "auto",
     mesh_size: float | None = None,
 ) -> PrivacyCurve:
     """Compose mechanisms that run one after another on the same data.
@@ -468,6 +489,12 @@ def compose(
         include rounding. ``"mean-matching"`` is Algorithms 1 and 2 of the paper [1]_ with the
         bounds of its Theorem 5.5, in double precision; it refuses a delta that rounding would
         swamp.
+    engine : {"auto", "convolution", "spectrum"}
+        How ``"bracketing"`` composes: by transforms over a window of mesh points, whose number
+        grows about like sqrt(count), or by the spectrum at some hundred frequencies, whatever the
+        count. Both give certified bounds; ``"auto"`` takes the one predicted to be cheaper, and
+        `PrivacyCurve.error_budget` tells which. A spectrum that was asked for and falls too slowly
+        is a ValueError.
     mesh_size : float, optional
         Step of the lattice, nats, finite and > 0. Left out, it follows from the width asked; given,
         the width is what this mesh gives, with an AccuracyWarning if that is above an `eps_error`
@@ -508,6 +535,7 @@ def compose(
         delta_error=delta_error,
         neighbors=neighbors,
         discretization=discretization,
+        engine=engine,
         mesh_size=mesh_size,
     )
 
@@ -644,6 +672,7 @@ def _restored(
     delta_error: float | None,
     neighbors: str,
     discretization: str,
+    engine: str,
     mesh_size: float | None,
 ) -> PrivacyCurve:
     """Return a curve that was pickled."""
@@ -653,5 +682,6 @@ def _restored(
         delta_error=delta_error,
         neighbors=neighbors,
         discretization=discretization,
+        engine=engine,
         mesh_size=mesh_size,
     )

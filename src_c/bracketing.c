@@ -6,12 +6,17 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "query.h"
+#include "spectrum.h"
 #include "vector_math.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
  * lose digits to the rounding of the transforms. */
 static const double dials[] = {0.5, 0.7, 0.85, 1.0};
 enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
+
+/* Products of an atom and a frequency that a spectrum may take: chosen, or asked for. */
+#define MOST_WORK 1e8
+#define MOST_WORK_FORCED 2e10
 
 /* What one pass over one direction found. */
 typedef struct outcome {
@@ -24,7 +29,8 @@ typedef struct outcome {
     int capped; /* the memory limit made the mesh coarser than asked */
     double step;
     double discretization, truncation, wrap_around, rounding; /* parts of width */
-    size_t cells, transform_length, transforms;
+    size_t cells, transform_length, transforms, frequencies;
+    prv_engine engine;
     double tilt, bytes, absolute_error;
 } outcome;
 
@@ -33,6 +39,7 @@ typedef struct task {
     const prv_options *options;
     prv_question question;
     double value;
+    prv_engine engine; /* of the next pass */
     int precise; /* prv_compose's way for laws whose bulk is a few atoms */
 } task;
 
@@ -128,15 +135,44 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
     return PRV_OK;
 }
 
+/* What a pass composes with: buffers and plans for a convolution, or a spectrum. */
+typedef struct composer {
+    prv_workspace work;
+    prv_fft fft;
+    prv_spectrum spectrum;
+} composer;
+
+static prv_status composer_new(const task *t, const prv_layout *layout, composer *c)
+{
+    memset(c, 0, sizeof *c);
+    if (layout->engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
+    const prv_status status =
+        prv_workspace_new(layout->window.length, t->view->steps, layout->longest, &c->work);
+    if (status != PRV_OK || t->view->total <= 1.0) return status;
+    return prv_plan_fft(t->options, layout->window.length, &c->fft);
+}
+
+static void composer_free(composer *c)
+{
+    prv_workspace_free(&c->work);
+    prv_spectrum_free(&c->spectrum);
+}
+
 static prv_status compose_side(const task *t, const lattices *l, int side, const prv_layout *layout,
-                               const prv_fft *fft, prv_workspace *work, prv_composed *composed)
+                               composer *c, prv_composed *composed)
 {
     const prv_lattice *from = side > 0 ? l->dominating : l->dominated;
     for (size_t j = 0; j < l->steps; j++) l->list[j] = &from[j];
     const prv_status interrupted = prv_check_interrupt(t->options);
     if (interrupted != PRV_OK) return interrupted;
-    return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window, fft, work,
-                       composed);
+    if (layout->engine == PRV_ENGINE_CONVOLUTION)
+        return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window, &c->fft,
+                           &c->work, composed);
+    prv_spectrum_free(&c->spectrum);
+    const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM ? MOST_WORK_FORCED : MOST_WORK;
+    const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
+                                               &layout->window, most_work, &c->spectrum, composed);
+    return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
 }
 
 /* Both bounds of epsilon at delta. */
@@ -145,7 +181,7 @@ static void read_epsilon(const task *t, const lattices *l, int side, const prv_c
 {
     const prv_slack_parts c = prv_certificate(composed, l->cell_error);
     const double delta = side > 0 ? t->value - l->absolute_error : t->value + l->absolute_error;
-    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack);
+    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, o->epsilon);
     const double greatest = fmax(t->view->greatest_loss, 0.0);
     const double bound = fmin(e.epsilon, greatest);
     if (side > 0) {
@@ -158,12 +194,13 @@ static void read_epsilon(const task *t, const lattices *l, int side, const prv_c
         if (!isfinite(o->bounds.estimate)) o->bounds.estimate = bound;
     }
     o->resolved = o->resolved && e.resolved;
-    const double additive = fabs(e.additive - e.plain);
-    const double share = c.slack.additive > 0.0 ? c.outside / c.slack.additive : 0.0;
-    if (isfinite(additive)) {
-        o->wrap_around += share * additive;
-        o->rounding += (1.0 - share) * additive + fabs(e.epsilon - e.additive);
-    }
+    const double slack = fabs(e.epsilon - e.plain);
+    if (!isfinite(slack)) return;
+    const double additive = c.slack.additive + (side < 0 ? c.slack.images : 0.0);
+    const double part = c.slack.additive > 0.0 ? e.additive * additive / c.slack.additive : 0.0;
+    const double share = additive > 0.0 ? fmin(part / slack, 1.0) * fmin(c.outside / additive, 1.0) : 0.0;
+    o->wrap_around += share * slack;
+    o->rounding += (1.0 - share) * slack;
 }
 
 /* Both bounds of delta at epsilon. */
@@ -173,7 +210,7 @@ static void read_delta(const task *t, const lattices *l, int side, const prv_com
     const prv_slack_parts c = prv_certificate(composed, l->cell_error);
     const prv_value v = prv_curve_delta(composed, t->value, side, &c.slack);
     const double slope = fmin(fmax(v.slope, 1e-300), 1e300);
-    const double finite = fmax(v.plain - composed->infinite_mass, 1e-300);
+    const double finite = fmax(v.plain - composed->tilted.infinite_mass, 1e-300);
     if (side > 0) {
         o->bounds.upper = fmin(v.delta + l->absolute_error, 1.0);
         o->bounds.estimate = v.plain;
@@ -223,7 +260,7 @@ static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, dou
     *capped = 0;
     const double limit = (double)t->options->memory_limit;
     for (int attempt = 0; attempt < 40; attempt++) {
-        const prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, limit, layout);
+        const prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, t->engine, limit, layout);
         if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
         *capped = 1;
         step *= fmin(fmax(1.05 * layout->bytes / (limit + 1.0), 1.05), 64.0);
@@ -236,38 +273,37 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
 {
     prv_layout layout;
     lattices l = {0};
-    prv_workspace work = {0};
-    prv_fft fft = {0};
+    composer c = {0};
     memset(o, 0, sizeof *o);
     o->resolved = 1;
+    o->epsilon = aim->epsilon;
     prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.precise = t->precise;
     status = build_lattices(t, aim, &layout, &l);
-    if (status == PRV_OK)
-        status = prv_workspace_new(layout.window.length, t->view->steps, layout.longest, &work);
-    if (status == PRV_OK && t->view->total > 1.0)
-        status = prv_plan_fft(t->options, layout.window.length, &fft);
+    if (status == PRV_OK) status = composer_new(t, &layout, &c);
     for (int side = 1; side >= -1 && status == PRV_OK; side -= 2) {
         prv_composed composed;
-        status = compose_side(t, &l, side, &layout, &fft, &work, &composed);
+        status = compose_side(t, &l, side, &layout, &c, &composed);
         if (status != PRV_OK) break;
         o->transforms += composed.transforms;
+        if (c.spectrum.count > o->frequencies) o->frequencies = c.spectrum.count;
         if (t->question == PRV_ASK_EPSILON)
             read_epsilon(t, &l, side, &composed, o);
         else
             read_delta(t, &l, side, &composed, o);
         if (side > 0 && aim->saddle > 0.0)
-            o->truncation = fmax(composed.infinite_mass - t->view->infinite_mass, 0.0) *
+            o->truncation = fmax(composed.tilted.infinite_mass - t->view->infinite_mass, 0.0) *
                             exp(-aim->log_delta) / aim->slope;
     }
     o->cells = l.knots;
     o->absolute_error = l.absolute_error;
-    o->transform_length = t->view->total > 1.0 ? layout.window.length : 0;
-    o->step = layout.step;
+    o->engine = layout.engine;
+    o->transform_length = c.fft.length;
+    o->step = layout.law_step;
     o->tilt = layout.tilt;
-    prv_workspace_free(&work);
+    composer_free(&c);
     lattices_free(&l);
     prv_layout_free(&layout);
     if (status == PRV_OK) finish(t, aim, o);
@@ -318,7 +354,9 @@ static int adapt(progress *d, double width, double *step)
     if (o->rounding > 0.1 * width && d->dial + 1 < DIALS) {
         d->dial++;
         changed = 1;
-    } else if (o->rounding > 0.1 * width && !d->task.precise) {
+    } else if (o->rounding > 0.1 * width && !d->task.precise &&
+               d->task.options->engine != PRV_ENGINE_SPECTRUM) {
+        d->task.engine = PRV_ENGINE_CONVOLUTION;
         d->task.precise = 1;
         d->dial = 0;
         changed = 1;
@@ -347,7 +385,9 @@ static int adapt(progress *d, double width, double *step)
  * exp(prv_log_part). DIALS if there is none. */
 static size_t least_dial(progress *d, size_t dial)
 {
-    const double error = log(1e-14 * (d->task.precise ? 16.0 : 2.0 + d->task.view->total));
+    const double total = d->task.view->total;
+    const double growth = d->task.precise ? 16.0 : d->task.engine == PRV_ENGINE_SPECTRUM ? 8.0 + sqrt(total) : 2.0 + total;
+    const double error = log(1e-14 * growth);
     const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
     while (dial < DIALS &&
            error - prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle) > room)
@@ -359,7 +399,7 @@ static size_t least_dial(progress *d, size_t dial)
 static void choose_dial(progress *d)
 {
     size_t dial = least_dial(d, d->dial);
-    if (dial == DIALS && !d->task.precise) {
+    if (dial == DIALS && !d->task.precise && d->task.engine == PRV_ENGINE_CONVOLUTION) {
         d->task.precise = 1;
         dial = least_dial(d, 0);
     }
@@ -370,7 +410,7 @@ static void choose_dial(progress *d)
 static prv_status advance(progress *d, double width)
 {
     const prv_options *options = d->task.options;
-    const int exact = options->mesh_size > 0.0;
+    const int exact = options->mesh_size > 0.0, ask_epsilon = d->task.question == PRV_ASK_EPSILON;
     d->aim.width = width;
     double step = prv_law_step(d->task.view, &d->aim);
     /* The law needs the mesh to resolve the tilt. */
@@ -383,6 +423,11 @@ static prv_status advance(progress *d, double width)
     choose_dial(d);
     outcome o;
     prv_status status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO) {
+        d->task.engine = PRV_ENGINE_CONVOLUTION;
+        choose_dial(d);
+        status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    }
     if (status == PRV_ERR_PRECISION && !d->task.precise) {
         d->task.precise = 1;
         status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
@@ -413,6 +458,7 @@ static prv_status advance(progress *d, double width)
             prv_aim_at_delta(d->task.view, options, exp(o.log_delta), &d->aim);
         d->aim.epsilon = o.epsilon;
         d->aim.log_delta = o.log_delta;
+        if (ask_epsilon) d->aim.reach = o.width;
     }
     if (o.resolved && o.slope > 0.0 && o.slope < 1e100) d->aim.slope = o.slope;
     return PRV_OK;
@@ -429,6 +475,8 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->memory = (size_t)fmin(d->best.bytes, 0x1p62);
     r->tilt = d->best.tilt;
     r->cells = d->best.cells;
+    r->engine = d->best.engine;
+    r->frequencies = d->best.frequencies;
     r->transform_length = d->best.transform_length;
     r->discretization = d->best.discretization;
     r->truncation = d->best.truncation;
@@ -443,7 +491,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     memset(directions, 0, sizeof directions);
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
-        directions[i].task = (task){&views[i], options, question, value, 0};
+        const prv_engine engine = options->engine == PRV_ENGINE_SPECTRUM ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
+        directions[i].task = (task){&views[i], options, question, value, engine, 0};
         const prv_status status = aim_at(&directions[i]);
         if (status != PRV_OK) return status;
     }

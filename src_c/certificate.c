@@ -2,7 +2,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "spectrum.h"
 #include "wide.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
@@ -15,16 +17,29 @@ double prv_kernel_maximum(double lam)
 
 prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
 {
-    const double g = prv_kernel_maximum(c->tilt), n = (double)c->length;
-    const double smooth = c->tilt > 0.0 ? 1.0 / (c->step * c->tilt * (c->tilt + 1.0)) + g : HUGE_VAL;
-    const double reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
+    const prv_tilted *t = &c->tilted;
+    const double g = prv_kernel_maximum(t->tilt), n = (double)c->length;
     prv_slack_parts p;
-    p.outside = g * c->outside;
-    p.transforms = c->rounding * fmin(smooth, n * g);
+    memset(&p, 0, sizeof p);
+    double reach, sums = 0.0;
+    if (c->spectrum != NULL) {
+        p.slack.images = prv_spectrum_images(c, &p.slack.low, &p.slack.high);
+        p.outside = c->spectrum->left_out;
+        p.transforms = c->spectrum->rounding;
+        reach = fabs((double)c->lowest) + c->spectrum->points * c->step;
+    } else {
+        const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
+        p.outside = g * c->outside;
+        p.transforms = c->rounding * fmin(smooth, n * g);
+        reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
+        /* The recurrences use rounded decay factors. */
+        sums = n * (2.0 * UNIT + 4.0 * PRV_WIDE_UNIT);
+    }
     p.slack.additive = p.outside + p.transforms;
-    /* The recurrences use rounded decay factors, hence n u; scales are exponentials of double logs. */
-    p.slack.relative = c->relative_error + cell_error + n * (2.0 * UNIT + 4.0 * PRV_WIDE_UNIT) +
-                       8.0 * UNIT * (8.0 + fabs(c->log_moment) + c->tilt * reach);
+    p.outside += p.slack.images;
+    /* Scales are exponentials of double logs. */
+    p.slack.relative = t->relative_error + cell_error + sums +
+                       8.0 * UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
     p.slack.relative = fmin(p.slack.relative, 0.5);
     p.slack.shift = 2.0 * cell_error + 4.0 * UNIT * reach;
     return p;

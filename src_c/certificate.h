@@ -1,9 +1,10 @@
-/* What every bound adds for everything that is not exact. `design` of the four parts:
+/* What every bound adds for everything that is not exact. `design` of the parts:
  *
  * wrap-around and truncation of the window: a tilted mass outside it weighs at most
- *     M e^(-lam eps) g(lam) P_w(outside),  g(lam) = max_s e^(-lam s)(1 - e^-s) = lam^lam / (1 + lam)^(1 + lam);
+ *     M e^(-lam eps) g(lam) P_c(outside),  g(lam) = max_s e^(-lam s)(1 - e^-s) = lam^lam / (1 + lam)^(1 + lam);
  * rounding of the transforms: `rounding` a point, summed against the kernel e^(-lam s)(1 - e^-s), whose sum
  *     over a lattice of step h is at most 1 / (h lam (lam + 1)) + g(lam) (unimodal), and N g(lam);
+ * for a spectrum: frequencies left out, rounding of those kept, and periodic images (SPECTRUM.md);
  * rounding of weights and moments: relative, since all terms are positive;
  * rounding of cells: a step's upper tails are relatively off by a, at knots off by b (cells.h), so its
  *     true curve lies below (1 + a) times the computed one moved up by a + b, and above likewise;
@@ -18,7 +19,7 @@ double prv_kernel_maximum(double lam);
 
 typedef struct prv_slack_parts {
     prv_slack slack;
-    double outside, transforms; /* the two parts of slack.additive */
+    double outside, transforms; /* the two parts of slack.additive and slack.images: what is left out, rounding */
 } prv_slack_parts;
 
 /* cell_error is sum_j k_j tail_error_j. */

@@ -6,7 +6,6 @@
 
 #include "allocate.h"
 #include "dispatch.h"
-#include "tilt.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 #define LANES 8
@@ -338,9 +337,8 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
 {
     const size_t n = window->length, half = n / 2 + 1;
     const double eta = 7.0 * UNIT * log2((double)n), scale = 1.0 / (double)n;
-    double total = 0.0, log_moment = 0.0, relative_error = 0.0, log_finite = 0.0;
-    double log_up = 0.0, log_down = 0.0;     /* of the Chernoff bounds' moments */
-    double support_low = 0.0, support_high = 0.0;
+    double total = 0.0, relative_error = 0.0;
+    prv_tilted tilted = prv_tilted_new(tilt, window);
     double from_weights = 0.0, from_sums = 0.0; /* sum_j k_j |w_j| |rest|_2, in L2 and L1 */
     double power_error = 0.0;
     double least_power = HUGE_VAL, product_square = 0.0;
@@ -356,24 +354,8 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     for (size_t j = 0; j < steps; j++) {
         const prv_lattice *y = lattices[j];
         const double k = counts[j];
-        const prv_moments at = prv_tilt(y->loss, y->mass, y->length, tilt, work->weight);
-        const prv_moments up =
-            prv_tilt(y->loss, y->mass, y->length, tilt + window->shift_up, NULL);
-        const prv_moments down =
-            prv_tilt(y->loss, y->mass, y->length, tilt - window->shift_down, NULL);
-        log_moment += k * at.log_moment;
-        log_up += k * (up.log_moment - at.log_moment);
-        log_down += k * (down.log_moment - at.log_moment);
-        relative_error += k * prv_tilt_error(y->loss, y->length, tilt, at.log_moment);
-        log_finite += k * log1p(-fmin(y->infinite_mass, 1.0));
+        prv_tilted_add(&tilted, y, k, work->weight);
         offset += (long double)k * (long double)y->offset;
-        size_t low = 0, high = y->length;
-        while (high > 0 && y->mass[high - 1] == 0.0) high--;
-        while (low < high && y->mass[low] == 0.0) low++;
-        if (low < high) {
-            support_low += k * (double)y->index[low];
-            support_high += k * (double)y->index[high - 1];
-        }
         norms s = {0.0, 0.0, 0.0};
         double weight_norm = 0.0; /* of what is transformed */
         double weight_sum = 1.0;
@@ -440,17 +422,10 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     const double first = floor((window->lowest - (double)offset) / result->step);
     result->start = modulo(first, n);
     result->lowest = offset + (long double)first * (long double)result->step;
-    result->tilt = tilt;
-    result->log_moment = log_moment;
-    result->relative_error = relative_error;
-    result->infinite_mass = -expm1(log_finite);
-    /* Chernoff on both sides; 1.01 covers the rounding of the exponents. */
-    const double highest = first + (double)n - 1.0;
-    const double top = (double)result->lowest + (double)n * result->step;
-    const double bottom = (double)result->lowest - result->step;
-    if (highest < support_high)
-        result->outside += fmin(1.01 * exp(log_up - window->shift_up * top), 1.0);
-    if (first > support_low)
-        result->outside += fmin(1.01 * exp(log_down + window->shift_down * bottom), 1.0);
+    result->tilted = tilted;
+    result->tilted.relative_error += relative_error;
+    const double above = (double)result->lowest + (double)n * result->step;
+    const double below = (double)result->lowest - result->step;
+    result->outside = fmin(prv_tilted_above(&tilted, above) + prv_tilted_below(&tilted, below), 1.0);
     return PRV_OK;
 }

@@ -1,38 +1,12 @@
-/* Stage 3: tilted composition by circular convolution.
- *
- * Steps j with counts k_j are tilted, w_j(x) = y_j(x) e^(lam x) / M_j(lam), and convolved modulo
- * `length` lattice points by real transforms: spectrum = prod_j DFT(w_j)^k_j. lam = 0 is the
+/* Stage 3: tilted composition by circular convolution: the tilted steps are convolved modulo `length` lattice points by real transforms: spectrum = prod_j DFT(w_j)^k_j. lam = 0 is the
  * paper's ComposePRV (its Algorithm 2). */
 #ifndef PRV_CONVOLUTION_H
 #define PRV_CONVOLUTION_H
 
-#include "lattice.h"
-
-typedef struct prv_composed {
-    double *mass;            /* [length + 2] circular, tilted, total 1 */
-    size_t length;
-    size_t start;            /* position of the window's lowest point in mass[] */
-    long double lowest;      /* its loss, nats */
-    double step, tilt;
-    double log_moment;       /* log M = sum k_j log M_j */
-    double infinite_mass;    /* 1 - prod (1 - y_j(inf))^k_j */
-    double outside;          /* tilted mass outside the window, at most */
-    double rounding;         /* largest error of one mass by the transforms and the power, at most */
-    double rounding_norm;    /* L2 norm of these errors of all masses, at most */
-    double relative_error;   /* of every tilted mass times M by rounding of weights and moments, at most */
-    size_t transforms;
-} prv_composed;
+#include "composed.h"
 
 /* The loss of a point of the window, counted from its lowest, nats. */
 double prv_composed_loss(const prv_composed *composed, size_t point);
-
-/* Where the composed loss is looked at, and the shifts of the tilt that prove that little lies outside. */
-typedef struct prv_window {
-    double lowest;                 /* nats; rounded to a lattice point */
-    size_t length;                 /* a length that transforms well */
-    double shift_up, shift_down;   /* > 0 */
-    int precise;                   /* see prv_compose */
-} prv_window;
 
 /* Buffers for one length, shared by the compositions of a query. */
 typedef struct prv_workspace {

@@ -3,45 +3,64 @@
 #include <float.h>
 #include <math.h>
 
+#include "convolution.h"
+#include "spectrum.h"
 #include "wide.h"
 
-/* The recurrences, held at one lattice point; `below` moves them one point down. */
+/* ---- D and B ------------------------------------------------------------------------------ */
+
+/* The recurrences of a convolution, held at one lattice point. */
 typedef struct sums {
     prv_wide d, b;
-    prv_wide decay, decay_more, step; /* e^(-lam h), e^(-(lam + 1) h), 1 - e^(-h) */
-    const prv_composed *composed;
     size_t point; /* of the window, counted from its lowest */
-    size_t at;    /* position in mass[] */
 } sums;
 
-static sums sums_at_top(const prv_composed *c)
+/* Reads D and B anywhere. Recurrences leave their state at some points on the way down, so that further
+ * readings start near. */
+enum { MARKS = 128 };
+
+typedef struct reader {
+    const prv_composed *composed;
+    prv_wide decay, decay_more, step; /* e^(-lam h), e^(-(lam + 1) h), 1 - e^(-h) */
+    size_t spacing, marked;
+    sums marks[MARKS]; /* at the top, one `spacing` below it, ... */
+} reader;
+
+static size_t position(const prv_composed *c, size_t point)
 {
-    sums s;
-    s.composed = c;
-    s.point = c->length - 1;
-    s.at = (c->start + s.point) % c->length;
-    s.d = prv_wide_of(0.0);
+    const size_t at = c->start + point;
+    return at < c->length ? at : at - c->length;
+}
+
+static void reader_init(reader *r, const prv_composed *c)
+{
+    r->composed = c;
+    if (c->spectrum != NULL) return;
+    r->decay = prv_wide_of(exp(-c->tilted.tilt * c->step));
+    r->decay_more = prv_wide_of(exp(-(c->tilted.tilt + 1.0) * c->step));
+    r->step = prv_wide_of(-expm1(-c->step));
+    r->spacing = c->length / MARKS + 1;
+    r->marked = 1;
+    r->marks[0].d = prv_wide_of(0.0);
     /* Rounding of the transforms may leave tiny negative masses; they stay, its bound covers them. */
-    s.b = prv_wide_of(c->mass[s.at]);
-    s.decay = prv_wide_of(exp(-c->tilt * c->step));
-    s.decay_more = prv_wide_of(exp(-(c->tilt + 1.0) * c->step));
-    s.step = prv_wide_of(-expm1(-c->step));
+    r->marks[0].b = prv_wide_of(c->mass[position(c, c->length - 1)]);
+    r->marks[0].point = c->length - 1;
+}
+
+static sums sums_at(reader *r, size_t point)
+{
+    const prv_composed *c = r->composed;
+    const size_t top = c->length - 1;
+    size_t mark = (top - point) / r->spacing;
+    if (mark >= r->marked) mark = r->marked - 1;
+    sums s = r->marks[mark];
+    while (s.point > point) {
+        s.point--;
+        s.d = prv_wide_mul(r->decay, prv_wide_add(s.d, prv_wide_mul(r->step, s.b)));
+        s.b = prv_wide_add(prv_wide_mul(r->decay_more, s.b), prv_wide_of(c->mass[position(c, s.point)]));
+        if (top - s.point == r->marked * r->spacing) r->marks[r->marked++] = s;
+    }
     return s;
-}
-
-static void sums_below(sums *s)
-{
-    s->at = s->at > 0 ? s->at - 1 : s->composed->length - 1;
-    s->point--;
-    s->d = prv_wide_mul(s->decay, prv_wide_add(s->d, prv_wide_mul(s->step, s->b)));
-    s->b = prv_wide_add(prv_wide_mul(s->decay_more, s->b), prv_wide_of(s->composed->mass[s->at]));
-}
-
-/* log of M e^(-lam x) at a point of the window. */
-static double log_scale(const prv_composed *c, size_t point)
-{
-    const long double x = c->lowest + (long double)c->step * (long double)point;
-    return (double)((long double)c->log_moment - (long double)c->tilt * x);
 }
 
 static double clip(double value, double low, double high)
@@ -49,47 +68,77 @@ static double clip(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* ---- Delta -------------------------------------------------------------------------------- */
-
-/* The curve without slack: D - B expm1(v), B e^v and M e^(-lam x) at the point above epsilon. */
+/* The curve without slack: D - B expm1(v), B e^v and log(M e^(-lam x)) at the point x above epsilon. */
 typedef struct place {
     double finite, reverse, log_scale;
 } place;
 
-static place evaluate(const prv_composed *c, double epsilon)
+static double log_scale_at(const prv_composed *c, long double x)
 {
-    const place nothing = {0.0, 0.0, (double)((long double)c->log_moment -
-                                              (long double)c->tilt * (long double)epsilon)};
-    if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
-    sums s = sums_at_top(c);
-    while (s.point > 0 && prv_composed_loss(c, s.point - 1) > epsilon) sums_below(&s);
+    return (double)((long double)c->tilted.log_moment - (long double)c->tilted.tilt * x);
+}
+
+static place at(reader *r, double epsilon)
+{
+    const prv_composed *c = r->composed;
+    double d, b;
+    long double x;
+    if (c->spectrum != NULL) {
+        const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->step) + 1.0;
+        x = c->lowest + (long double)n * (long double)c->step;
+        prv_spectrum_at(c->spectrum, n, &d, &b);
+    } else {
+        const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon)};
+        if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
+        const double below = (epsilon - (double)c->lowest) / c->step;
+        size_t point = below > 0.0 ? (size_t)fmin(below, (double)c->length - 1.0) : 0;
+        while (point > 0 && prv_composed_loss(c, point - 1) > epsilon) point--;
+        while (prv_composed_loss(c, point) <= epsilon) point++;
+        const sums s = sums_at(r, point);
+        x = (long double)prv_composed_loss(c, point);
+        d = prv_wide_value(s.d);
+        b = prv_wide_value(s.b);
+    }
     /* v <= 0: at a point, or between two points, or below the window (where nothing more is added). */
-    const double x = prv_composed_loss(c, s.point), v = fmin(epsilon - x, 0.0);
-    const double d = prv_wide_value(s.d), b = prv_wide_value(s.b);
-    /* e^(-lam (x - eps)) is in the scale of epsilon itself, so put into the scale of the point. */
-    place p = {d - b * expm1(v), b * exp(v), log_scale(c, s.point)};
+    const double v = fmin((double)((long double)epsilon - x), 0.0);
+    const place p = {d - b * expm1(v), b * exp(v), log_scale_at(c, x)};
     return p;
+}
+
+/* ---- With the slack of a side -------------------------------------------------------------- */
+
+/* The finite part with its slack, in units of e^log_scale; side 0 is without slack. */
+typedef struct bound {
+    double value, slope, log_scale;
+} bound;
+
+static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slack)
+{
+    const prv_composed *c = r->composed;
+    const double sign = (double)side;
+    /* A shift of the losses by at most `shift` either way: look that much lower or higher. */
+    const double moved = epsilon - sign * slack->shift;
+    const place p = at(r, moved);
+    double additive = slack->additive;
+    if (side < 0 && slack->images > 0.0)
+        additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
+    const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
+    bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
+    if (side != 0) b.value = (p.finite + sign * unit * additive) * (1.0 + sign * slack->relative);
+    return b;
 }
 
 prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const prv_slack *slack)
 {
-    /* A shift of the losses by at most `shift` either way: look that much lower or higher. */
-    const double moved = side > 0 ? epsilon - slack->shift : epsilon + slack->shift;
-    const place plain = evaluate(c, epsilon);
-    const place at = slack->shift > 0.0 ? evaluate(c, moved) : plain;
-    const double factor = exp(c->log_moment - c->tilt * moved);
+    reader r;
+    reader_init(&r, c);
+    const bound plain = bound_at(&r, epsilon, 0, slack), b = bound_at(&r, epsilon, side, slack);
+    const double infinite = c->tilted.infinite_mass, sign = side > 0 ? 1.0 : -1.0;
     prv_value value;
-    value.scale = exp(c->log_moment - c->tilt * epsilon);
-    value.plain = clip(exp(plain.log_scale) * plain.finite + c->infinite_mass, 0.0, 1.0);
-    value.slope = plain.finite > 0.0 ? plain.reverse / plain.finite : HUGE_VAL;
-    const double finite = exp(at.log_scale) * at.finite;
-    const double rounding = 16.0 * DBL_EPSILON * c->infinite_mass;
-    if (side > 0)
-        value.delta = (finite + factor * slack->additive) * (1.0 + slack->relative) +
-                      c->infinite_mass + rounding;
-    else
-        value.delta = (finite - factor * slack->additive) * (1.0 - slack->relative) +
-                      c->infinite_mass - rounding;
+    value.scale = exp(log_scale_at(c, (long double)epsilon));
+    value.plain = clip(exp(plain.log_scale) * plain.value + infinite, 0.0, 1.0);
+    value.slope = plain.slope;
+    value.delta = exp(b.log_scale) * b.value + infinite + sign * 16.0 * DBL_EPSILON * infinite;
     /* Products of tiny numbers may have rounded to 0: the smallest double is above what was lost. */
     if (side > 0 && value.delta < DBL_MIN) value.delta = DBL_MIN;
     value.delta = clip(value.delta, 0.0, 1.0);
@@ -98,87 +147,75 @@ prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const
 
 /* ---- Epsilon ------------------------------------------------------------------------------ */
 
-/* The epsilon in [x - h, x] where D - B expm1(v) equals `level` (all in the scale of the point x). */
-static double crossing(double x, double step, double d, double b, double level)
-{
-    if (!(b > 0.0)) return x;
-    const double ratio = (d - level) / b;
-    return x + clip(ratio > -1.0 ? log1p(ratio) : -HUGE_VAL, -step, 0.0);
-}
+/* Where a bound falls through exp(log_target): `above` (the highest point found where it is still
+ * at or above) and `below` (the lowest found where it is not). */
+typedef struct crossing {
+    double above, below;
+    double slope; /* at the last point */
+} crossing;
 
-/* Moves down to the next point whose cell below may reach `log_level` (log, in absolute units) with
- * `additive` on top; 0 if none is left above `floor`. The level is kept in the scale of the points by
- * multiplication, and a little too low, so that no cell is missed: the caller tests exactly. */
-static int next_candidate(sums *s, double log_level, double additive, double floor)
+/* Newton's method on the logarithm of the bound between low and high; a step that leaves the bracket is halved
+ * into it. Ends when the bracket, or a step, is at the rounding of epsilon. */
+static crossing search(reader *r, int side, const prv_slack *slack, double log_target, double low,
+                       double high, double guess)
 {
-    const double decay = prv_wide_value(s->decay), step = prv_wide_value(s->step);
-    for (;;) {
-        double level = (1.0 - 1e-12) * exp(log_level - log_scale(s->composed, s->point));
-        if (prv_composed_loss(s->composed, s->point) < floor) return 0;
-        for (size_t i = 0; i < 256; i++) {
-            if (prv_wide_value(s->d) + step * prv_wide_value(s->b) + additive >= level) return 1;
-            if (s->point == 0) return 0;
-            sums_below(s);
-            level *= decay;
+    crossing c = {-HUGE_VAL, HUGE_VAL, 0.0};
+    double x = clip(guess, low, high), reach = fmax(1e-3 * fabs(x), 1e-9);
+    for (int i = 0; i < 200; i++) {
+        const bound b = bound_at(r, x, side, slack);
+        const double excess = b.value > 0.0 ? log(b.value) + b.log_scale - log_target : -HUGE_VAL;
+        if (excess >= 0.0)
+            c.above = x;
+        else
+            c.below = x;
+        if (b.slope > 0.0 && b.slope < HUGE_VAL) c.slope = b.slope;
+        const double rounding = 4.0 * DBL_EPSILON * fabs(x) + 1e-300;
+        if (c.below - c.above <= 4.0 * rounding) break;
+        if ((x >= high && excess >= 0.0) || (x <= low && excess < 0.0)) break;
+        double next = x + excess / b.slope;
+        /* A step too short to tell is lengthened to the other side. */
+        if (fabs(next - x) < rounding) next = excess >= 0.0 ? x + 2.0 * rounding : x - 2.0 * rounding;
+        const int inside = next > c.above && next < c.below;
+        if (!(c.above > -HUGE_VAL) || !(c.below < HUGE_VAL)) {
+            /* One side is not known yet: no farther than `reach`, which doubles. */
+            if (!inside || fabs(next - x) > reach) next = excess >= 0.0 ? x + reach : x - reach;
+            reach *= 2.0;
+        } else if (!inside || i % 8 == 7) {
+            next = 0.5 * (c.above + c.below);
         }
+        x = clip(next, low, high);
     }
+    return c;
 }
 
-/* Where delta~ + additive reaches exp(log_level), searched downwards from s; -infinity if not above
- * `floor`. *at_top tells that it does so at the very top, where only the additive part can. */
-static double search(sums *s, double log_level, double additive, double floor, int *at_top, double *slope)
+prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, const prv_slack *slack,
+                              double guess)
 {
-    const prv_composed *c = s->composed;
-    const size_t top = c->length - 1;
-    while (next_candidate(s, log_level, additive, floor)) {
-        const double x = prv_composed_loss(c, s->point);
-        const double d = prv_wide_value(s->d) + additive, b = prv_wide_value(s->b);
-        const double level = exp(log_level - log_scale(c, s->point));
-        if (d + b * prv_wide_value(s->step) >= level) {
-            *at_top = s->point == top;
-            *slope = fmax(b + d - level, 0.0) / level; /* B e^v over the level */
-            return crossing(x, c->step, d, b, level);
-        }
-        if (s->point == 0) break;
-        sums_below(s);
-    }
-    *at_top = 0;
-    *slope = 0.0;
-    return -HUGE_VAL;
-}
-
-prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, const prv_slack *slack)
-{
-    const double sign = side > 0 ? 1.0 : -1.0;
-    const double target = delta - c->infinite_mass;
-    const double bound_target = target - sign * 16.0 * DBL_EPSILON * c->infinite_mass;
-    const double lowest = prv_composed_loss(c, 0), floor = -slack->shift - c->step;
-    prv_inverse result = {HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0, 1};
-    double bound_slope;
+    const double sign = side > 0 ? 1.0 : -1.0, infinite = c->tilted.infinite_mass;
+    const double target = delta - infinite;
+    const double bound_target = target - sign * 16.0 * DBL_EPSILON * infinite;
+    prv_inverse result = {HUGE_VAL, HUGE_VAL, 0.0, 0.0, 1};
     if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */
 
-    /* The slack at a point serves the whole cell below, where its unit is e^(lam h) larger. */
-    const double additive = sign * slack->additive * exp(c->tilt * c->step);
-    const double log_bound = log(bound_target) - log1p(sign * slack->relative);
-    int at_top = 0, plain_at_top = 0;
-    sums s = sums_at_top(c);
-    double found, plain;
-    if (side > 0) { /* the bound lies above the plain crossing: one way down serves both */
-        found = search(&s, log_bound, additive, floor, &at_top, &bound_slope);
-        plain = search(&s, log(target), 0.0, floor, &plain_at_top, &result.slope);
+    reader r;
+    reader_init(&r, c);
+    const double high = fmax(c->tilted.support_high, 0.0) + 1.0;
+    const crossing plain = search(&r, 0, slack, log(target), 0.0, high, guess);
+    result.plain = fmax(plain.above, 0.0);
+    result.slope = plain.slope;
+    const bound there = bound_at(&r, result.plain, 0, slack);
+    const double unit = exp(log_scale_at(c, (long double)result.plain) - there.log_scale);
+    result.additive = slack->additive * unit / (fmax(there.value, DBL_MIN) * fmax(there.slope, DBL_MIN));
+
+    if (side > 0) {
+        const crossing bounded = search(&r, 1, slack, log(bound_target), result.plain, high, result.plain);
+        result.epsilon = bounded.below < HUGE_VAL ? bounded.below : HUGE_VAL;
+        if (bounded.below <= 0.0) result.epsilon = 0.0;
+        result.resolved = isfinite(result.epsilon);
     } else {
-        plain = search(&s, log(target), 0.0, floor, &plain_at_top, &result.slope);
-        found = search(&s, log_bound, additive, floor, &at_top, &bound_slope);
+        const crossing bounded = search(&r, -1, slack, log(bound_target), 0.0, result.plain, result.plain);
+        result.epsilon = fmax(bounded.above, 0.0);
+        result.resolved = bounded.above >= 0.0 || !(plain.above >= 0.0);
     }
-    result.plain = fmax(plain, 0.0);
-    /* Not reached above the floor: epsilon is 0, or lies below a window that starts too high. */
-    result.resolved = isfinite(found) || lowest <= floor;
-    if (side > 0 && at_top) {
-        result.resolved = 0;
-        return result;
-    }
-    if (side > 0 && !isfinite(found)) found = fmax(lowest, 0.0) - slack->shift;
-    result.additive = fmax(found, 0.0);
-    result.epsilon = fmax(found + sign * slack->shift, 0.0);
     return result;
 }

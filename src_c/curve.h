@@ -3,19 +3,22 @@
  *     delta~(eps) = M e^(-lam eps) sum_{x > eps} c(x) e^(-lam (x - eps)) (1 - e^(-(x - eps)))
  *                   + 1 - prod (1 - y(inf))^k
  *
- * The sums are taken from the largest loss down, in wide precision, as positive recurrences: with
- *     B_i = sum_{x >= x_i} c(x) e^(-(lam + 1)(x - x_i)),   D_i = sum_{x >= x_i} c(x) e^(-lam (x - x_i)) (1 - e^(-(x - x_i)))
- *     D_i = e^(-lam h) (D_{i+1} + (1 - e^(-h)) B_{i+1}),   B_i = c(x_i) + e^(-(lam + 1) h) B_{i+1},
- * nothing cancels. Between lattice points delta~ is linear in e^eps, so crossings have closed forms. */
+ * With x_i the lattice point next above eps and v = eps - x_i,
+ *     B_i = sum_{x >= x_i} c(x) e^(-(lam + 1)(x - x_i)),   D_i = sum_{x >= x_i} c(x) e^(-lam (x - x_i)) (1 - e^(-(x - x_i))),
+ * it is M e^(-lam x_i) (D_i - B_i expm1(v)): nothing cancels. A spectrum gives D and B by its sums; the masses
+ * of a convolution by recurrences from the largest loss down, in wide precision,
+ *     D_i = e^(-lam h) (D_{i+1} + (1 - e^(-h)) B_{i+1}),   B_i = c(x_i) + e^(-(lam + 1) h) B_{i+1}. */
 #ifndef PRV_CURVE_H
 #define PRV_CURVE_H
 
-#include "convolution.h"
+#include "composed.h"
 
 /* What is added to (dominating) or subtracted from (dominated) the finite part of delta~, in units of
  * M e^(-lam eps), and how far epsilon itself and delta relatively may be off: see certificate.h. */
 typedef struct prv_slack {
     double additive, relative, shift;
+    double images;      /* subtracted from lower bounds on top of `additive`; */
+    double low, high;   /* where images > 0, there is no lower bound but for epsilons between these */
 } prv_slack;
 
 typedef struct prv_value {
@@ -32,14 +35,15 @@ prv_value prv_curve_delta(const prv_composed *composed, double epsilon, int side
 typedef struct prv_inverse {
     double epsilon;  /* bound of the side asked; >= 0, may be infinite */
     double plain;    /* crossing without slack */
-    double additive; /* crossing with the additive slack alone, before shift and relative slack */
     double slope;    /* -d log(finite part of delta) / d eps at the plain crossing; 0 if there is none */
-    int resolved;    /* 0: the slack, or the window, hid the crossing, and epsilon is a weak bound */
+    double additive; /* part of the distance between both that the additive slack takes, about */
+    int resolved;    /* 0: the slack hid the crossing, and epsilon is a weak bound */
 } prv_inverse;
 
-/* The epsilon at which the curve reaches delta > 0, searched from the top of the window down, where
- * the slack is smallest. */
+/* The epsilon at which the curve reaches delta > 0: Newton's method on log delta from `guess`, kept in a
+ * bracket. The bound returned is a point at which the curve with its slack was found on the right side of
+ * delta, so that it holds however the search went. */
 prv_inverse prv_curve_epsilon(const prv_composed *composed, double delta, int side,
-                              const prv_slack *slack);
+                              const prv_slack *slack, double guess);
 
 #endif

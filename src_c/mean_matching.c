@@ -283,7 +283,7 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
                         const slack *add, double delta, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
-    const double scale = exp(-c->log_moment), infinite = c->infinite_mass;
+    const double scale = exp(-c->tilted.log_moment), infinite = c->tilted.infinite_mass;
     const double unsure = 16.0 * DBL_EPSILON * infinite;
     const double error = s->delta_error, outer = add->absolute + unsure;
     const double high = (delta - error - outer - infinite) * scale / (1.0 + add->relative);
@@ -309,7 +309,7 @@ static void ask_delta(const composed_curve *curve, const setting *s, const slack
                       double epsilon, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
-    const double scale = exp(c->log_moment), infinite = c->infinite_mass;
+    const double scale = exp(c->tilted.log_moment), infinite = c->tilted.infinite_mass;
     const double outer = s->delta_error + add->absolute + 16.0 * DBL_EPSILON * infinite;
     const double moved = s->eps_error + add->shift;
     double slope, ignored;
@@ -374,7 +374,7 @@ static prv_status compose_once(const prv_side_view *view, const prv_lattice *con
 {
     /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
     const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
-    const prv_window window = {lowest, s->length, 1.0, 1.0, precise};
+    const prv_window window = {.lowest = lowest, .length = s->length, .precise = precise};
     const prv_status status =
         prv_compose(list, view->counts, view->steps, 0.0, &window, fft, &c->work, &c->composed);
     if (status != PRV_OK) return status;

@@ -216,12 +216,14 @@ static double truncation_share(double slope, double width)
     return fmin(fmax(0.005 * slope * width, 1e-9), 1e-4);
 }
 
-static double epsilon_guess(const prv_side_view *view, const prv_aim *aim)
+static void guess_epsilon(const prv_side_view *view, prv_aim *aim)
 {
     const prv_moments m = composed_moments(view, aim->saddle);
     const double factor = log_saddle_factor(aim->saddle, m.variance);
     const double guess = (m.log_moment + factor - aim->log_delta) / aim->saddle;
-    return fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
+    const double most = (m.log_moment + log(prv_kernel_maximum(aim->saddle)) - aim->log_delta) / aim->saddle;
+    aim->epsilon = fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
+    aim->reach = fmax(most - aim->epsilon, 0.05 * fabs(aim->epsilon));
 }
 
 void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
@@ -241,12 +243,12 @@ void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double de
         }
         const entropy_goal goal = {aim->log_delta, 0.98 * log_top};
         aim->saddle = root(view, entropy_excess, &goal, round == 0 ? 4.0 : aim->saddle);
-        aim->epsilon = epsilon_guess(view, aim);
+        guess_epsilon(view, aim);
         /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
         const double most = 4.0 * (4.0 - aim->log_delta) / prv_width_asked(options, aim->epsilon);
         if (aim->saddle > most) {
             aim->saddle = most;
-            aim->epsilon = epsilon_guess(view, aim);
+            guess_epsilon(view, aim);
         }
         aim->slope = aim->saddle;
         const double share = truncation_share(aim->slope, prv_width_asked(options, aim->epsilon));
@@ -282,6 +284,7 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
     if (jumps > 0.0) guess = fmin(guess, log(jumps + exp(rest)));
     prv_aim_at_delta(view, options, fmin(exp(fmax(guess, -737.0)), 0.999), aim);
     aim->epsilon = epsilon;
+    aim->reach = 0.0;
 }
 
 double prv_chernoff_epsilon(const prv_side_view *view, double delta)
@@ -462,28 +465,46 @@ static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, 
     }
 }
 
-static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double step,
+/* Spacings wanted in each cell of a step's profile, nats: with weight^(1/3) length^(2/3) as the density of error,
+ *     sum weight spacing^2 = share step^2
+ * at the fewest knots. None is above 1 / (2 saddle): the tilt makes exponentially much of a split over
+ * more. Returns the least that is not an atom's. */
+static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, double step, double share,
+                       const double *weight, double *spacing)
+{
+    const prv_profile *p = &view->profiles[j];
+    const size_t first = view->first[j], end = view->end[j];
+    double sum = 0.0, least = HUGE_VAL;
+    for (size_t c = first; c < end; c++)
+        sum += cbrt(weight[c] * (p->high[c] - p->low[c]) * (p->high[c] - p->low[c]));
+    const double scale = sum > 0.0 ? step * sqrt(share / sum) : HUGE_VAL;
+    for (size_t c = first; c < end; c++) {
+        const double length = p->high[c] - p->low[c];
+        const double wanted = scale * cbrt(fmax(length, 1e-3 * step) / fmax(weight[c], 1e-60));
+        spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
+        if (length > 0.0) least = fmin(least, wanted);
+    }
+    return least;
+}
+
+/* A uniform mesh's transforms cost the same whatever knots are left out, so only a quarter of its error more
+ * is spent on larger spacings; a spectrum has the spacings that are best. */
+static double error_share(prv_engine engine)
+{
+    return engine == PRV_ENGINE_SPECTRUM ? 1.2 : 0.25;
+}
+
+static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double law_step,
                                double *weight, prv_layout *layout)
 {
-    const double saddle = aim->saddle;
+    const double saddle = aim->saddle, step = layout->step;
     const prv_profile *p = &view->profiles[j];
     const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
     const size_t first = view->first[j], end = view->end[j];
-    importance(view, j, aim, weight);
-
-    /* (scale)^2 sum weight^(1/3) length^(2/3) = step^2 / 4. */
-    double sum = 0.0;
-    for (size_t c = first; c < end; c++)
-        sum += cbrt(weight[c] * (p->high[c] - p->low[c]) * (p->high[c] - p->low[c]));
-    /* In steps of the lattice. A quarter of the uniform mesh's error is spent on larger spacings. None is
-     * above 1 / (2 saddle): the tilt makes exponentially much of a split over more. */
-    const double scale = sum > 0.0 ? 0.5 * step / sqrt(sum) : HUGE_VAL;
     double *spacing = weight + p->length;
-    for (size_t c = first; c < end; c++) {
-        const double length = fmax(p->high[c] - p->low[c], step);
-        const double wanted = scale * cbrt(length / fmax(weight[c], 1e-60));
-        spacing[c] = fmin(fmin(fmin(wanted, 0.5 / saddle), 0.5 * length), PRV_WIDEST_CELL) / step;
-    }
+    importance(view, j, aim, weight);
+    spacings(view, j, aim, law_step, error_share(layout->engine), weight, spacing);
+    for (size_t c = first; c < end; c++) spacing[c] /= step;
 
     const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
     double low = p->low[first], high = fmin(p->high[end - 1], greatest);
@@ -547,13 +568,76 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
                     log(prv_kernel_maximum(tilt)), 0.0);
 }
 
+/* Support of the composition by the cells in use, one step beyond. */
+static void support_in_use(const prv_side_view *view, double step, double *least, double *greatest)
+{
+    *least = *greatest = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        *least += view->counts[j] * (p->low[view->first[j]] - step);
+        *greatest += view->counts[j] * (p->high[view->end[j] - 1] + step);
+    }
+}
+
+/* Where the composed loss is looked at, so that what lies outside costs no more than the budget. */
+static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double log_budget, prv_layout *layout)
+{
+    prv_window *w = &layout->window;
+    const double tilt = layout->tilt;
+    double low, high, least, greatest;
+    w->shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
+    w->shift_down = tail_shift(view, tilt, -1.0, log_budget, &low);
+    support_in_use(view, layout->step, &least, &greatest);
+    /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
+     * as well hold all of it: then nothing lies outside, with certainty. */
+    const int whole = view->total == 1.0 || greatest - least <= 2.0 * (high - low);
+    low = whole ? least : fmax(low, least);
+    high = whole ? greatest : fmin(high, greatest);
+    /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
+    const double room = 0.02 * (high - low) + 4.0 * layout->step;
+    low -= room;
+    high += room;
+    /* At the end of a bounded support no shift is too large for the profile; but lattices carry
+     * rounding noise a step beyond it, and this much suffices. */
+    const double most_shift = (5.0 - log_budget) / room;
+    w->shift_up = fmin(w->shift_up, most_shift);
+    w->shift_down = fmin(w->shift_down, most_shift);
+    w->lowest = low;
+    w->highest = high;
+    if (layout->engine == PRV_ENGINE_SPECTRUM) {
+        /* What lies above the window's lowest point comes back one period higher, damped by the tilt. */
+        w->tolerance = exp(log_budget) * prv_kernel_maximum(tilt);
+        const double period = fmax(high - (aim->epsilon - aim->reach),
+                                   aim->epsilon + aim->reach - low - log(w->tolerance) / tilt);
+        w->highest = low + period + room;
+    } else {
+        w->length = prv_transform_length(ceil((high - low) / layout->step), 0);
+    }
+}
+
+/* A power of two of parts of the step, so that the least spacing wanted is on the lattice. */
+static double finest_step(const prv_side_view *view, const prv_aim *aim, double step, double *weight)
+{
+    double least = step;
+    for (size_t j = 0; j < view->steps; j++) {
+        importance(view, j, aim, weight);
+        least = fmin(least, spacings(view, j, aim, step, error_share(PRV_ENGINE_SPECTRUM), weight,
+                                     weight + view->profiles[j].length));
+    }
+    double fine = step;
+    while (fine > least && fine > 0x1p-24 * step) fine *= 0.5;
+    return fine;
+}
+
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                          int exact_step, double memory_limit, prv_layout *layout)
+                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     use_whole_profiles(view);
     layout->tilt = tilt;
-    layout->step = exact_step ? step : align(view, fmin(step, PRV_WIDEST_CELL));
+    layout->engine = engine;
+    const double law_step = exact_step ? step : align(view, fmin(step, PRV_WIDEST_CELL));
+    layout->step = layout->law_step = law_step;
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
     layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
     size_t longest = 1;
@@ -566,39 +650,17 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         const double share = truncation_share(aim->slope, aim->width) / aim->strictness;
         const double log_budget = log(share) + prv_log_part(view, aim, tilt);
         cut_bottoms(view, tilt, exp(log_budget) / (double)view->steps);
-
-        double low, high;
-        layout->window.shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
-        layout->window.shift_down = tail_shift(view, tilt, -1.0, log_budget, &low);
-        double least = 0.0, greatest = 0.0;
-        for (size_t j = 0; j < view->steps; j++) {
-            const prv_profile *p = &view->profiles[j];
-            least += view->counts[j] * (p->low[view->first[j]] - layout->step);
-            greatest += view->counts[j] * (p->high[view->end[j] - 1] + layout->step);
-        }
-        /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
-         * as well hold all of it: then nothing lies outside, with certainty. */
-        const int whole = view->total == 1.0 || greatest - least <= 2.0 * (high - low);
-        low = whole ? least : fmax(low, least);
-        high = whole ? greatest : fmin(high, greatest);
-        /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
-        const double room = 0.02 * (high - low) + 4.0 * layout->step;
-        low -= room;
-        high += room;
-        /* At the end of a bounded support no shift is too large for the profile; but lattices carry
-         * rounding noise a step beyond it, and this much suffices. */
-        const double most_shift = (5.0 - log_budget) / room;
-        layout->window.shift_up = fmin(layout->window.shift_up, most_shift);
-        layout->window.shift_down = fmin(layout->window.shift_down, most_shift);
-        layout->window.lowest = low;
-        layout->window.length = prv_transform_length(ceil((high - low) / layout->step), 0);
-        layout->bytes = layout->window.length > 0
-                            ? prv_workspace_bytes(layout->window.length, view->steps)
-                            : 16.0 * (high - low) / layout->step;
+        if (engine == PRV_ENGINE_SPECTRUM && !exact_step)
+            layout->step = finest_step(view, aim, law_step, weight);
+        lay_out_window(view, aim, log_budget, layout);
+        if (engine == PRV_ENGINE_CONVOLUTION)
+            layout->bytes = layout->window.length > 0
+                                ? prv_workspace_bytes(layout->window.length, view->steps)
+                                : 16.0 * (layout->window.highest - layout->window.lowest) / layout->step;
         if (!(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     }
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
-        status = mesh_of_step(view, j, aim, layout->step, weight, layout);
+        status = mesh_of_step(view, j, aim, law_step, weight, layout);
     for (size_t j = 0; j < layout->steps; j++)
         layout->bytes +=
             64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;

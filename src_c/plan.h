@@ -23,6 +23,7 @@ typedef struct prv_side_view {
 typedef struct prv_aim {
     double log_delta; /* of the finite part */
     double epsilon;   /* expected or asked */
+    double reach;     /* how far epsilon may lie from that, about */
     double saddle;    /* tilt that centres the composed loss on it */
     double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
     double width;     /* asked, in epsilon */
@@ -56,9 +57,11 @@ double prv_law_step(const prv_side_view *view, const prv_aim *aim);
 
 typedef struct prv_layout {
     size_t steps;
-    double step, tilt;
+    double step, tilt;   /* of the lattice */
+    double law_step;     /* of the error law: the step of a uniform mesh that is as good */
     prv_mesh *meshes;    /* [steps] */
     prv_cells *cells;    /* [steps], knots filled */
+    prv_engine engine;
     prv_window window;   /* length 0: nothing fits */
     size_t longest;      /* mesh */
     double bytes;        /* of the largest buffers that this takes */
@@ -68,7 +71,7 @@ typedef struct prv_layout {
  * the tilt given. `exact_step`: take the step as it is. PRV_ERR_MEMORY_LIMIT if it takes more bytes; layout->bytes is
  * then what it would take, before anything that large is allocated. */
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                          int exact_step, double memory_limit, prv_layout *layout);
+                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout);
 void prv_layout_free(prv_layout *layout);
 
 #endif

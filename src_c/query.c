@@ -28,6 +28,8 @@ static prv_status check_options(const prv_options *o)
     if (!(o->mesh_size >= 0.0 && o->mesh_size <= PRV_WIDEST_CELL)) return PRV_ERR_OPTIONS;
     if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE)
         return PRV_ERR_OPTIONS;
+    if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION && o->engine != PRV_ENGINE_SPECTRUM)
+        return PRV_ERR_OPTIONS;
     if (o->discretization == PRV_BRACKETING) return PRV_OK;
     if (o->discretization != PRV_MEAN_MATCHING || !positive_width) return PRV_ERR_OPTIONS;
     return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;

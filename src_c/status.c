@@ -28,7 +28,7 @@ const char *prv_status_message(prv_status status)
         return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
     case PRV_ERR_COUNT: return "counts must add up to at most 2^53";
     case PRV_ERR_OPTIONS:
-        return "eps_error, delta_error, mesh_size or neighbors is outside its range";
+        return "eps_error, delta_error, mesh_size, neighbors or engine is outside its range";
     case PRV_ERR_FFT: return "no transform of the length needed could be planned";
     case PRV_ERR_MEMORY_LIMIT:
         return "the mesh asked for needs more than the memory limit: raise mesh_size or eps_error, "
@@ -37,6 +37,8 @@ const char *prv_status_message(prv_status status)
         return "rounding is larger than the delta asked: use the bracketing discretization";
     case PRV_ERR_DISCRETIZATION:
         return "a privacy curve does not determine the mean of the loss: use the bracketing discretization";
+    case PRV_ERR_ENGINE:
+        return "the spectrum falls too slowly for this question: let the engine be chosen";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

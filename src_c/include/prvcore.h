@@ -55,6 +55,7 @@ typedef enum prv_status {
     PRV_ERR_MEMORY_LIMIT,         /* an explicit mesh would need more than memory_limit bytes */
     PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
     PRV_ERR_DISCRETIZATION,       /* mean-matching of a mechanism given by its privacy curve alone */
+    PRV_ERR_ENGINE,               /* the spectrum asked for falls too slowly to be summed */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -181,8 +182,17 @@ typedef enum prv_discretization {
     PRV_MEAN_MATCHING
 } prv_discretization;
 
+/* How bracketing composes. Both give bounds of their own, from the same lattices; the cost of a convolution grows
+ * with the width of the window in mesh points (about like sqrt(k)), that of a spectrum does not. */
+typedef enum prv_engine {
+    PRV_ENGINE_AUTO = 0,    /* the one that is predicted to be cheaper */
+    PRV_ENGINE_CONVOLUTION, /* transforms over all points of the window */
+    PRV_ENGINE_SPECTRUM     /* PRV_ERR_ENGINE where the spectrum falls too slowly */
+} prv_engine;
+
 typedef struct prv_options {
     prv_discretization discretization;
+    prv_engine engine;         /* bracketing alone */
     prv_neighbors neighbors;
     double eps_error;          /* widest upper - lower, nats, > 0; 0: eps_relative_error instead */
     double eps_relative_error; /* width / max(epsilon, eps_floor), > 0 (bracketing alone) */
@@ -205,12 +215,14 @@ typedef struct prv_bounds {
 typedef struct prv_report {
     int accurate;            /* 0: the memory limit stopped the refinement above the width asked */
     prv_neighbors direction; /* the one that decides the upper bound */
+    prv_engine engine;       /* of its last pass; PRV_ENGINE_AUTO where nothing was composed */
     double width;            /* of the interval, in epsilon, for a delta query by the slope there */
     double mesh_size;        /* nats */
     double tilt;             /* lam of the exponential tilt; 0 for mean-matching */
     size_t cells;            /* knots of all distinct steps together, last pass */
     size_t transform_length; /* 0 where no transform was needed */
     size_t transforms;       /* executed in all passes, both lattices and directions */
+    size_t frequencies;      /* of the spectrum; 0 for a convolution */
     size_t memory;           /* bytes of the largest buffers together, last pass; with
                                 PRV_ERR_MEMORY_LIMIT what the first refused point needs: the one
                                 field that is written without PRV_OK */

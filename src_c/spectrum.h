@@ -1,0 +1,42 @@
+/* Stage 3, the other way: the spectrum of the tilted composition at a few hundred frequencies, whatever the number of
+ * steps. With unit q of the lattice, N = W / q points (odd), theta_j = 2 pi j / N, and x a lattice point,
+ *     D(x) = sum_{y >= x} c(y) e^(-lam (y - x)) (1 - e^(-(y - x)))
+ *          = (1/N) sum_{|j| <= J} Phi(theta_j) e^(-i theta_j x / q) kern(lam q + i theta_j) + what is left out,
+ * and B(x) likewise (curve.h). SPECTRUM.md proves what the certificate adds for frequencies left out, periodic
+ * images and rounding. */
+#ifndef PRV_SPECTRUM_H
+#define PRV_SPECTRUM_H
+
+#include "composed.h"
+
+struct prv_spectrum {
+    size_t count;          /* frequencies 0 .. count - 1 */
+    double points;         /* N, odd */
+    double *finite_re, *finite_im, *reverse_re, *reverse_im; /* [count] Phi times the kernels, over N */
+    double tolerance;      /* asked, in units of M e^(-lam eps) */
+    double left_out;       /* what frequencies left out may add or take, in these units */
+    double rounding;       /* and the rounding of those kept */
+    double below;          /* tilted mass at or below `low`, at most */
+    double low;            /* nats: images of what lies above it are counted apart */
+    double work;           /* products of an atom and a frequency */
+    double *block;
+};
+
+/* Composes at composed->spectrum = spectrum. `most_work` limits the products of atoms and frequencies:
+ * PRV_ERR_PRECISION when the spectrum falls too slowly for that, or not at all. Cost: sum of atoms * count. */
+prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                            double tilt, const prv_window *window, double most_work,
+                            prv_spectrum *spectrum, prv_composed *composed);
+void prv_spectrum_free(prv_spectrum *spectrum);
+
+/* D and B at the lattice point lowest + n * step, n an integer below 2^52 in modulus. O(count), vectorised. */
+void prv_spectrum_at(const prv_spectrum *spectrum, double n, double *finite, double *reverse);
+
+/* |kern(lam q + i theta)| <= q / prv_kernel_divisor(lam q, theta), 0 < theta <= pi: SPECTRUM.md, section 2. */
+double prv_kernel_divisor(double lam_q, double theta);
+
+/* Periodic images add to D, never take: at most this for low_epsilon <= epsilon <= high_epsilon,
+ * in units of M e^(-lam eps) (SPECTRUM.md, section 3). */
+double prv_spectrum_images(const prv_composed *composed, double *low_epsilon, double *high_epsilon);
+
+#endif
