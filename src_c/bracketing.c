@@ -14,9 +14,11 @@
 static const double dials[] = {0.5, 0.7, 0.85, 1.0};
 enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
-/* Products of an atom and a frequency that a spectrum may take: chosen, or asked for. */
-#define MOST_WORK 1e8
-#define MOST_WORK_FORCED 2e10
+/* Steps from which a spectrum is tried. */
+#define MANY_STEPS 64.0
+
+/* Products of an atom and a frequency that a spectrum may take where it was asked for. */
+#define MOST_WORK 2e10
 
 /* What one pass over one direction found. */
 typedef struct outcome {
@@ -169,7 +171,10 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
         return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window, &c->fft,
                            &c->work, composed);
     prv_spectrum_free(&c->spectrum);
-    const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM ? MOST_WORK_FORCED : MOST_WORK;
+    /* Otherwise twice what the transforms of a convolution would take, which is done if that is not enough. */
+    const double n = layout->uniform_points;
+    const double most_work =
+        t->options->engine == PRV_ENGINE_SPECTRUM ? MOST_WORK : 2e6 + 20.0 * n * log2(n);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -319,6 +324,7 @@ typedef struct progress {
     outcome best, recent; /* the narrowest pass, and the last one */
     prv_bounds bounds;    /* all passes hold: the best of each */
     size_t dial;
+    double demand; /* on the room for rounding, 1 to begin with */
     int passes;
     int slow;  /* the width falls at first order or worse */
     int stuck; /* nothing is left to try */
@@ -341,6 +347,36 @@ static prv_status aim_at(progress *d)
     return PRV_OK;
 }
 
+/* The smallest tilt that rounding leaves room for: the guess counts 1e-14 at each mass, K times that in the
+ * plain way of convolving, in units of which delta is exp(prv_log_part). Where there is none, the tilt in
+ * whose units delta is largest, and 0. */
+static int choose_dial(progress *d)
+{
+    const double total = d->task.view->total;
+    const double growth = d->task.engine == PRV_ENGINE_SPECTRUM ? 8.0 + sqrt(total)
+                          : d->task.precise ? 16.0 : 2.0 + total;
+    const double error = log(1e-14 * growth * d->demand);
+    const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
+    double greatest = -HUGE_VAL;
+    for (size_t dial = 0; dial < DIALS; dial++) {
+        const double part = prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle);
+        if (part > greatest) {
+            greatest = part;
+            d->dial = dial;
+        }
+        if (error - part <= room) return 1;
+    }
+    return 0;
+}
+
+static void choose_way(progress *d)
+{
+    if (choose_dial(d) || d->task.precise || d->task.options->engine == PRV_ENGINE_SPECTRUM) return;
+    d->task.engine = PRV_ENGINE_CONVOLUTION;
+    d->task.precise = 1;
+    choose_dial(d);
+}
+
 /* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
  * left to do. */
 static int adapt(progress *d, double width, double *step)
@@ -351,15 +387,12 @@ static int adapt(progress *d, double width, double *step)
         d->aim.strictness *= fmin(20.0 * o->wrap_around / width, 1e6);
         changed = 1;
     }
-    if (o->rounding > 0.1 * width && d->dial + 1 < DIALS) {
-        d->dial++;
-        changed = 1;
-    } else if (o->rounding > 0.1 * width && !d->task.precise &&
-               d->task.options->engine != PRV_ENGINE_SPECTRUM) {
-        d->task.engine = PRV_ENGINE_CONVOLUTION;
-        d->task.precise = 1;
-        d->dial = 0;
-        changed = 1;
+    if (o->rounding > 0.1 * width) {
+        const size_t dial = d->dial;
+        const int precise = d->task.precise;
+        d->demand *= fmin(20.0 * o->rounding / width, 1e6);
+        choose_way(d);
+        changed = changed || d->dial != dial || d->task.precise != precise;
     }
     const double slack = o->wrap_around + o->rounding;
     const double ratio = 0.8 * width / fmax(o->width - slack, 1e-300);
@@ -380,32 +413,6 @@ static int adapt(progress *d, double width, double *step)
     return changed && !o->capped;
 }
 
-/* The smallest tilt, from this dial on, that rounding of the transforms leaves room for: the guess counts
- * 1e-14 at each mass, K times that in the plain way of composing, in units of which delta is
- * exp(prv_log_part). DIALS if there is none. */
-static size_t least_dial(progress *d, size_t dial)
-{
-    const double total = d->task.view->total;
-    const double growth = d->task.precise ? 16.0 : d->task.engine == PRV_ENGINE_SPECTRUM ? 8.0 + sqrt(total) : 2.0 + total;
-    const double error = log(1e-14 * growth);
-    const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
-    while (dial < DIALS &&
-           error - prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle) > room)
-        dial++;
-    return dial;
-}
-
-/* Chooses between tilts and ways of composing. */
-static void choose_dial(progress *d)
-{
-    size_t dial = least_dial(d, d->dial);
-    if (dial == DIALS && !d->task.precise && d->task.engine == PRV_ENGINE_CONVOLUTION) {
-        d->task.precise = 1;
-        dial = least_dial(d, 0);
-    }
-    d->dial = dial < DIALS ? dial : DIALS - 1;
-}
-
 /* One more pass of a direction, towards this width. */
 static prv_status advance(progress *d, double width)
 {
@@ -420,12 +427,12 @@ static prv_status advance(progress *d, double width)
         return PRV_OK;
     }
     if (exact) step = options->mesh_size;
-    choose_dial(d);
+    choose_way(d);
     outcome o;
     prv_status status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
     if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO) {
         d->task.engine = PRV_ENGINE_CONVOLUTION;
-        choose_dial(d);
+        choose_way(d);
         status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
     }
     if (status == PRV_ERR_PRECISION && !d->task.precise) {
@@ -491,7 +498,10 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     memset(directions, 0, sizeof directions);
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
-        const prv_engine engine = options->engine == PRV_ENGINE_SPECTRUM ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
+        const int many = views[i].total >= MANY_STEPS;
+        const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine
+                                  : many ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
+        directions[i].demand = 1.0;
         directions[i].task = (task){&views[i], options, question, value, engine, 0};
         const prv_status status = aim_at(&directions[i]);
         if (status != PRV_OK) return status;
@@ -545,7 +555,9 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
             report->transforms = transforms;
             return PRV_OK;
         }
-        const prv_status status = advance(top, 0.95 * asked);
+        /* Where the lower bound is still far off, the estimate tells what width will be asked. */
+        const double expected = ask_epsilon ? fmax(lower, 0.95 * fmin(estimate, upper)) : value;
+        const prv_status status = advance(top, 0.95 * prv_width_asked(options, expected));
         if (status != PRV_OK) return status;
     }
 }

@@ -8,11 +8,14 @@
 
 /* Where the composed loss is looked at, and the shifts of the tilt that prove that little lies outside. */
 typedef struct prv_window {
-    double lowest, highest;        /* nats */
     double shift_up, shift_down;   /* > 0 */
-    size_t length;                 /* convolution: lattice points, a length that transforms well */
-    int precise;                   /* convolution: see prv_compose */
-    double tolerance;              /* spectrum: what is left out may cost, in units of M e^(-lam eps) */
+    /* Convolution: */
+    double lowest;                 /* nats; rounded to a lattice point */
+    size_t length;                 /* lattice points, a length that transforms well */
+    int precise;                   /* see prv_compose */
+    /* Spectrum: */
+    double low_epsilon, high_epsilon; /* where lower bounds are wanted */
+    double tolerance;              /* what each thing left out may cost there, in units of M e^(-lam eps) */
 } prv_window;
 
 /* Moments of the tilted composition, and Chernoff's bounds

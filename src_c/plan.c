@@ -603,16 +603,11 @@ static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double
     w->shift_up = fmin(w->shift_up, most_shift);
     w->shift_down = fmin(w->shift_down, most_shift);
     w->lowest = low;
-    w->highest = high;
-    if (layout->engine == PRV_ENGINE_SPECTRUM) {
-        /* What lies above the window's lowest point comes back one period higher, damped by the tilt. */
-        w->tolerance = exp(log_budget) * prv_kernel_maximum(tilt);
-        const double period = fmax(high - (aim->epsilon - aim->reach),
-                                   aim->epsilon + aim->reach - low - log(w->tolerance) / tilt);
-        w->highest = low + period + room;
-    } else {
-        w->length = prv_transform_length(ceil((high - low) / layout->step), 0);
-    }
+    layout->uniform_points = (high - low) / layout->law_step;
+    w->length = prv_transform_length(ceil(layout->uniform_points), 0);
+    w->low_epsilon = aim->epsilon - aim->reach;
+    w->high_epsilon = aim->epsilon + aim->reach;
+    w->tolerance = exp(log_budget) * prv_kernel_maximum(tilt);
 }
 
 /* A power of two of parts of the step, so that the least spacing wanted is on the lattice. */
@@ -656,7 +651,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         if (engine == PRV_ENGINE_CONVOLUTION)
             layout->bytes = layout->window.length > 0
                                 ? prv_workspace_bytes(layout->window.length, view->steps)
-                                : 16.0 * (layout->window.highest - layout->window.lowest) / layout->step;
+                                : 16.0 * layout->uniform_points;
         if (!(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     }
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)

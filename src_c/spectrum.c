@@ -204,9 +204,10 @@ static prv_status exponents_extend(exponents *e, const source *sources, size_t s
         const double phi_error = characteristic_error(s, (double)(first + count), points);
         characteristic(s, (double)first, count, points, re, im);
         for (size_t j = 0; j < count; j++) {
+            /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
             const double x = re[j], y = im[j], excess = 2.0 * x + x * x + y * y;
-            const double least = -1.0 + phi_error * phi_error;
-            const double log_modulus = 0.5 * log1p(fmax(excess, least));
+            const double square = fmax((1.0 + x) * (1.0 + x) + y * y, phi_error * phi_error);
+            const double log_modulus = 0.5 * (excess > -0.5 ? log1p(excess) : log(square));
             const double modulus = exp(log_modulus);
             /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
             const double size = 2.0 * fabs(x) + x * x + y * y;
@@ -455,10 +456,21 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         if (y->length > 0) composed->tilted.relative_error += counts[m] * missing / weight[heaviest];
     }
     prv_release(weight);
-    if (divisor == 0) divisor = 1;
-    for (size_t m = 0; m < steps && status == PRV_OK; m++) source_scale(&sources[m], (double)divisor);
-    composed->step = lattices[0]->step * (double)divisor;
+    /* Steps of one atom each have no unit: any will do for the one point of their sum. */
+    composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : 1.0;
+    for (size_t m = 0; m < steps && status == PRV_OK; m++)
+        source_scale(&sources[m], divisor > 0 ? (double)divisor : 1.0);
     return status;
+}
+
+/* The period for which images cost no more than the tolerance (SPECTRUM.md, section 3): what lies above `low` comes
+ * back one period higher, damped by the tilt, and what lies more than a period above epsilon comes down to it. */
+static double period_of(const prv_tilted *t, const prv_window *w, double *low)
+{
+    const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02;
+    *low = fmax((log_mass - t->log_down) / t->shift_down, t->support_low - 1e-6 * fabs(t->support_low) - 1e-6);
+    const double high = fmin((t->log_up - log_mass) / t->shift_up, t->support_high);
+    return fmax(high - w->low_epsilon, w->high_epsilon - *low - log(w->tolerance) / t->tilt);
 }
 
 prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
@@ -475,15 +487,23 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (status == PRV_OK)
         status = sources_new(lattices, counts, steps, tilt, window, sources, composed);
     const double unit = composed->step;
-    const double points = 2.0 * ceil(0.5 * (window->highest - window->lowest) / unit) + 1.0;
+    const double points = 2.0 * ceil(0.5 * period_of(&composed->tilted, window, &out->low) / unit) + 1.0;
     const double all = 0.5 * (points - 1.0);
     if (status == PRV_OK && !(points < 0x1p50)) status = PRV_ERR_PRECISION;
     double atoms = 0.0;
     for (size_t m = 0; status == PRV_OK && m < steps; m++) atoms += (double)sources[m].length;
+    int nothing = 0;
+    for (size_t m = 0; status == PRV_OK && m < steps; m++) nothing = nothing || sources[m].length == 0;
+    if (status == PRV_OK && nothing) {
+        /* A lattice without finite mass: there is nothing to sum. */
+        composed->tilted.log_moment = 0.0;
+        composed->tilted.log_up = composed->tilted.log_down = -HUGE_VAL;
+        out->points = 1.0;
+    }
     march walk = {sources, steps, next, 0.0, most_work};
     const double small = log(window->tolerance);
     double wanted = BLOCK;
-    while (status == PRV_OK) {
+    while (status == PRV_OK && !nothing) {
         /* Until a whole block of frequencies is small, and at least as many as wanted. */
         while (status == PRV_OK && (double)e.count <= all) {
             const double count = fmin(BLOCK, all + 1.0 - (double)e.count);
@@ -505,11 +525,10 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         wanted = 1.5 * (double)e.count;
     }
     if (status == PRV_OK) {
-        status = fill(&e, unit, tilt, points, out);
+        if (!nothing) status = fill(&e, unit, tilt, points, out);
         out->work += walk.work;
         out->tolerance = window->tolerance;
-        out->low = window->lowest;
-        out->below = prv_tilted_below(&composed->tilted, window->lowest);
+        out->below = prv_tilted_below(&composed->tilted, out->low);
         composed->spectrum = out;
     }
     if (sources != NULL)
@@ -566,8 +585,9 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
     const double period = s->points * c->step, log_tolerance = log(s->tolerance);
     const double again = exp(-t->tilt * period), rest = -expm1(-t->tilt * period);
     const double weight = prv_kernel_maximum(t->tilt) + again / rest;
-    double high = s->tolerance;
-    *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log_tolerance + 0.01) / t->shift_up - period : HUGE_VAL;
+    /* Of what lies a period above low_epsilon, as much as weighs the tolerance. */
+    double high = s->tolerance / weight;
+    *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + 0.01) / t->shift_up - period : HUGE_VAL;
     if (t->support_high - period < *low_epsilon) {
         *low_epsilon = t->support_high - period + c->step;
         high = 0.0;

@@ -97,8 +97,8 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, int 
         return;
     }
     t->tried++;
-    t->infinite += fabs(c.infinite_mass - (1.0 - infinite)) <= 64.0 * U;
-    t->moment += fabsl((long double)c.log_moment - log_moment) <= (long double)c.relative_error + 1e-13L * fabsl(log_moment);
+    t->infinite += fabs(c.tilted.infinite_mass - (1.0 - infinite)) <= 64.0 * U;
+    t->moment += fabsl((long double)c.tilted.log_moment - log_moment) <= (long double)c.tilted.relative_error + 1e-13L * fabsl(log_moment);
     /* The window starts at a lattice point at or just below the one asked. */
     const long double point = (c.lowest - offset) / (long double)step;
     const double rounded = floor((double)point + 0.5);
@@ -118,10 +118,10 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, int 
     double square = 0.0;
     for (size_t i = 0; i < n; i++) {
         const long double error = (long double)c.mass[(c.start + i) % n] - circular[i];
-        const double allowed = c.rounding + c.relative_error * (double)circular[i] + 1e-300;
+        const double allowed = c.rounding + c.tilted.relative_error * (double)circular[i] + 1e-300;
         within = within && fabsl(error) <= (long double)allowed;
         t->most = fmax(t->most, (double)fabsl(error) / allowed);
-        const double beyond = fmax((double)fabsl(error) - c.relative_error * (double)circular[i], 0.0);
+        const double beyond = fmax((double)fabsl(error) - c.tilted.relative_error * (double)circular[i], 0.0);
         square += beyond * beyond;
     }
     within = within && sqrt(square) <= c.rounding_norm + 1e-300;
@@ -191,7 +191,7 @@ static void binomial(int precise, int k, double rare, size_t n)
                              s * logl((long double)rare) + (all - s) * log1pl(-(long double)rare));
             }
             const double error = (double)fabsl((long double)c.mass[(c.start + i) % n] - truth);
-            const double allowed = c.rounding + c.outside + (c.relative_error + 1e-14) * (double)truth;
+            const double allowed = c.rounding + c.outside + (c.tilted.relative_error + 1e-14) * (double)truth;
             worst = fmax(worst, error / allowed);
             error_most = fmax(error_most, error);
         }

@@ -7,7 +7,7 @@
 
 #define U (0.5 * DBL_EPSILON)
 
-static const prv_slack none = {0.0, 0.0, 0.0};
+static const prv_slack none = {.additive = 0.0};
 
 /* Untilted masses are what is drawn; the composed ones follow from them. */
 typedef struct law {
@@ -21,29 +21,31 @@ static law law_new(size_t n, double tilt)
     memset(&l, 0, sizeof l);
     l.c.length = n;
     l.c.step = log_uniform(1e-4, 1.0);
-    l.c.tilt = tilt / (l.c.step * (double)n);
+    l.c.tilted.tilt = tilt / (l.c.step * (double)n);
     l.c.start = random_below(n);
     l.c.lowest = (long double)uniform(-0.7, 0.1) * (long double)(l.c.step * (double)n);
-    l.c.infinite_mass = random_below(2) ? log_uniform(1e-15, 1e-3) : 0.0;
+    l.c.tilted.infinite_mass = random_below(2) ? log_uniform(1e-15, 1e-3) : 0.0;
     l.c.mass = calloc(n + 2, sizeof(double));
     l.loss = calloc(n, sizeof(double));
     l.mass = calloc(n, sizeof(double));
     long double total = 0.0L, moment = 0.0L;
     for (size_t i = 0; i < n; i++) {
         l.loss[i] = (double)(l.c.lowest + (long double)l.c.step * (long double)i);
-        l.mass[i] = i > 0 && random_below(5) == 0 ? 0.0 : log_uniform(1e-6, 1.0) * exp(-l.c.tilt * (l.loss[i] - l.loss[0]));
+        l.mass[i] = i > 0 && random_below(5) == 0 ? 0.0 : log_uniform(1e-6, 1.0) * exp(-l.c.tilted.tilt * (l.loss[i] - l.loss[0]));
         total += (long double)l.mass[i];
     }
     for (size_t i = 0; i < n; i++) {
-        l.mass[i] = (double)((long double)l.mass[i] * (1.0L - (long double)l.c.infinite_mass) / total);
+        l.mass[i] = (double)((long double)l.mass[i] * (1.0L - (long double)l.c.tilted.infinite_mass) / total);
         const long double x = l.c.lowest + (long double)l.c.step * (long double)i;
-        moment += (long double)l.mass[i] * expl((long double)l.c.tilt * x);
+        moment += (long double)l.mass[i] * expl((long double)l.c.tilted.tilt * x);
     }
-    l.c.log_moment = (double)logl(moment);
-    const long double exact = expl((long double)l.c.log_moment);
+    l.c.tilted.support_low = l.loss[0];
+    l.c.tilted.support_high = l.loss[n - 1];
+    l.c.tilted.log_moment = (double)logl(moment);
+    const long double exact = expl((long double)l.c.tilted.log_moment);
     for (size_t i = 0; i < n; i++) {
         const long double x = l.c.lowest + (long double)l.c.step * (long double)i;
-        l.c.mass[(l.c.start + i) % n] = (double)((long double)l.mass[i] * expl((long double)l.c.tilt * x) / exact);
+        l.c.mass[(l.c.start + i) % n] = (double)((long double)l.mass[i] * expl((long double)l.c.tilted.tilt * x) / exact);
     }
     return l;
 }
@@ -67,7 +69,7 @@ static long double finite_of(const law *l, long double epsilon)
 
 static long double delta_of(const law *l, long double epsilon)
 {
-    return finite_of(l, epsilon) + (long double)l->c.infinite_mass;
+    return finite_of(l, epsilon) + (long double)l->c.tilted.infinite_mass;
 }
 
 static double random_epsilon(const law *l)
@@ -78,6 +80,12 @@ static double random_epsilon(const law *l)
     case 1: return l->loss[0] - uniform(0.0, 2.0);
     default: return uniform(l->loss[0], l->loss[n - 1]);
     }
+}
+
+/* The search must end anywhere. */
+static double random_guess(const law *l)
+{
+    return random_below(3) ? random_epsilon(l) : random_below(2) ? 0.0 : 1e6;
 }
 
 static void deltas(double tilt)
@@ -107,13 +115,13 @@ static void deltas(double tilt)
                 worst_slope = fmax(worst_slope, fabs(v.slope * finite / (double)reverse - 1.0));
         }
         /* Slack: delta of the shifted curve, plus additive times the scale, times the relative part. */
-        const prv_slack slack = {log_uniform(1e-12, 1e-3), log_uniform(1e-12, 1e-3), log_uniform(1e-9, 1e-3)};
+        const prv_slack slack = {.additive = log_uniform(1e-12, 1e-3), .relative = log_uniform(1e-12, 1e-3), .shift = log_uniform(1e-9, 1e-3)};
         const prv_value up = prv_curve_delta(&l.c, epsilon, 1, &slack);
         const prv_value down = prv_curve_delta(&l.c, epsilon, -1, &slack);
-        const long double infinite = (long double)l.c.infinite_mass;
+        const long double infinite = (long double)l.c.tilted.infinite_mass;
         for (int side = 1; side >= -1; side -= 2) {
             const long double s = (long double)side, at = (long double)epsilon - s * (long double)slack.shift;
-            const long double scale = expl((long double)l.c.log_moment - (long double)l.c.tilt * at);
+            const long double scale = expl((long double)l.c.tilted.log_moment - (long double)l.c.tilted.tilt * at);
             long double want = (finite_of(&l, at) + s * scale * (long double)slack.additive) *
                                    (1.0L + s * (long double)slack.relative) + infinite;
             want = fminl(fmaxl(want, 0.0L), 1.0L);
@@ -143,18 +151,18 @@ static void epsilons(double tilt)
         const double epsilon = high > low ? uniform(low, high) : 0.0;
         const long double exact = delta_of(&l, (long double)epsilon);
         const double delta = (double)exact;
-        if (!(epsilon > 1e-3 * l.c.step && delta > 2.0 * l.c.infinite_mass && delta > 1e-250)) {
+        if (!(epsilon > 1e-3 * l.c.step && delta > 2.0 * l.c.tilted.infinite_mass && delta > 1e-250)) {
             law_free(&l);
             continue;
         }
         found++;
-        const prv_inverse e = prv_curve_epsilon(&l.c, delta, 1, &none);
+        const prv_inverse e = prv_curve_epsilon(&l.c, delta, 1, &none, random_guess(&l));
         const long double back = delta_of(&l, (long double)e.plain);
         worst = fmax(worst, fabs((double)(back / exact) - 1.0));
         inverse = inverse && fabsl(back / exact - 1.0L) <= 1e-10L;
-        const prv_slack slack = {log_uniform(1e-13, 1e-9), log_uniform(1e-12, 1e-6), log_uniform(1e-12, 1e-6)};
-        const prv_inverse up = prv_curve_epsilon(&l.c, delta, 1, &slack);
-        const prv_inverse down = prv_curve_epsilon(&l.c, delta, -1, &slack);
+        const prv_slack slack = {.additive = log_uniform(1e-13, 1e-9), .relative = log_uniform(1e-12, 1e-6), .shift = log_uniform(1e-12, 1e-6)};
+        const prv_inverse up = prv_curve_epsilon(&l.c, delta, 1, &slack, random_guess(&l));
+        const prv_inverse down = prv_curve_epsilon(&l.c, delta, -1, &slack, random_guess(&l));
         sides = sides && down.epsilon <= epsilon * (1.0 + 1e-12) && up.epsilon >= epsilon * (1.0 - 1e-12);
         /* At the bound the slackened curve is indeed on the right side of delta. */
         if (isfinite(up.epsilon))
@@ -180,23 +188,24 @@ static void by_hand(void)
     c.length = 3;
     c.lowest = 0.0L;
     c.step = 1.0;
-    c.infinite_mass = 0.25;
-    c.log_moment = log(0.75);
+    c.tilted.support_high = 2.0;
+    c.tilted.infinite_mass = 0.25;
+    c.tilted.log_moment = log(0.75);
     const prv_value half = prv_curve_delta(&c, 0.5, 1, &none);
     check(fabs(half.plain - (0.25 + 0.75 * -expm1(-0.5))) <= 8.0 * U, "one atom: delta between points");
     check(prv_curve_delta(&c, 1.0, 1, &none).plain == 0.25, "one atom: delta at its loss is the mass at infinity");
     check(prv_curve_delta(&c, 50.0, 1, &none).plain == 0.25, "one atom: delta far above");
     check(fabs(prv_curve_delta(&c, -50.0, 1, &none).plain - 1.0) <= 8.0 * U, "one atom: delta far below is 1");
-    const prv_inverse e = prv_curve_epsilon(&c, 0.25 + 0.75 * -expm1(-0.5), 1, &none);
+    const prv_inverse e = prv_curve_epsilon(&c, 0.25 + 0.75 * -expm1(-0.5), 1, &none, 0.3);
     check(fabs(e.plain - 0.5) <= 16.0 * U && fabs(e.epsilon - 0.5) <= 128.0 * U && e.resolved, "one atom: epsilon between points");
-    check(isinf(prv_curve_epsilon(&c, 0.25, 1, &none).epsilon) && isinf(prv_curve_epsilon(&c, 0.1, -1, &none).epsilon),
+    check(isinf(prv_curve_epsilon(&c, 0.25, 1, &none, 0.3).epsilon) && isinf(prv_curve_epsilon(&c, 0.1, -1, &none, 0.3).epsilon),
           "one atom: no epsilon at or below the mass at infinity");
-    check(prv_curve_epsilon(&c, 0.9, 1, &none).epsilon == 0.0, "one atom: epsilon above delta(0) is 0");
+    check(prv_curve_epsilon(&c, 0.9, 1, &none, 0.3).epsilon == 0.0, "one atom: epsilon above delta(0) is 0");
     /* A slack that hides everything leaves a weak bound, and says so. */
-    const prv_slack much = {0.9, 0.0, 0.0};
-    const prv_inverse hidden = prv_curve_epsilon(&c, 0.3, 1, &much);
+    const prv_slack much = {.additive = 0.9};
+    const prv_inverse hidden = prv_curve_epsilon(&c, 0.3, 1, &much, 0.3);
     check(!hidden.resolved && isinf(hidden.epsilon), "slack above delta at the top: not resolved, infinite");
-    check(prv_curve_epsilon(&c, 0.3, -1, &much).epsilon == 0.0, "slack above delta: the lower bound is 0");
+    check(prv_curve_epsilon(&c, 0.3, -1, &much, 0.3).epsilon == 0.0, "slack above delta: the lower bound is 0");
     for (double lam = 1e-6; lam < 1e6; lam *= 7.0) {
         double greatest = 0.0;
         for (double s = 1e-7; s < 60.0; s *= 1.003) greatest = fmax(greatest, -exp(-lam * s) * expm1(-s));

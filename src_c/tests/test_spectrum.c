@@ -1,0 +1,354 @@
+/* Checks the spectrum against direct convolution in long double, and each part of its certificate alone. */
+#include "../spectrum.h"
+
+#include <complex.h>
+
+#include "../certificate.h"
+#include "check.h"
+
+typedef long double complex wide_complex;
+
+/* ---- The kernel ---------------------------------------------------------------------------- */
+
+/* SPECTRUM.md, section 2: |kern(z)| <= q / divisor for every u in (0, q]. */
+static void kernel(void)
+{
+    double most = 0.0, least = HUGE_VAL;
+    for (int trial = 0; trial < 200000; trial++) {
+        const double q = log_uniform(1e-8, 10.0), lam = log_uniform(1e-4, 1e4);
+        const double theta = random_below(2) ? log_uniform(1e-9, 3.1415926535) : uniform(1e-9, 3.1415926535);
+        const double u = random_below(4) ? q * uniform(1e-9, 1.0) : q;
+        const long double r = expl(-(long double)lam * (long double)q), r1 = expl(-((long double)lam + 1.0L) * (long double)q);
+        const wide_complex turn = cexpl(-I * (long double)theta), part = cexpl(-I * (long double)theta * (long double)u / (long double)q);
+        const long double s = sinl(0.5L * (long double)theta);
+        const wide_complex turn_less_one = -2.0L * s * s - I * sinl((long double)theta);
+        /* 1 - e^(-z q) = (1 - r) - r (turn - 1). */
+        const wide_complex a = -expm1l(-(long double)lam * (long double)q) - r * turn_less_one;
+        const wide_complex b = -expm1l(-((long double)lam + 1.0L) * (long double)q) - r1 * turn_less_one;
+        /* e^(-z u) (1/a - e^-u / b) = e^(-z u) (b - a + a (1 - e^-u)) / (a b), b - a = e^(-z q) (1 - e^-q). */
+        const wide_complex difference = r * turn * -expm1l(-(long double)q) - a * expm1l(-(long double)u);
+        const long double modulus = cabsl(expl(-(long double)lam * (long double)u) * part * difference / (a * b));
+        const double bound = q / prv_kernel_divisor(lam * q, theta), ratio = (double)modulus / bound;
+        most = fmax(most, ratio);
+        if (lam * q < 0.1 && theta < 0.1) least = fmin(least, ratio);
+    }
+    check(most <= 1.0 + 1e-12, "the kernel is within its bound (at most %.6f of it)", most);
+    check(least >= 0.0 && most > 0.9, "and the bound is no larger than it need be");
+}
+
+/* ---- Compositions --------------------------------------------------------------------------- */
+
+enum { MOST_STEPS = 3 };
+
+typedef struct problem {
+    size_t steps;
+    prv_lattice y[MOST_STEPS];
+    const prv_lattice *list[MOST_STEPS];
+    double counts[MOST_STEPS];
+    double tilt;
+    /* Truth: the tilted law of the sum at first + i lattice steps above offset. */
+    long double *mass, offset;
+    int64_t first;
+    size_t span;
+} problem;
+
+static prv_lattice random_lattice(size_t length, double step, size_t gap)
+{
+    prv_lattice y;
+    if (prv_lattice_new(length, &y) != PRV_OK) abort();
+    y.offset = uniform(-0.3, 0.3);
+    y.step = step;
+    y.infinite_mass = random_below(2) ? log_uniform(1e-12, 0.1) : 0.0;
+    int64_t index = -(int64_t)random_below(20);
+    double total = 0.0;
+    const double rare = random_below(2) ? 1.0 : log_uniform(1e-6, 1.0);
+    for (size_t i = 0; i < length; i++) {
+        y.index[i] = index;
+        y.loss[i] = y.offset + step * (double)index;
+        y.mass[i] = random_below(6) == 0 ? 0.0 : log_uniform(1e-3, 1.0) * (i == length / 2 ? 1.0 : rare);
+        total += y.mass[i];
+        index += 1 + (int64_t)random_below(gap);
+    }
+    for (size_t i = 0; i < length; i++) y.mass[i] *= (1.0 - y.infinite_mass) / fmax(total, 1e-300);
+    return y;
+}
+
+static void problem_new(problem *p, size_t most_atoms, size_t most_count)
+{
+    memset(p, 0, sizeof *p);
+    p->steps = 1 + random_below(MOST_STEPS);
+    const double step = log_uniform(1e-3, 0.5);
+    p->tilt = log_uniform(0.3, 5.0);
+    p->span = 1;
+    for (size_t j = 0; j < p->steps; j++) {
+        p->y[j] = random_lattice(2 + random_below(most_atoms), step, 1 + random_below(4));
+        p->list[j] = &p->y[j];
+        p->counts[j] = (double)(1 + random_below(most_count));
+        const prv_lattice *y = p->list[j];
+        p->first += (int64_t)p->counts[j] * y->index[0];
+        p->offset += (long double)p->counts[j] * (long double)y->offset;
+        p->span += (size_t)p->counts[j] * (size_t)(y->index[y->length - 1] - y->index[0]);
+    }
+    p->mass = calloc(p->span, sizeof *p->mass);
+    long double *next = calloc(p->span, sizeof *next);
+    p->mass[0] = 1.0L;
+    size_t used = 1;
+    for (size_t j = 0; j < p->steps; j++) {
+        const prv_lattice *y = p->list[j];
+        long double moment = 0.0L;
+        for (size_t i = 0; i < y->length; i++)
+            moment += (long double)y->mass[i] * expl((long double)p->tilt * (long double)y->loss[i]);
+        for (int c = 0; c < (int)p->counts[j]; c++) {
+            memset(next, 0, p->span * sizeof *next);
+            for (size_t i = 0; i < y->length; i++) {
+                const size_t shift = (size_t)(y->index[i] - y->index[0]);
+                const long double w = (long double)y->mass[i] * expl((long double)p->tilt * (long double)y->loss[i]) / moment;
+                for (size_t x = 0; x < used && x + shift < p->span; x++) next[x + shift] += w * p->mass[x];
+            }
+            used += (size_t)(y->index[y->length - 1] - y->index[0]);
+            long double *swap = p->mass;
+            p->mass = next;
+            next = swap;
+        }
+    }
+    free(next);
+}
+
+static void problem_free(problem *p)
+{
+    for (size_t j = 0; j < p->steps; j++) prv_lattice_free(&p->y[j]);
+    free(p->mass);
+}
+
+/* D and B at x by the sums that define them. */
+static void direct(const problem *p, long double x, long double *finite, long double *reverse)
+{
+    *finite = *reverse = 0.0L;
+    const long double step = (long double)p->list[0]->step, lam = (long double)p->tilt;
+    for (size_t i = p->span; i-- > 0;) {
+        const long double y = p->offset + step * (long double)(p->first + (int64_t)i), s = y - x;
+        if (s < -1e-6L * step) break;
+        *finite -= p->mass[i] * expl(-lam * s) * expm1l(-s);
+        *reverse += p->mass[i] * expl(-(lam + 1.0L) * s);
+    }
+}
+
+static prv_window random_window(const problem *p, double tolerance)
+{
+    const double step = p->list[0]->step, width = step * (double)p->span;
+    const double at = (double)p->offset + step * (double)p->first + width * uniform(0.0, 0.9);
+    return (prv_window){.low_epsilon = at, .high_epsilon = at + width * uniform(0.0, 0.2), .tolerance = tolerance,
+                        .shift_up = log_uniform(0.1, 3.0) * p->tilt, .shift_down = log_uniform(0.1, 3.0) * p->tilt};
+}
+
+/* Computed sums against the true ones: never below them but for what is left out and rounding, never above
+ * but for that and periodic images. */
+static void against_truth(size_t atoms, size_t count, int trials)
+{
+    int lower = 1, upper = 1, tried = 0, looked = 0;
+    double most = 0.0;
+    for (int trial = 0; trial < trials; trial++) {
+        problem p;
+        problem_new(&p, atoms, count);
+        const double tolerance = log_uniform(1e-13, 1e-3);
+        const prv_window window = random_window(&p, tolerance);
+        prv_spectrum s;
+        prv_composed c;
+        if (prv_spectrum_new(p.list, p.counts, p.steps, p.tilt, &window, 1e6, &s, &c) != PRV_OK) {
+            problem_free(&p);
+            continue;
+        }
+        tried++;
+        double low, high;
+        const double images = prv_spectrum_images(&c, &low, &high);
+        const double error = s.left_out + s.rounding;
+        for (int i = 0; i < 40; i++) {
+            const double at = random_below(2) ? uniform(window.low_epsilon, window.high_epsilon)
+                                              : s.low + s.points * c.step * uniform(-0.5, 1.0);
+            const double n = floor((double)(((long double)at - c.lowest) / (long double)c.step));
+            const long double x = c.lowest + (long double)n * (long double)c.step;
+            double finite, reverse;
+            long double true_finite, true_reverse;
+            prv_spectrum_at(&s, n, &finite, &reverse);
+            direct(&p, x, &true_finite, &true_reverse);
+            const double relative = c.tilted.relative_error * (double)true_finite;
+            lower = lower && finite >= (double)true_finite - error - relative;
+            if ((double)x - c.step < low || (double)x > high) continue;
+            looked++;
+            upper = upper && finite <= (double)true_finite + error + relative + images;
+            most = fmax(most, (finite - (double)true_finite) / (error + relative + images));
+        }
+        prv_spectrum_free(&s);
+        problem_free(&p);
+    }
+    check(lower, "%d atoms, %d times: D is never too small by more than the certificate", (int)atoms, (int)count);
+    check(upper && looked > tried, "%d atoms, %d times: D is never too large by more than it, with images (%d points, %.3g of it)",
+          (int)atoms, (int)count, looked, most);
+}
+
+/* D with all its periodic images, whose sum is a geometric series: what the sum over all frequencies is. */
+static long double periodic(const problem *p, long double x, long double period)
+{
+    long double sum = 0.0L;
+    const long double step = (long double)p->list[0]->step, lam = (long double)p->tilt;
+    for (size_t i = 0; i < p->span; i++) {
+        const long double y = p->offset + step * (long double)(p->first + (int64_t)i);
+        long double s = fmodl(y - x, period);
+        if (s < -1e-6L * step) s += period;
+        sum += p->mass[i] * (expl(-lam * s) / -expm1l(-lam * period) - expl(-(lam + 1.0L) * s) / -expm1l(-(lam + 1.0L) * period));
+    }
+    return sum;
+}
+
+/* What frequencies left out take away, against the sum over all of them. */
+static void against_full_sum(size_t atoms, size_t count, int trials)
+{
+    int ok = 1, truncated = 0;
+    double most = 0.0;
+    for (int trial = 0; trial < trials; trial++) {
+        problem p;
+        problem_new(&p, atoms, count);
+        const prv_window window = random_window(&p, log_uniform(1e-10, 1e-2));
+        prv_spectrum s;
+        prv_composed c;
+        if (prv_spectrum_new(p.list, p.counts, p.steps, p.tilt, &window, 1e6, &s, &c) != PRV_OK) {
+            problem_free(&p);
+            continue;
+        }
+        truncated += s.left_out > 0.0;
+        for (int i = 0; i < 30; i++) {
+            const double n = floor(uniform(-0.5, 0.5) * s.points);
+            double finite, reverse;
+            prv_spectrum_at(&s, n, &finite, &reverse);
+            const long double x = c.lowest + (long double)n * (long double)c.step;
+            const double truth = (double)periodic(&p, x, (long double)s.points * (long double)c.step);
+            const double error = fabs(finite - truth);
+            const double allowed = s.left_out + s.rounding + (c.tilted.relative_error + 1e-14) * truth;
+            ok = ok && error <= allowed;
+            if (s.left_out > 0.0) most = fmax(most, error / allowed);
+        }
+        prv_spectrum_free(&s);
+        problem_free(&p);
+    }
+    check(ok && truncated > trials / 4,
+          "%d atoms, %d times: frequencies left out cost no more than the certificate says (%d of %d truncated; at most %.3g of it)",
+          (int)atoms, (int)count, truncated, trials, most);
+}
+
+/* ---- Rounding ------------------------------------------------------------------------------- */
+
+/* The same sum over the same frequencies in long double. */
+static void rounding(size_t atoms, double k, double rare, int trials)
+{
+    int ok = 1;
+    double most = 0.0, largest = 0.0;
+    for (int trial = 0; trial < trials; trial++) {
+        prv_lattice y = random_lattice(atoms, log_uniform(1e-3, 0.1), 3);
+        for (size_t i = 0; i < y.length; i++)
+            if (i != atoms / 2) y.mass[i] *= rare;
+        y.infinite_mass = 0.0;
+        const prv_lattice *list = &y;
+        const double tilt = log_uniform(0.5, 3.0);
+        long double moment = 0.0L, mean = 0.0L, square = 0.0L;
+        for (size_t i = 0; i < y.length; i++) {
+            const long double w = (long double)y.mass[i] * expl((long double)tilt * (long double)y.loss[i]);
+            moment += w;
+            mean += w * (long double)y.loss[i];
+            square += w * (long double)y.loss[i] * (long double)y.loss[i];
+        }
+        const double center = (double)(mean / moment), variance = (double)(square / moment) - center * center;
+        const double reach = 8.0 * sqrt(k * variance) + 2.0 * y.step * (double)atoms;
+        const prv_window window = {.low_epsilon = k * center, .high_epsilon = k * center + 0.1 * reach,
+                                   .shift_up = 6.0 / sqrt(k * variance), .shift_down = 6.0 / sqrt(k * variance), .tolerance = 1e-9};
+        prv_spectrum s;
+        prv_composed c;
+        if (prv_spectrum_new(&list, &k, 1, tilt, &window, 1e7, &s, &c) != PRV_OK) abort();
+        const long double turn = 6.283185307179586476925286766559L / (long double)s.points;
+        const long double q = (long double)c.step, r = expl(-(long double)tilt * q), r1 = r * expl(-q);
+        const int64_t unit = (int64_t)(c.step / y.step + 0.5);
+        size_t heaviest = 0;
+        for (size_t i = 0; i < y.length; i++)
+            if (logl((long double)y.mass[i]) + (long double)tilt * (long double)y.loss[i] >
+                logl((long double)y.mass[heaviest]) + (long double)tilt * (long double)y.loss[heaviest]) heaviest = i;
+        for (int i = 0; i < 8; i++) {
+            const double n = floor((k * center + reach * uniform(-0.3, 0.5) - (double)c.lowest) / c.step);
+            long double sum = 0.0L, reversed = 0.0L;
+            for (size_t j = 0; j < s.count; j++) {
+                const long double theta = turn * (long double)j;
+                wide_complex phi = 0.0L;
+                for (size_t a = 0; a < y.length; a++) {
+                    const long double w = (long double)y.mass[a] * expl((long double)tilt * (long double)y.loss[a]) / moment;
+                    const long double position = (long double)((y.index[a] - y.index[heaviest]) / unit), h = 0.5L * theta * position;
+                    phi += w * 2.0L * sinl(h) * (-sinl(h) + I * cosl(h));
+                }
+                const long double x = creall(phi), z = cimagl(phi);
+                const long double log_modulus = 0.5L * log1pl(2.0L * x + x * x + z * z);
+                const wide_complex power = cexpl((long double)k * (log_modulus + I * atan2l(z, 1.0L + x)) -
+                                                 I * theta * fmodl((long double)n, (long double)s.points));
+                const wide_complex a = 1.0L - r * cexpl(-I * theta), b = 1.0L - r1 * cexpl(-I * theta);
+                const long double share = (j == 0 ? 1.0L : 2.0L) / (long double)s.points;
+                sum += share * creall(power * r * cexpl(-I * theta) * -expm1l(-q) / (a * b));
+                reversed += share * creall(power / b);
+            }
+            double finite, reverse;
+            prv_spectrum_at(&s, n, &finite, &reverse);
+            const double error = fabs((double)((long double)finite - sum)) + (double)q * fabs((double)((long double)reverse - reversed));
+            ok = ok && error <= s.rounding;
+            most = fmax(most, error / s.rounding);
+            largest = fmax(largest, s.rounding);
+        }
+        prv_spectrum_free(&s);
+        prv_lattice_free(&y);
+    }
+    check(ok, "%d atoms, %g times, others at %g: rounding is within its bound (at most %.2g of it, which is up to %.2g)",
+          (int)atoms, k, rare, most, largest);
+}
+
+/* ---- Shapes --------------------------------------------------------------------------------- */
+
+static void shapes(void)
+{
+    /* Nothing but atoms two steps apart: the unit is theirs, or |phi| would return to 1. */
+    prv_lattice y = random_lattice(5, 0.25, 1);
+    for (int64_t i = 0; i < 5; i++) {
+        y.index[i] = 6 * i - 6;
+        y.loss[i] = y.offset + 0.25 * (double)y.index[i];
+        y.mass[i] = 0.2;
+    }
+    y.infinite_mass = 0.0;
+    const prv_lattice *list = &y;
+    const double k = 1000.0;
+    const prv_window window = {.low_epsilon = 100.0, .high_epsilon = 100.0, .shift_up = 0.1, .shift_down = 0.1, .tolerance = 1e-9};
+    prv_spectrum s;
+    prv_composed c;
+    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 1e8, &s, &c) == PRV_OK && c.step == 1.5 && s.count < 300,
+          "the unit is the greatest common divisor of the distances");
+    prv_spectrum_free(&s);
+    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 10.0, &s, &c) == PRV_ERR_PRECISION, "the work has a limit");
+    /* A single atom: the sum is certain. */
+    y.length = 1;
+    const prv_window narrow = {.low_epsilon = -1.0, .high_epsilon = 1.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-9};
+    const double twice = 2.0;
+    if (check(prv_spectrum_new(&list, &twice, 1, 1.0, &narrow, 1e8, &s, &c) == PRV_OK, "one atom")) {
+        double finite, reverse;
+        prv_spectrum_at(&s, 0.0, &finite, &reverse);
+        check(fabs(finite) <= s.rounding + 1e-9 && fabs(reverse - 1.0) <= 1e-9, "one atom: D = 0, B = 1 at the sum");
+    }
+    prv_spectrum_free(&s);
+    prv_lattice_free(&y);
+}
+
+int main(void)
+{
+    kernel();
+    shapes();
+    against_truth(12, 4, 150);
+    against_truth(40, 20, 60);
+    against_truth(6, 60, 60);
+    against_full_sum(30, 100, 60);
+    against_full_sum(5, 400, 60);
+    rounding(40, 1000.0, 1.0, 6);
+    rounding(40, 100000.0, 1e-3, 6);
+    rounding(20, 1e7, 1e-7, 6);
+    return summary();
+}
