@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "dispatch.h"
 #include "tilt.h"
 #include "vector_math.h"
 
@@ -48,6 +49,20 @@ void prv_lattice_free(prv_lattice *lattice)
 
 /* ---- Dominating --------------------------------------------------------------------------- */
 
+enum { BLOCK = 256 };
+
+/* The part of mass[i] that a cell from x[i] to x[i + 1] has at its upper end: excess[i] holds Q's mass less
+ * e^(x[i]) times P's, and is replaced. */
+PRV_VECTOR static void parts_above(const double *restrict x, const double *restrict mass, size_t length,
+                                   double *restrict excess)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double part = excess[i] / -prv_vm_expm1(x[i] - x[i + 1]);
+        const double some = part > 0.0 ? part : 0.0;
+        excess[i] = some < mass[i] ? some : mass[i];
+    }
+}
+
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
 {
     const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
@@ -59,16 +74,23 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
     for (size_t k = 0; k < mesh->length; k++) lattice->loss[k] = x[mesh->knot[k]];
     double at_knot = m[0]; /* everything below the first knot moves up to it */
-    for (size_t k = 0; k + 1 < mesh->length; k++) {
-        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
-        double mass = 0.0, excess = 0.0; /* excess = Q's mass minus e^(low knot) P's mass */
-        for (size_t i = low + 1; i <= high; i++) {
-            mass += m[i];
-            excess += i == low + 1 ? m[i] - r[i] : m[i] - r[i] * prv_vm_exp(x[low] - x[i - 1]);
+    for (size_t start = 0; start + 1 < mesh->length; start += BLOCK) {
+        const size_t left = mesh->length - 1 - start, n = left < BLOCK ? left : BLOCK;
+        double mass[BLOCK], above[BLOCK]; /* of mesh cells */
+        for (size_t k = 0; k < n; k++) {
+            const size_t low = mesh->knot[start + k], high = mesh->knot[start + k + 1];
+            mass[k] = m[low + 1];
+            above[k] = m[low + 1] - r[low + 1];
+            for (size_t i = low + 2; i <= high; i++) {
+                mass[k] += m[i];
+                above[k] += m[i] - r[i] * prv_vm_exp(x[low] - x[i - 1]);
+            }
         }
-        const double up = fmin(fmax(excess / -prv_vm_expm1(x[low] - x[high]), 0.0), mass);
-        out[k] = at_knot + (mass - up);
-        at_knot = up;
+        parts_above(lattice->loss + start, mass, n, above);
+        for (size_t k = 0; k < n; k++) {
+            out[start + k] = at_knot + (mass[k] - above[k]);
+            at_knot = above[k];
+        }
     }
     out[mesh->length - 1] = at_knot;
     /* The mesh ends where the mass above costs nothing. Put at infinity it stays out of the moments,
@@ -78,13 +100,12 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
 void prv_split_cells(const prv_cells *cells, double *mass)
 {
-    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
-    memset(mass, 0, cells->length * sizeof *mass);
-    for (size_t i = 1; i < cells->length; i++) {
-        const double up = fmin((m[i] - r[i]) / -prv_vm_expm1(x[i - 1] - x[i]), m[i]);
-        mass[i - 1] += m[i] - up;
-        mass[i] += up;
-    }
+    const double *m = cells->mass;
+    const size_t n = cells->length - 1; /* inner cells */
+    mass[0] = 0.0;
+    for (size_t i = 1; i <= n; i++) mass[i] = m[i] - cells->relative[i];
+    parts_above(cells->knots, m + 1, n, mass + 1);
+    for (size_t i = 0; i < n; i++) mass[i] += m[i + 1] - mass[i + 1];
 }
 
 /* ---- Dominated ---------------------------------------------------------------------------- */

@@ -92,22 +92,39 @@ static inline double prv_vm_exp_poly(double r, double r2)
     return (a0 + r2 * a1) + r4 * ((a2 + r2 * a3) + r4 * (a4 + r2 * a5));
 }
 
-/* exp(a + b), -820 <= a <= 710, |b| <= 1e-4 (b is a small correction that a + b would lose). */
-static inline double prv_vm_exp_sum(double a, double b)
+/* exp(a + b) = result * 2^k, where shifted = PRV_VM_SHIFTER + k; |a| <= 820, |b| <= 1e-4 (b is a small
+ * correction that a + b would lose). */
+static inline double prv_vm_exp_reduced(double a, double b, double *shifted)
 {
-    const double shifted = a * PRV_VM_LOG2E + PRV_VM_SHIFTER;
-    const double k = shifted - PRV_VM_SHIFTER;
+    *shifted = a * PRV_VM_LOG2E + PRV_VM_SHIFTER;
+    const double k = *shifted - PRV_VM_SHIFTER;
     const double hi = a - k * PRV_VM_LN2_HI;
     const double lo = k * PRV_VM_LN2_LO - b;
     const double r = hi - lo;
     const double c = (hi - r) - lo; /* what rounding took from r */
     const double r2 = r * r;
-    const double p = 1.0 + (r + (c + r2 * prv_vm_exp_poly(r, r2)));
+    return 1.0 + (r + (c + r2 * prv_vm_exp_poly(r, r2)));
+}
+
+/* exp(a + b), -820 <= a <= 710, |b| <= 1e-4. */
+static inline double prv_vm_exp_sum(double a, double b)
+{
+    double shifted;
+    const double p = prv_vm_exp_reduced(a, b, &shifted);
     /* Two factors, each a normal power of two, reach 2^1024 and the subnormals; only the last
      * product can round, so underflow is gradual. */
+    const double k = shifted - PRV_VM_SHIFTER;
     const double half_shifted = k * 0.5 + PRV_VM_SHIFTER;
     const double rest_shifted = (k - (half_shifted - PRV_VM_SHIFTER)) + PRV_VM_SHIFTER;
     return (p * prv_vm_pow2_shifted(half_shifted)) * prv_vm_pow2_shifted(rest_shifted);
+}
+
+/* exp(x) where |x| <= 708: no range to check, one factor. Measured as prv_vm_exp. */
+static inline double prv_vm_exp_near(double x)
+{
+    double shifted;
+    const double p = prv_vm_exp_reduced(x, 0.0, &shifted);
+    return p * prv_vm_pow2_shifted(shifted);
 }
 
 /*
