@@ -140,6 +140,19 @@ static inline double prv_vm_exp(double x)
     return prv_vm_exp_sum(a > 710.0 ? 710.0 : a, 0.0);
 }
 
+/* exp(r) - 1 = p, x = k ln 2 + r, shifted = PRV_VM_SHIFTER + k. */
+static inline double prv_vm_expm1_reduced(double x, double *shifted)
+{
+    *shifted = x * PRV_VM_LOG2E + PRV_VM_SHIFTER;
+    const double k = *shifted - PRV_VM_SHIFTER;
+    const double hi = x - k * PRV_VM_LN2_HI;
+    const double lo = k * PRV_VM_LN2_LO;
+    const double r = hi - lo;
+    const double c = (hi - r) - lo;
+    const double r2 = r * r;
+    return r + (c + r2 * prv_vm_exp_poly(r, r2));
+}
+
 /*
  * exp(x) - 1.  Domain: all doubles; x itself for |x| < 2^-54, -1 for x <= -40, infinity above
  * 709.79, NaN for NaN.
@@ -150,21 +163,24 @@ static inline double prv_vm_exp(double x)
 static inline double prv_vm_expm1(double x)
 {
     const double b = x < -64.0 ? -64.0 : x;
-    const double a = b > 710.0 ? 710.0 : b;
-    const double shifted = a * PRV_VM_LOG2E + PRV_VM_SHIFTER;
-    const double k = shifted - PRV_VM_SHIFTER;
-    const double hi = a - k * PRV_VM_LN2_HI;
-    const double lo = k * PRV_VM_LN2_LO;
-    const double r = hi - lo;
-    const double c = (hi - r) - lo;
-    const double r2 = r * r;
-    const double p = r + (c + r2 * prv_vm_exp_poly(r, r2));
+    double shifted;
+    const double p = prv_vm_expm1_reduced(b > 710.0 ? 710.0 : b, &shifted);
     /* Half of everything, as 2^1024 is not a double. */
-    const double scale = prv_vm_pow2_shifted((k - 1.0) + PRV_VM_SHIFTER);
+    const double scale = prv_vm_pow2_shifted(((shifted - PRV_VM_SHIFTER) - 1.0) + PRV_VM_SHIFTER);
     const double y = 2.0 * (scale * p + (scale - 0.5));
     /* Keeps subnormals (which halving would round) and the sign of zero. */
     const double ax = x < 0.0 ? -x : x;
     return ax < 0x1p-54 ? x : y;
+}
+
+/* exp(x) - 1 where |x| <= 708: no range to check. Measured as prv_vm_expm1, but subnormals and the sign of
+ * zero. */
+static inline double prv_vm_expm1_near(double x)
+{
+    double shifted;
+    const double p = prv_vm_expm1_reduced(x, &shifted);
+    const double scale = prv_vm_pow2_shifted(shifted);
+    return scale * p + (scale - 1.0);
 }
 
 /*
@@ -217,6 +233,19 @@ static inline double prv_vm_log(double x)
     return x < 0.0 ? (double)NAN : y;
 }
 
+/* log(1 + x) where -1 < x < 2^1023: no range to check. Measured as prv_vm_log1p. */
+static inline double prv_vm_log1p_near(double x)
+{
+    const double v = 1.0 + x;
+    const double c = x < 1.0 ? x - (v - 1.0) : 1.0 - (v - x);
+    const uint64_t t = prv_vm_bits(v) + PRV_VM_SQRT_HALF_BIAS;
+    const double k = prv_vm_small_to_double(t >> 52) - 1023.0;
+    const double m = prv_vm_from_bits((t & PRV_VM_FRACTION_MASK) + PRV_VM_SQRT_HALF_BITS);
+    /* 2^(1-k), so that the largest v (k = 1024) gives a factor 0 and not a negative field. */
+    const double scale = prv_vm_from_bits((UINT64_C(2047) - (t >> 52)) << 52);
+    return prv_vm_log_sum(k, (m - 1.0) + 0.5 * (c * scale));
+}
+
 /*
  * log(1 + x).  Domain: all doubles; -infinity at -1, infinity at infinity, NaN for x < -1 and
  * NaN; relative accuracy down to the subnormals.
@@ -226,14 +255,7 @@ static inline double prv_vm_log(double x)
  */
 static inline double prv_vm_log1p(double x)
 {
-    const double v = 1.0 + x;
-    const double c = x < 1.0 ? x - (v - 1.0) : 1.0 - (v - x);
-    const uint64_t t = prv_vm_bits(v) + PRV_VM_SQRT_HALF_BIAS;
-    const double k = prv_vm_small_to_double(t >> 52) - 1023.0;
-    const double m = prv_vm_from_bits((t & PRV_VM_FRACTION_MASK) + PRV_VM_SQRT_HALF_BITS);
-    /* 2^(1-k), so that the largest v (k = 1024) gives a factor 0 and not a negative field. */
-    const double scale = prv_vm_from_bits((UINT64_C(2047) - (t >> 52)) << 52);
-    double y = prv_vm_log_sum(k, (m - 1.0) + 0.5 * (c * scale));
+    double y = prv_vm_log1p_near(x);
     y = x <= DBL_MAX ? y : x; /* infinity and NaN */
     y = x == -1.0 ? -(double)INFINITY : y;
     return x < -1.0 ? (double)NAN : y;
