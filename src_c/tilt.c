@@ -46,11 +46,12 @@ PRV_VECTOR static void weigh(const double *restrict loss, const double *restrict
                              double lam, double reference, double origin, double far,
                              double *restrict weight, double sums[3])
 {
+    const double half_lam = 0.5 * lam, half_reference = 0.5 * reference;
     double s0[LANES] = {0}, s1[LANES] = {0}, s2[LANES] = {0};
     for (size_t i = 0; i < length; i += LANES)
         for (size_t j = 0; j < LANES; j++) {
             /* Two factors: e^(lam x - reference) may overflow where the mass is tiny. */
-            const double half = 0.5 * (lam * loss[i + j] - reference);
+            const double half = half_lam * loss[i + j] - half_reference;
             const double low = half > -far ? half : -far;
             const double root = prv_vm_exp_near(low < far ? low : far);
             const double w = mass[i + j] * root * root, x = loss[i + j] - origin;

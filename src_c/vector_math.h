@@ -82,14 +82,16 @@ static inline double prv_vm_pow2_shifted(double shifted)
  */
 static inline double prv_vm_exp_poly(double r, double r2)
 {
-    const double a0 = 0.5 + r * 0x1.5555555555557p-3;
-    const double a1 = 0x1.5555555555556p-5 + r * 0x1.11111111100bep-7;
-    const double a2 = 0x1.6c16c16c162c3p-10 + r * 0x1.a01a01abf7ed6p-13;
-    const double a3 = 0x1.a01a01a6e1a43p-16 + r * 0x1.71de01ff19a6bp-19;
-    const double a4 = 0x1.27e4db47938d1p-22 + r * 0x1.af4e5274a366cp-26;
-    const double a5 = 0x1.1f733f411b727p-29;
-    const double r4 = r2 * r2;
-    return (a0 + r2 * a1) + r4 * ((a2 + r2 * a3) + r4 * (a4 + r2 * a5));
+    /* Even and odd powers: two chains, each step one fused multiply-add with its coefficient in memory. */
+    double even = 0x1.27e4db47938d1p-22 + r2 * 0x1.1f733f411b727p-29;
+    double odd = 0x1.71de01ff19a6bp-19 + r2 * 0x1.af4e5274a366cp-26;
+    even = 0x1.a01a01a6e1a43p-16 + r2 * even;
+    odd = 0x1.a01a01abf7ed6p-13 + r2 * odd;
+    even = 0x1.6c16c16c162c3p-10 + r2 * even;
+    odd = 0x1.11111111100bep-7 + r2 * odd;
+    even = 0x1.5555555555556p-5 + r2 * even;
+    odd = 0x1.5555555555557p-3 + r2 * odd;
+    return (0.5 + r2 * even) + r * odd;
 }
 
 /* exp(a + b) = result * 2^k, where shifted = PRV_VM_SHIFTER + k; |a| <= 820, |b| <= 1e-4 (b is a small
