@@ -127,12 +127,17 @@ typedef struct merge {
     double left;            /* the part left of it; all of those above is left */
 } merge;
 
-/* The lattice point of target i: knot i; or one below the mesh, then one beside the middle of each cell. */
-static int64_t target_index(const prv_mesh *mesh, size_t i)
+/* The lattice points of the targets: the knots; or one below the mesh, then one beside the middle of each
+ * cell. */
+static void target_indices(const prv_mesh *mesh, int64_t *index)
 {
-    if (mesh->on_knots) return mesh->index[i];
-    if (i == 0) return mesh->index[0] - 1;
-    return mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - 1) / 2;
+    if (mesh->on_knots) {
+        memcpy(index, mesh->index, mesh->length * sizeof *index);
+        return;
+    }
+    index[0] = mesh->index[0] - 1;
+    for (size_t i = 1; i < mesh->length; i++)
+        index[i] = mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - 1) / 2;
 }
 
 PRV_VECTOR static void scale_relative(const double *restrict relative, size_t length, double *restrict scaled)
@@ -154,15 +159,19 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     lattice->step = mesh->step;
     lattice->length = mesh->length;
     lattice->infinite_mass = cells->infinite_mass;
-    for (size_t i = 0; i < mesh->length; i++) {
-        lattice->index[i] = target_index(mesh, i);
-        lattice->loss[i] = lattice->offset + lattice->step * (double)lattice->index[i];
+    const int64_t *index = lattice->index;
+    const size_t *knot = mesh->knot;
+    const double offset = lattice->offset, step = mesh->step;
+    double *target = lattice->loss;
+    target_indices(mesh, lattice->index);
+    for (size_t i = 0; i < mesh->length; i++) target[i] = offset + step * (double)index[i];
+    for (size_t i = 1, cell = 1; i < mesh->length; i++) {
+        const double c = target[i];
+        for (const size_t last = knot[i] - knot[0]; cell <= last; cell++) scratch[cell] = c - x[cell - 1];
     }
-    for (size_t i = 1, cell = 1; i < mesh->length; i++)
-        for (; cell <= mesh->knot[i] - mesh->knot[0]; cell++) scratch[cell] = lattice->loss[i] - x[cell - 1];
     scale_relative(cells->relative + 1, cells->length - 1, scratch + 1);
-    growths(lattice->loss, mesh->length, lattice->mass);
-    return (merge){cells, mesh, lattice->loss, scratch, lattice->mass, 1, 1.0};
+    growths(target, mesh->length, lattice->mass);
+    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0};
 }
 
 /* P's mass of a cell, times e^c for target i, which is the next one to be placed. */
@@ -307,19 +316,21 @@ static int going_down_is_cheaper(const merge *s, size_t i, const pool *p, double
     return up * far > favour * (c - below - up) * reach;
 }
 
-static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch, prv_lattice *lattice)
+PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch,
+                                   prv_lattice *lattice)
 {
     const size_t targets = mesh->length;
     const size_t last_cell = cells->length - 1;
-    const double *x = cells->knots;
+    const double *x = cells->knots, *target = lattice->loss;
+    double *placed = lattice->mass;
     merge s = merge_new(cells, mesh, scratch, lattice);
     pool p = {0.0, 0.0};
     /* The two outer cells are dropped: the tilt leaves nothing of the lower, the upper is tiny. */
 
     for (size_t i = 0; i < targets; i++) {
-        const double c = s.target[i], c_next = i + 1 < targets ? s.target[i + 1] : HUGE_VAL;
-        const double growth = s.placed[i];
-        s.placed[i] = 0.0;
+        const double c = target[i], c_next = i + 1 < targets ? target[i + 1] : HUGE_VAL;
+        const double growth = placed[i];
+        placed[i] = 0.0;
         if (p.relative > 0.0) p.relative *= growth;
         if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
 
@@ -364,8 +375,9 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *sc
         }
         if (retreat) {
             /* What lies too low goes to the target before, the rest is balanced here. */
-            pool low = step_down(&s, &p, carried, first, first_left, i);
+            pool rest, low = step_down(&s, &rest, carried, first, first_left, i);
             place_below(&s, &low, i, c);
+            p = rest;
         }
 
         /* 3. Too high: meet mass placed below, or leave the top of the pool to the next target. */
@@ -374,19 +386,22 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *sc
             /* Growth is rounded by u or two of itself, which moves what is added by as little as the rounding
              * of P's mass does. */
             const double wanted = excess / (growth - 1.0);
-            if (2.0 * wanted <= s.placed[i - 1]) {
-                s.placed[i - 1] -= wanted;
+            if (2.0 * wanted <= placed[i - 1]) {
+                placed[i - 1] -= wanted;
                 p.mass += wanted;
                 p.relative = p.mass;
                 excess = 0.0;
             }
         }
-        if (excess > tolerance && i + 1 < targets)
-            excess = give_back(&s, &p, carried, first, first_left, i);
-        if (excess > tolerance && i + 1 == targets) excess = borrow(&s, &p, i);
-        if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
+        if (excess > tolerance) {
+            pool rest = p;
+            excess = i + 1 < targets ? give_back(&s, &rest, carried, first, first_left, i)
+                                     : borrow(&s, &rest, i);
+            p = rest;
+            if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
+        }
         /* Balanced, or the last target: what is above the target's ratio is dropped. */
-        s.placed[i] = p.mass < p.relative ? p.mass : p.relative;
+        placed[i] = p.mass < p.relative ? p.mass : p.relative;
         p.mass = p.relative = 0.0;
     }
 }
@@ -414,10 +429,14 @@ static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, do
         for (size_t i = low + 2; i <= high; i++) mass += cells->mass[i];
         lattice->mass[k] = mass;
     }
-    prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
+    const double *share = lattice->mass;
+    if (tilt > 0.0) {
+        prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
+        share = scratch;
+    }
     heavy_cell h = {0, 0.0};
     for (size_t k = 0; k < n; k++)
-        if (scratch[k] > h.share) h = (heavy_cell){k, scratch[k]};
+        if (share[k] > h.share) h = (heavy_cell){k, share[k]};
     return h;
 }
 
