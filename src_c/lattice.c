@@ -127,17 +127,18 @@ typedef struct merge {
     double left;            /* the part left of it; all of those above is left */
 } merge;
 
-/* The lattice points of the targets: the knots; or one below the mesh, then one beside the middle of each
- * cell. */
+/* The lattice points of the targets: the knots; or one below the mesh, then in each cell the one whose target
+ * is nearest to the middle. */
 static void target_indices(const prv_mesh *mesh, int64_t *index)
 {
     if (mesh->on_knots) {
         memcpy(index, mesh->index, mesh->length * sizeof *index);
         return;
     }
+    const int64_t late = mesh->shift >= 0.5 * mesh->step ? 1 : 0;
     index[0] = mesh->index[0] - 1;
     for (size_t i = 1; i < mesh->length; i++)
-        index[i] = mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - 1) / 2;
+        index[i] = mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - late) / 2;
 }
 
 PRV_VECTOR static void scale_relative(const double *restrict relative, size_t length, double *restrict scaled)
