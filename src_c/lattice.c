@@ -127,18 +127,47 @@ typedef struct merge {
     double left;            /* the part left of it; all of those above is left */
 } merge;
 
-/* The lattice points of the targets: the knots; or one below the mesh, then in each cell the one whose target
- * is nearest to the middle. */
-static void target_indices(const prv_mesh *mesh, int64_t *index)
+/* mass[i] becomes the distance of a merged cell from its anchor, in steps beyond the shift. */
+PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift, double step,
+                                     double *restrict mass)
 {
+    for (size_t i = 0; i < length; i++) mass[i] = (prv_vm_log(mass[i] / relative[i]) - shift) / step;
+}
+
+/* The lattice points of the targets: the knots; or one below the mesh, then in each cell the one whose target
+ * is nearest to the cell merged into one: mass that lies between targets is spread over two of them, which
+ * costs their distance. The rest of the lattice is scratch. */
+static void target_indices(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
+{
+    int64_t *index = lattice->index;
     if (mesh->on_knots) {
         memcpy(index, mesh->index, mesh->length * sizeof *index);
         return;
     }
-    const int64_t late = mesh->shift >= 0.5 * mesh->step ? 1 : 0;
+    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    double *mass = lattice->mass, *relative = lattice->loss;
+    size_t wide = 0;
     index[0] = mesh->index[0] - 1;
-    for (size_t i = 1; i < mesh->length; i++)
-        index[i] = mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - late) / 2;
+    for (size_t i = 1; i < mesh->length; i++) {
+        index[i] = mesh->index[i - 1];
+        if (mesh->index[i] - index[i] == 1) continue;
+        const size_t low = mesh->knot[i - 1] - mesh->knot[0], high = mesh->knot[i] - mesh->knot[0];
+        mass[wide] = m[low + 1];
+        relative[wide] = r[low + 1];
+        for (size_t cell = low + 2; cell <= high; cell++) {
+            mass[wide] += m[cell];
+            relative[wide] += r[cell] * prv_vm_exp(x[low] - x[cell - 1]);
+        }
+        wide++;
+    }
+    merged_points(relative, wide, mesh->shift, mesh->step, mass);
+    const double *point = mass;
+    for (size_t i = 1; i < mesh->length; i++) {
+        const int64_t last = mesh->index[i] - index[i] - 1;
+        if (last == 0) continue;
+        index[i] += *point < 0.5 ? 0 : *point < (double)last ? (int64_t)(*point + 0.5) : last;
+        point++;
+    }
 }
 
 PRV_VECTOR static void scale_relative(const double *restrict relative, size_t length, double *restrict scaled)
@@ -164,7 +193,7 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     const size_t *knot = mesh->knot;
     const double offset = lattice->offset, step = mesh->step;
     double *target = lattice->loss;
-    target_indices(mesh, lattice->index);
+    target_indices(cells, mesh, lattice);
     for (size_t i = 0; i < mesh->length; i++) target[i] = offset + step * (double)index[i];
     for (size_t i = 1, cell = 1; i < mesh->length; i++) {
         const double c = target[i];
