@@ -62,10 +62,7 @@ PRV_VECTOR static void gaussian_tails(double mu, const double *restrict y, size_
 {
     const double inverse = 1.0 / mu, half = 0.5 * mu;
     for (size_t i = 0; i < length; i++) {
-        const double ratio = y[i] * inverse;
-        /* Beyond 1e3 standard deviations every tail is 0; the cap keeps infinities out. */
-        const double zq = least(most(ratio - half, -1e3), 1e3);
-        const double zp = least(most(ratio + half, -1e3), 1e3);
+        const double ratio = y[i] * inverse, zq = ratio - half, zp = ratio + half;
         const double q = INV_SQRT_2PI * prv_vm_normal_density_exponent(zq) * prv_vm_mills(fabs(zq));
         const double p = INV_SQRT_2PI * prv_vm_normal_density_exponent(zp) * prv_vm_mills(fabs(zp));
         tail_q[i] = copysign(q, zq);

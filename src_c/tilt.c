@@ -71,6 +71,11 @@ PRV_VECTOR static void weigh(const double *restrict loss, const double *restrict
     sums[2] = s2[0];
 }
 
+PRV_VECTOR static void multiply(double *weight, size_t length, double scale)
+{
+    for (size_t i = 0; i < length; i++) weight[i] *= scale;
+}
+
 prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam,
                      double *weight)
 {
@@ -105,10 +110,7 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
     r.log_moment = (double)(logl(total[0]) + (long double)reference);
     r.mean = origin + (double)mean;
     r.variance = fmax((double)(total[2] / total[0] - mean * mean), 0.0);
-    if (weight != NULL) {
-        const double scale = (double)(1.0L / total[0]);
-        for (size_t i = 0; i < length; i++) weight[i] *= scale;
-    }
+    if (weight != NULL) multiply(weight, length, (double)(1.0L / total[0]));
     return r;
 }
 
