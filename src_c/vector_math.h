@@ -132,7 +132,7 @@ static inline double prv_vm_exp_near(double x)
 /*
  * exp(x).  Domain: all doubles; 0 below -745.14, infinity above 709.79, NaN for NaN; in the
  * subnormal range within one subnormal spacing.
- * Measured: 1.27 u over [-708, 709.7].
+ * Measured: 1.28 u over [-708, 709.7].
  * Method: x = k ln 2 + r, Chebyshev-interpolated polynomial in r, scaling by 2^k in two steps.
  */
 static inline double prv_vm_exp(double x)
@@ -158,7 +158,7 @@ static inline double prv_vm_expm1_reduced(double x, double *shifted)
 /*
  * exp(x) - 1.  Domain: all doubles; x itself for |x| < 2^-54, -1 for x <= -40, infinity above
  * 709.79, NaN for NaN.
- * Measured: 2.07 u over [-745, 709] (log-uniform: 1e-300 <= |x|).
+ * Measured: 2.08 u over [-745, 709] (log-uniform: 1e-300 <= |x|).
  * Method: x = k ln 2 + r, 2^k (exp(r) - 1) + (2^k - 1); k = 0 gives the plain polynomial, which
  * is what keeps relative accuracy near 0.
  */
@@ -266,7 +266,7 @@ static inline double prv_vm_log1p(double x)
 /*
  * exp(-z^2/2).  Domain: all doubles; 0 for |z| >= 38.61, NaN for NaN; in the subnormal range
  * (|z| > 37.64) within one subnormal spacing.
- * Measured: 1.25 u over |z| <= 37.6.
+ * Measured: 1.28 u over |z| <= 37.6.
  * Method: z = h + l, h the 26-bit head, so that h^2 is exact; -h^2/2 is the main argument of the
  * exponential and -l (z + h) / 2, below 5e-5, its correction.
  */
