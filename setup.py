@@ -16,7 +16,9 @@ if sys.platform == "win32":
     C_FLAGS, MODULE_FLAGS = ["/O2", "/std:c11"], ["/O2", "/std:c11"]
 else:
     MODULE_FLAGS = ["-O3", "-std=c11", "-g0"]
-    C_FLAGS = [*MODULE_FLAGS, "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+    C_FLAGS = [*MODULE_FLAGS, "-fno-math-errno", "-fno-trapping-math"]
+    # Every bound holds with and without fused multiply-adds; with them the vector code is a third shorter.
+    C_FLAGS += ["-ffp-contract=fast", "-fvisibility=hidden"]
 
 CORE = (
     "prvcore_core",

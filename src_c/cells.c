@@ -37,14 +37,22 @@ static inline double most(double a, double b) { return a > b ? a : b; }
 
 /* A tail is held as the smaller of the two sides: +T for the upper tail, -F (or -0.0) for the lower
  * one. Differences of neighbouring knots then keep relative accuracy in both tails. */
-static inline double tail_difference(double at, double above)
-{
-    /* Neighbours of one kind, or the lower kind below the upper one. */
-    const double sides = copysign(0.5, above) - copysign(0.5, at);
-    return (at - above) + sides;
-}
 static inline double upper_tail(double t) { return signbit(t) ? 1.0 + t : t; }
 static inline double lower_tail(double t) { return signbit(t) ? -t : 1.0 - t; }
+
+/* How many of the first tails are lower ones. */
+static size_t lower_tails(const double *tail, size_t length)
+{
+    size_t low = 0, high = length;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (signbit(tail[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 /* ---- Tails of the base pairs -------------------------------------------------------------- */
 
@@ -54,10 +62,7 @@ PRV_VECTOR static void gaussian_tails(double mu, const double *restrict y, size_
 {
     const double inverse = 1.0 / mu, half = 0.5 * mu;
     for (size_t i = 0; i < length; i++) {
-        const double ratio = y[i] * inverse;
-        /* Beyond 1e3 standard deviations every tail is 0; the cap keeps infinities out. */
-        const double zq = least(most(ratio - half, -1e3), 1e3);
-        const double zp = least(most(ratio + half, -1e3), 1e3);
+        const double ratio = y[i] * inverse, zq = ratio - half, zp = ratio + half;
         const double q = INV_SQRT_2PI * prv_vm_normal_density_exponent(zq) * prv_vm_mills(fabs(zq));
         const double p = INV_SQRT_2PI * prv_vm_normal_density_exponent(zp) * prv_vm_mills(fabs(zp));
         tail_q[i] = copysign(q, zq);
@@ -65,12 +70,17 @@ PRV_VECTOR static void gaussian_tails(double mu, const double *restrict y, size_
     }
 }
 
-/* e^y times P's tail: the density of Q times the Mills ratio of P, since e^y phi(y/mu + mu/2) is
+/* e^y times P's upper tail: the density of Q times the Mills ratio of P, since e^y phi(y/mu + mu/2) is
  * phi(y/mu - mu/2). */
-static double gaussian_scaled_tail(double mu, double y)
+PRV_VECTOR static void gaussian_scaled_tails(double mu, const double *restrict y, size_t length,
+                                             double *restrict scaled)
 {
-    const double zq = y / mu - 0.5 * mu, zp = y / mu + 0.5 * mu;
-    return INV_SQRT_2PI * prv_vm_normal_density_exponent(fmin(fabs(zq), 1e3)) * prv_vm_mills(fabs(zp));
+    const double inverse = 1.0 / mu, half = 0.5 * mu;
+    for (size_t i = 0; i < length; i++) {
+        const double ratio = y[i] * inverse;
+        const double q = prv_vm_normal_density_exponent(ratio - half);
+        scaled[i] = INV_SQRT_2PI * q * prv_vm_mills(fabs(ratio + half));
+    }
 }
 
 /* Density e^(-(mu - y)/2) / 4 on (-mu, mu) under Q, atoms 1/2 at mu and e^(-mu)/2 at -mu; P mirrored. */
@@ -87,9 +97,9 @@ PRV_VECTOR static void laplace_tails(double mu, const double *restrict y, size_t
     }
 }
 
-static inline double laplace_scaled_tail(double mu, double y)
+static void laplace_scaled_tails(double mu, const double *y, size_t length, double *scaled)
 {
-    return y >= mu ? 0.0 : 0.5 * exp(0.5 * (y - mu));
+    for (size_t i = 0; i < length; i++) scaled[i] = y[i] >= mu ? 0.0 : 0.5 * exp(0.5 * (y[i] - mu));
 }
 
 /* The caller's cdfs, checked. `work` has room for 2 * length. */
@@ -146,43 +156,70 @@ static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, si
 
 /* ---- Cells from tails --------------------------------------------------------------------- */
 
-/* e^(x) n for one cell of an unsampled or subsampled 'remove' pair, where e^x or n alone may leave the
- * range of double. With y the base losses at the cell's ends, e^x = (1-p) + p e^y. */
-static double scaled_relative(const prv_mechanism *m, double y, double y_above, double mass_p)
+/* relative[i] for the cells from first on of an unsampled or subsampled 'remove' pair, where e^x or P's mass
+ * alone may leave the range of double. With y the base losses at the knots, e^x = (1-p) + p e^y. */
+static void scaled_cells(const prv_mechanism *m, size_t first, const double *y, size_t length,
+                         const double *mass_p, double *scaled, double *relative)
 {
     const double p = m->sampling_probability;
-    double s, s_above;
-    if (m->base == PRV_BASE_GAUSSIAN) {
-        s = gaussian_scaled_tail(m->mu, y);
-        s_above = isfinite(y_above) ? gaussian_scaled_tail(m->mu, y_above) : 0.0;
-    } else {
-        s = laplace_scaled_tail(m->mu, y);
-        s_above = isfinite(y_above) ? laplace_scaled_tail(m->mu, y_above) : 0.0;
-    }
-    return (1.0 - p) * mass_p + p * (s - (s_above > 0.0 ? exp(y - y_above) * s_above : 0.0));
-}
-
-PRV_VECTOR static void base_losses(const double *restrict x, double p, size_t length,
-                                   double *restrict y)
-{
-    const double inverse = 1.0 / p, log_p = log(p);
-    for (size_t i = 0; i < length; i++) {
-        const double ratio = prv_vm_expm1(least(x[i], SCALED_LOSS)) * inverse;
-        const double far = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-most(x[i], 1.0)));
-        const double near = prv_vm_log1p(most(ratio, -1.0));
-        y[i] = x[i] > SCALED_LOSS ? far : near;
+    if (m->base == PRV_BASE_GAUSSIAN)
+        gaussian_scaled_tails(m->mu, y + first - 1, length - first + 1, scaled + first - 1);
+    else
+        laplace_scaled_tails(m->mu, y + first - 1, length - first + 1, scaled + first - 1);
+    double above = 0.0;
+    for (size_t i = length; i >= first; i--) {
+        const double here = scaled[i - 1];
+        const double rest = above > 0.0 ? prv_vm_exp(y[i - 1] - y[i]) * above : 0.0;
+        relative[i] = (1.0 - p) * mass_p[i] + p * (here - rest);
+        above = here;
     }
 }
 
-PRV_VECTOR static void inner_masses(double p, const double *restrict tail_q,
-                                    const double *restrict tail_p, size_t length,
-                                    double *restrict mass, double *restrict mass_p)
+/* How many of the first knots are at most SCALED_LOSS. */
+static size_t plain_knots(const double *x, size_t length)
 {
+    while (length > 0 && x[length - 1] > SCALED_LOSS) length--;
+    return length;
+}
+
+PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size_t length,
+                                        double *restrict y)
+{
+    const double inverse = 1.0 / p;
     for (size_t i = 0; i < length; i++) {
-        const double n = tail_difference(tail_p[i], tail_p[i + 1]);
-        const double q = tail_difference(tail_q[i], tail_q[i + 1]);
-        mass_p[i] = most(n, 0.0);
-        mass[i] = most(p == 1.0 ? q : (1.0 - p) * n + p * q, 0.0);
+        const double ratio = prv_vm_expm1_near(most(x[i], -64.0)) * inverse;
+        y[i] = ratio > -1.0 ? prv_vm_log1p_near(ratio) : -HUGE_VAL;
+    }
+}
+
+PRV_VECTOR static void far_base_losses(const double *restrict x, double p, size_t length,
+                                       double *restrict y)
+{
+    const double log_p = log(p);
+    for (size_t i = 0; i < length; i++)
+        y[i] = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-x[i]));
+}
+
+PRV_VECTOR static void differences(const double *restrict tail, size_t length, double *restrict mass)
+{
+    for (size_t i = 0; i < length; i++) mass[i] = tail[i] - tail[i + 1];
+}
+
+/* Masses between neighbouring tails: two upper ones or two lower ones, but for one cell. */
+static void masses_between(const double *tail, size_t knots, double *mass)
+{
+    differences(tail, knots - 1, mass);
+    const size_t lower = lower_tails(tail, knots);
+    if (lower > 0 && lower < knots) mass[lower - 1] = (tail[lower - 1] - tail[lower]) + 1.0;
+}
+
+/* Q's masses with those of P mixed in; rounding makes none negative. */
+PRV_VECTOR static void mix(double p, size_t length, double *restrict mass, double *restrict mass_p)
+{
+    const double rest = 1.0 - p;
+    for (size_t i = 0; i < length; i++) {
+        mass[i] = most(p * mass[i] + rest * mass_p[i], 0.0);
+        mass_p[i] = most(mass_p[i], 0.0);
     }
 }
 
@@ -357,7 +394,7 @@ PRV_VECTOR static void clip_relative(const double *restrict x, const double *res
                                      size_t length, double *restrict relative)
 {
     for (size_t i = 0; i < length; i++) {
-        const double low = mass[i] * prv_vm_exp(x[i] - x[i + 1]);
+        const double low = mass[i] * prv_vm_exp_near(most(x[i] - x[i + 1], -700.0));
         relative[i] = least(most(relative[i], low), mass[i]);
     }
 }
@@ -369,15 +406,20 @@ static prv_status forward_cells(const prv_mechanism *m, int reversed, const doub
                                 double *tail_p)
 {
     const double p = m->sampling_probability;
-    if (p < 1.0)
-        base_losses(x, p, length, y);
-    else
+    if (p < 1.0) {
+        const size_t near = plain_knots(x, length);
+        near_base_losses(x, p, near, y);
+        far_base_losses(x + near, p, length - near, y + near);
+    } else {
         memcpy(y, x, length * sizeof *y);
+    }
     const prv_status status = base_tails(m, reversed, y, length, tail_q, tail_p);
     if (status != PRV_OK) return status;
     const size_t top = length - 1;
     const double infinite = reversed ? 0.0 : m->mass_at_infinity;
-    inner_masses(p, tail_q, tail_p, top, mass + 1, mass_p + 1);
+    masses_between(tail_p, length, mass_p + 1);
+    masses_between(tail_q, length, mass + 1);
+    mix(p, top, mass + 1, mass_p + 1);
     mass_p[0] = lower_tail(tail_p[0]);
     mass[0] = p == 1.0 ? lower_tail(tail_q[0])
                        : (1.0 - p) * mass_p[0] + p * lower_tail(tail_q[0]);
@@ -401,10 +443,9 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
         if (status == PRV_OK) {
             cells->relative[0] = other[0] > 0.0 ? other[0] * exp(x[0]) : 0.0;
             scale_masses(x, other + 1, length, cells->relative + 1);
+            const size_t plain = plain_knots(x, length);
             if (m->base != PRV_BASE_CDFS)
-                for (size_t i = length; i >= 1 && x[i - 1] > SCALED_LOSS; i--)
-                    cells->relative[i] = scaled_relative(
-                        m, y[i - 1], i < length ? y[i] : HUGE_VAL, other[i]);
+                scaled_cells(m, plain + 1, y, length, other, tail_q, cells->relative);
         }
     } else {
         /* Mirrored knots; the cell (x[i-1], x[i]] becomes [-x[i], -x[i-1]): which end belongs to it does

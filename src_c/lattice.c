@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "dispatch.h"
 #include "tilt.h"
 #include "vector_math.h"
 
@@ -48,6 +49,20 @@ void prv_lattice_free(prv_lattice *lattice)
 
 /* ---- Dominating --------------------------------------------------------------------------- */
 
+enum { BLOCK = 256 };
+
+/* The part of mass[i] that a cell from x[i] to x[i + 1] has at its upper end: excess[i] holds Q's mass less
+ * e^(x[i]) times P's, and is replaced. */
+PRV_VECTOR static void parts_above(const double *restrict x, const double *restrict mass, size_t length,
+                                   double *restrict excess)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double part = excess[i] / -prv_vm_expm1(x[i] - x[i + 1]);
+        const double some = part > 0.0 ? part : 0.0;
+        excess[i] = some < mass[i] ? some : mass[i];
+    }
+}
+
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
 {
     const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
@@ -59,16 +74,23 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
     for (size_t k = 0; k < mesh->length; k++) lattice->loss[k] = x[mesh->knot[k]];
     double at_knot = m[0]; /* everything below the first knot moves up to it */
-    for (size_t k = 0; k + 1 < mesh->length; k++) {
-        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
-        double mass = 0.0, excess = 0.0; /* excess = Q's mass minus e^(low knot) P's mass */
-        for (size_t i = low + 1; i <= high; i++) {
-            mass += m[i];
-            excess += i == low + 1 ? m[i] - r[i] : m[i] - r[i] * prv_vm_exp(x[low] - x[i - 1]);
+    for (size_t start = 0; start + 1 < mesh->length; start += BLOCK) {
+        const size_t left = mesh->length - 1 - start, n = left < BLOCK ? left : BLOCK;
+        double mass[BLOCK], above[BLOCK]; /* of mesh cells */
+        for (size_t k = 0; k < n; k++) {
+            const size_t low = mesh->knot[start + k], high = mesh->knot[start + k + 1];
+            mass[k] = m[low + 1];
+            above[k] = m[low + 1] - r[low + 1];
+            for (size_t i = low + 2; i <= high; i++) {
+                mass[k] += m[i];
+                above[k] += m[i] - r[i] * prv_vm_exp(x[low] - x[i - 1]);
+            }
         }
-        const double up = fmin(fmax(excess / -prv_vm_expm1(x[low] - x[high]), 0.0), mass);
-        out[k] = at_knot + (mass - up);
-        at_knot = up;
+        parts_above(lattice->loss + start, mass, n, above);
+        for (size_t k = 0; k < n; k++) {
+            out[start + k] = at_knot + (mass[k] - above[k]);
+            at_knot = above[k];
+        }
     }
     out[mesh->length - 1] = at_knot;
     /* The mesh ends where the mass above costs nothing. Put at infinity it stays out of the moments,
@@ -78,13 +100,12 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
 void prv_split_cells(const prv_cells *cells, double *mass)
 {
-    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
-    memset(mass, 0, cells->length * sizeof *mass);
-    for (size_t i = 1; i < cells->length; i++) {
-        const double up = fmin((m[i] - r[i]) / -prv_vm_expm1(x[i - 1] - x[i]), m[i]);
-        mass[i - 1] += m[i] - up;
-        mass[i] += up;
-    }
+    const double *m = cells->mass;
+    const size_t n = cells->length - 1; /* inner cells */
+    mass[0] = 0.0;
+    for (size_t i = 1; i <= n; i++) mass[i] = m[i] - cells->relative[i];
+    parts_above(cells->knots, m + 1, n, mass + 1);
+    for (size_t i = 0; i < n; i++) mass[i] += m[i + 1] - mass[i + 1];
 }
 
 /* ---- Dominated ---------------------------------------------------------------------------- */
@@ -98,45 +119,115 @@ enum { REACH = 64 }; /* targets that are looked at for mass to meet */
 
 typedef struct merge {
     const prv_cells *cells;
-    double *left;   /* part of each cell not yet merged, in [0, 1] */
-    size_t next;    /* first cell with something left */
     const prv_mesh *mesh;
-    double *placed; /* masses on the targets so far */
+    const double *target;   /* losses */
+    const double *relative; /* P's mass of a cell, times e^c for the target c of its own mesh cell */
+    double *placed;         /* masses on the targets so far; growths at those to come: e^(c - c below) */
+    size_t next;            /* first cell with something left */
+    double left;            /* the part left of it; all of those above is left */
 } merge;
 
-/* The lattice point of target i: knot i; or one below the mesh, then one beside the middle of each cell. */
-static int64_t target_index(const prv_mesh *mesh, size_t i)
+/* mass[i] becomes the distance of a merged cell from its anchor, in steps beyond the shift. */
+PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift, double step,
+                                     double *restrict mass)
 {
-    if (mesh->on_knots) return mesh->index[i];
-    if (i == 0) return mesh->index[0] - 1;
-    return mesh->index[i - 1] + (mesh->index[i] - mesh->index[i - 1] - 1) / 2;
+    for (size_t i = 0; i < length; i++) mass[i] = (prv_vm_log(mass[i] / relative[i]) - shift) / step;
 }
 
-static double target(const prv_mesh *mesh, size_t i)
+/* The lattice points of the targets: the knots; or one below the mesh, then in each cell the one whose target
+ * is nearest to the cell merged into one: mass that lies between targets is spread over two of them, which
+ * costs their distance. The rest of the lattice is scratch. */
+static void target_indices(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
 {
-    return mesh->offset + mesh->shift + mesh->step * (double)target_index(mesh, i);
+    int64_t *index = lattice->index;
+    if (mesh->on_knots) {
+        memcpy(index, mesh->index, mesh->length * sizeof *index);
+        return;
+    }
+    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    double *mass = lattice->mass, *relative = lattice->loss;
+    size_t wide = 0;
+    index[0] = mesh->index[0] - 1;
+    for (size_t i = 1; i < mesh->length; i++) {
+        index[i] = mesh->index[i - 1];
+        if (mesh->index[i] - index[i] == 1) continue;
+        const size_t low = mesh->knot[i - 1] - mesh->knot[0], high = mesh->knot[i] - mesh->knot[0];
+        mass[wide] = m[low + 1];
+        relative[wide] = r[low + 1];
+        for (size_t cell = low + 2; cell <= high; cell++) {
+            mass[wide] += m[cell];
+            relative[wide] += r[cell] * prv_vm_exp(x[low] - x[cell - 1]);
+        }
+        wide++;
+    }
+    merged_points(relative, wide, mesh->shift, mesh->step, mass);
+    const double *point = mass;
+    for (size_t i = 1; i < mesh->length; i++) {
+        const int64_t last = mesh->index[i] - index[i] - 1;
+        if (last == 0) continue;
+        index[i] += *point < 0.5 ? 0 : *point < (double)last ? (int64_t)(*point + 0.5) : last;
+        point++;
+    }
 }
 
-/* P's mass of what is left of a cell, times e^c. */
-static double cell_relative(const merge *s, size_t cell, double c)
+PRV_VECTOR static void scale_relative(const double *restrict relative, size_t length, double *restrict scaled)
 {
-    const double r = s->cells->relative[cell] * s->left[cell];
-    return r > 0.0 ? r * prv_vm_exp(c - s->cells->knots[cell - 1]) : 0.0;
+    for (size_t i = 0; i < length; i++) scaled[i] = relative[i] * prv_vm_exp(scaled[i]);
 }
 
-static void take(merge *s, pool *p, double relative)
+PRV_VECTOR static void growths(const double *restrict target, size_t length, double *restrict growth)
 {
-    p->mass += s->cells->mass[s->next] * s->left[s->next];
-    p->relative += relative;
-    s->left[s->next++] = 0.0;
+    growth[0] = 1.0;
+    for (size_t i = 1; i < length; i++) growth[i] = prv_vm_exp(target[i] - target[i - 1]);
+}
+
+/* Targets and all the exponentials of a merge. */
+static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scratch, prv_lattice *lattice)
+{
+    const double *x = cells->knots;
+    lattice->offset = mesh->offset + mesh->shift;
+    lattice->step = mesh->step;
+    lattice->length = mesh->length;
+    lattice->infinite_mass = cells->infinite_mass;
+    const int64_t *index = lattice->index;
+    const size_t *knot = mesh->knot;
+    const double offset = lattice->offset, step = mesh->step;
+    double *target = lattice->loss;
+    target_indices(cells, mesh, lattice);
+    for (size_t i = 0; i < mesh->length; i++) target[i] = offset + step * (double)index[i];
+    for (size_t i = 1, cell = 1; i < mesh->length; i++) {
+        const double c = target[i];
+        for (const size_t last = knot[i] - knot[0]; cell <= last; cell++) scratch[cell] = c - x[cell - 1];
+    }
+    scale_relative(cells->relative + 1, cells->length - 1, scratch + 1);
+    growths(target, mesh->length, lattice->mass);
+    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0};
+}
+
+/* P's mass of a cell, times e^c for target i, which is the next one to be placed. */
+static inline double cell_relative(const merge *s, size_t cell, size_t i)
+{
+    const size_t *knot = s->mesh->knot, at = knot[0] + cell;
+    if (i > 0 && at > knot[i - 1]) {
+        if (at <= knot[i]) return s->relative[cell];
+        if (i + 1 < s->mesh->length && at <= knot[i + 1]) return s->relative[cell] / s->placed[i + 1];
+    }
+    return s->cells->relative[cell] * prv_vm_exp(s->target[i] - s->cells->knots[cell - 1]);
+}
+
+static inline void take(merge *s, pool *p, double relative)
+{
+    p->mass += s->cells->mass[s->next] * s->left;
+    p->relative += relative * s->left;
+    s->next++;
+    s->left = 1.0;
 }
 
 /* What of a cell is in the pool, of which `before` was left when the pool began. */
-static pool held(const merge *s, size_t cell, double before, double c)
+static pool held(const merge *s, size_t cell, double before, size_t i)
 {
-    const double part = before - s->left[cell], r = s->cells->relative[cell];
-    pool h = {s->cells->mass[cell] * part, 0.0};
-    if (r > 0.0 && part > 0.0) h.relative = r * part * prv_vm_exp(c - s->cells->knots[cell - 1]);
+    const double part = cell < s->next ? before : before - s->left;
+    const pool h = {s->cells->mass[cell] * part, cell_relative(s, cell, i) * part};
     return h;
 }
 
@@ -149,13 +240,14 @@ static void add(pool *p, pool part, double share)
 /* Leaves the top of the pool to the next target, so that the rest has the target's ratio, and returns the
  * excess that stays all the same because it was carried along from below. The pool is summed anew
  * from its parts, the lowest first: taking large parts out of a sum would leave their rounding. */
-static double give_back(merge *s, pool *p, pool carried, size_t first, double first_left, double c)
+static double give_back(merge *s, pool *p, pool carried, size_t first, double first_left, size_t i)
 {
     *p = carried;
     size_t cell = first;
+    double left = s->left;
     for (; cell < s->next; cell++) {
         const double before = cell == first ? first_left : 1.0;
-        const pool part = held(s, cell, before, c);
+        const pool part = held(s, cell, before, i);
         const double excess = p->mass - p->relative, gain = part.mass - part.relative;
         if (excess + gain <= 0.0) {
             add(p, part, 1.0);
@@ -165,27 +257,27 @@ static double give_back(merge *s, pool *p, pool carried, size_t first, double fi
             const double share = -excess / gain;
             add(p, part, share);
             p->relative = p->mass;
-            s->left[cell] = before * (1.0 - share);
+            left = before * (1.0 - share);
             break;
         }
-        s->left[cell] = before;
+        left = before;
         break;
     }
-    for (size_t i = cell + 1; i < s->next; i++) s->left[i] = 1.0;
     s->next = cell;
+    s->left = left;
     return fmax(p->mass - p->relative, 0.0);
 }
 
 /* Takes the lowest part out of the pool, so that the rest has the target's ratio; returns that part. Summed
  * anew as above, the highest part first. */
-static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, double c)
+static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, size_t at)
 {
     pool low = {0.0, 0.0};
     *p = low;
     int balanced = 0;
     for (size_t i = s->next - first + 1; i-- > 0;) {
         const size_t cell = first + i - 1;
-        const pool part = i == 0 ? carried : held(s, cell, i == 1 ? first_left : 1.0, c);
+        const pool part = i == 0 ? carried : held(s, cell, i == 1 ? first_left : 1.0, at);
         const double excess = p->mass - p->relative, lack = part.relative - part.mass;
         /* Within rounding an atom on the target belongs to it. */
         if (!balanced && lack <= excess + s->cells->tail_error * part.mass) {
@@ -203,13 +295,13 @@ static pool step_down(const merge *s, pool *p, pool carried, size_t first, doubl
 
 /* Merges mass already placed below target i into the pool at c_i until it is balanced; returns the
  * excess left. */
-static double borrow(merge *s, pool *p, size_t i, double c)
+static double borrow(merge *s, pool *p, size_t i)
 {
     double excess = p->mass - p->relative;
     for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= REACH;) {
         const double available = s->placed[j];
         if (!(available > 0.0)) continue;
-        const double per_mass = prv_vm_expm1(c - target(s->mesh, j));
+        const double per_mass = prv_vm_expm1(s->target[i] - s->target[j]);
         const double t = fmin(available, excess / per_mass);
         s->placed[j] -= t;
         p->mass += t;
@@ -225,11 +317,11 @@ static double borrow(merge *s, pool *p, size_t i, double c)
 static void place_below(merge *s, pool *p, size_t i, double c)
 {
     while (i-- > 0 && p->mass > 0.0) {
-        const double down = target(s->mesh, i);
+        const double down = s->target[i];
         p->relative *= prv_vm_exp(down - c);
         c = down;
         if (!(p->mass >= p->relative)) continue;
-        const double excess = borrow(s, p, i, c);
+        const double excess = borrow(s, p, i);
         s->placed[i] += p->mass - excess;
         return;
     }
@@ -239,55 +331,46 @@ static void place_below(merge *s, pool *p, size_t i, double c)
  * 2 / (tilt + 1) in the same units. Compares completing the pool from the next cell with taking it one target
  * down, there to meet what lies below; `favour` < 1 leans to the latter. */
 static int going_down_is_cheaper(const merge *s, size_t i, const pool *p, double next_mass,
-                                 double next_relative, double c, double favour)
+                                 double next_relative, double favour)
 {
-    const double below = target(s->mesh, i - 1);
+    const double c = s->target[i], below = s->target[i - 1];
     const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
     double found = 0.0, reach = 2.0 / (s->mesh->tilt + 1.0);
     for (size_t j = i - 1, looked = 0; j-- > 0 && looked < REACH; looked++) {
         found += s->placed[j];
         if (found >= 0.25 * p->mass) {
-            reach = fmin(reach, below - target(s->mesh, j));
+            reach = fmin(reach, below - s->target[j]);
             break;
         }
     }
     return up * far > favour * (c - below - up) * reach;
 }
 
-static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *left,
-                        prv_lattice *lattice)
+PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch,
+                                   prv_lattice *lattice)
 {
     const size_t targets = mesh->length;
     const size_t last_cell = cells->length - 1;
-    merge s = {cells, left, 1, mesh, lattice->mass};
+    const double *x = cells->knots, *target = lattice->loss;
+    double *placed = lattice->mass;
+    merge s = merge_new(cells, mesh, scratch, lattice);
     pool p = {0.0, 0.0};
-    double c = 0.0, c_next = targets > 0 ? target(mesh, 0) : 0.0;
-
-    lattice->offset = mesh->offset + mesh->shift;
-    lattice->step = mesh->step;
-    lattice->length = targets;
-    lattice->infinite_mass = cells->infinite_mass;
-    for (size_t i = 0; i <= last_cell; i++) left[i] = 1.0;
     /* The two outer cells are dropped: the tilt leaves nothing of the lower, the upper is tiny. */
 
     for (size_t i = 0; i < targets; i++) {
-        const double below = c;
-        c = c_next;
-        c_next = i + 1 < targets ? target(mesh, i + 1) : HUGE_VAL;
-        lattice->index[i] = target_index(mesh, i);
-        lattice->loss[i] = c;
-        s.placed[i] = 0.0;
-        if (p.relative > 0.0) p.relative *= prv_vm_exp(c - below);
+        const double c = target[i], c_next = i + 1 < targets ? target[i + 1] : HUGE_VAL;
+        const double growth = placed[i];
+        placed[i] = 0.0;
+        if (p.relative > 0.0) p.relative *= growth;
         if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
 
         /* 1. What lies nearer to this target than to the next. */
-        const double boundary = i + 1 < targets ? 0.5 * (c + c_next) + 1e-9 * mesh->step : HUGE_VAL;
+        const double boundary = c + c_next + 2e-9 * mesh->step;
         const pool carried = p;
         const size_t first = s.next;
-        const double first_left = first <= last_cell ? left[first] : 0.0;
-        while (s.next <= last_cell &&
-               0.5 * (cells->knots[s.next - 1] + cells->knots[s.next]) <= boundary)
-            take(&s, &p, cell_relative(&s, s.next, c));
+        const double first_left = s.left;
+        while (s.next <= last_cell && x[s.next - 1] + x[s.next] <= boundary)
+            take(&s, &p, cell_relative(&s, s.next, i));
         if (!(p.mass > 0.0)) continue;
         /* Within the rounding of the cells the pool is balanced: the certificate covers that. */
         const double tolerance = cells->tail_error * p.mass;
@@ -300,14 +383,14 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
                 retreat = 1;
                 break;
             }
-            const double relative = cell_relative(&s, s.next, c);
-            const double mass = cells->mass[s.next] * left[s.next], gain = mass - relative;
+            const double all = cell_relative(&s, s.next, i), relative = all * s.left;
+            const double mass = cells->mass[s.next] * s.left, gain = mass - relative;
             const double lack = p.relative - p.mass;
             /* A cell that has enough and is near needs no thought; one that has too little would be
              * followed by others, farther away. */
             const int enough = gain > lack, near = gain <= 2.0 * (c_next - c) * mass;
             if (i > 0 && gain > 0.0 && !(enough && near) &&
-                going_down_is_cheaper(&s, i, &p, mass, relative, c, enough ? 1.0 : 0.25)) {
+                going_down_is_cheaper(&s, i, &p, mass, relative, enough ? 1.0 : 0.25)) {
                 retreat = 1;
                 break;
             }
@@ -315,34 +398,40 @@ static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *le
                 const double part = lack / gain;
                 p.mass += part * mass;
                 p.relative = p.mass;
-                left[s.next] *= 1.0 - part;
+                s.left *= 1.0 - part;
                 break;
             }
-            take(&s, &p, relative);
+            take(&s, &p, all);
         }
         if (retreat) {
             /* What lies too low goes to the target before, the rest is balanced here. */
-            pool low = step_down(&s, &p, carried, first, first_left, c);
+            pool rest, low = step_down(&s, &rest, carried, first, first_left, i);
             place_below(&s, &low, i, c);
+            p = rest;
         }
 
         /* 3. Too high: meet mass placed below, or leave the top of the pool to the next target. */
         double excess = p.mass - p.relative;
         if (excess > tolerance && i > 0) {
-            const double wanted = excess / prv_vm_expm1(c - below);
-            if (2.0 * wanted <= s.placed[i - 1]) {
-                s.placed[i - 1] -= wanted;
+            /* Growth is rounded by u or two of itself, which moves what is added by as little as the rounding
+             * of P's mass does. */
+            const double wanted = excess / (growth - 1.0);
+            if (2.0 * wanted <= placed[i - 1]) {
+                placed[i - 1] -= wanted;
                 p.mass += wanted;
                 p.relative = p.mass;
                 excess = 0.0;
             }
         }
-        if (excess > tolerance && i + 1 < targets)
-            excess = give_back(&s, &p, carried, first, first_left, c);
-        if (excess > tolerance && i + 1 == targets) excess = borrow(&s, &p, i, c);
-        if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
+        if (excess > tolerance) {
+            pool rest = p;
+            excess = i + 1 < targets ? give_back(&s, &rest, carried, first, first_left, i)
+                                     : borrow(&s, &rest, i);
+            p = rest;
+            if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
+        }
         /* Balanced, or the last target: what is above the target's ratio is dropped. */
-        s.placed[i] = fmin(p.mass, p.relative);
+        placed[i] = p.mass < p.relative ? p.mass : p.relative;
         p.mass = p.relative = 0.0;
     }
 }
@@ -358,24 +447,26 @@ typedef struct heavy_cell {
     double share; /* of all mass, about */
 } heavy_cell;
 
-static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, double tilt)
+/* `scratch` has room for the mesh, and the lattice is scratch too. */
+static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, double tilt, double *scratch,
+                                prv_lattice *lattice)
 {
-    heavy_cell h = {0, 0.0};
-    double heaviest = -HUGE_VAL, total = 0.0;
-    for (size_t k = 0; k + 1 < mesh->length; k++) {
-        double mass = 0.0;
-        for (size_t i = mesh->knot[k] + 1; i <= mesh->knot[k + 1]; i++) mass += cells->mass[i];
-        if (!(mass > 0.0)) continue;
-        const double weight = prv_vm_log(mass) + tilt * cells->knots[mesh->knot[k]];
-        if (weight > heaviest) {
-            total = total * prv_vm_exp(heaviest - weight) + 1.0;
-            heaviest = weight;
-            h.at = k;
-        } else {
-            total += prv_vm_exp(weight - heaviest);
-        }
+    const size_t n = mesh->length - 1;
+    for (size_t k = 0; k < n; k++) {
+        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
+        lattice->loss[k] = cells->knots[low];
+        double mass = cells->mass[low + 1];
+        for (size_t i = low + 2; i <= high; i++) mass += cells->mass[i];
+        lattice->mass[k] = mass;
     }
-    h.share = total > 0.0 ? 1.0 / total : 0.0;
+    const double *share = lattice->mass;
+    if (tilt > 0.0) {
+        prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
+        share = scratch;
+    }
+    heavy_cell h = {0, 0.0};
+    for (size_t k = 0; k < n; k++)
+        if (share[k] > h.share) h = (heavy_cell){k, share[k]};
     return h;
 }
 
@@ -419,7 +510,7 @@ void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left,
     double greatest = -HUGE_VAL, best = mesh->shift;
     heavy_cell last = {SIZE_MAX, 0.0};
     for (int tilted = 1; tilted >= 0 && !mesh->on_knots; tilted--) {
-        const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0);
+        const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0, left, lattice);
         if (h.share < crowded || h.at == last.at) continue;
         last = h;
         prv_cells near;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "dispatch.h"
 #include "lattice.h"
+#include "vector_math.h"
 
 #define MOST_KNOTS 4096
 
@@ -16,9 +18,21 @@ static void append(double *knots, size_t *length, double x)
     if (!isfinite(x) || *length >= MOST_KNOTS) return;
     if (*length > 0) {
         const double last = knots[*length - 1];
-        if (!(x - last > 1e-13 * fmax(fabs(x), fabs(last)) + 1e-290)) return;
+        const double size = x > -last ? x : -last; /* max(|x|, |last|) where x > last */
+        if (!(x - last > 1e-13 * size + 1e-290)) return;
     }
     knots[(*length)++] = x;
+}
+
+/* prv_subsampled_loss, to be used for knots: they may be anywhere. */
+PRV_VECTOR static void subsample_losses(double p, size_t length, double *x)
+{
+    const double log_p = log(p);
+    for (size_t i = 0; i < length; i++) {
+        const double y = x[i], low = y > -64.0 ? y : -64.0;
+        const double near = prv_vm_log1p_near(p * prv_vm_expm1_near(low < 700.0 ? low : 700.0));
+        x[i] = y > 700.0 ? y + log_p : near;
+    }
 }
 
 /* Knots at even steps of the noise: that is where the law is smooth, whatever the loss makes of it. */
@@ -36,9 +50,10 @@ static void gaussian_knots(const prv_mechanism *m, int add, double fineness, dou
     const size_t steps = (size_t)((high - low) / step) + 1;
     for (size_t i = 0; i <= steps; i++) {
         const double z = backward ? high - step * (double)i : low + step * (double)i;
-        const double loss = prv_subsampled_loss(mu * (z - 0.5 * mu), p);
-        append(knots, length, backward ? -loss : loss);
+        knots[i] = mu * (z - 0.5 * mu);
     }
+    if (p < 1.0) subsample_losses(p, steps + 1, knots);
+    for (size_t i = 0; i <= steps; i++) append(knots, length, backward ? -knots[i] : knots[i]);
 }
 
 static void laplace_knots(const prv_mechanism *m, int add, double fineness, double *knots,
@@ -100,6 +115,12 @@ static prv_status callback_knots(const prv_mechanism *m, int add, double finenes
     return PRV_OK;
 }
 
+PRV_VECTOR static void log_ratios(const double *restrict mass, const double *restrict relative, size_t length,
+                                  double *restrict ratio)
+{
+    for (size_t i = 0; i < length; i++) ratio[i] = prv_vm_log(mass[i] / relative[i]);
+}
+
 /* Merged cells and the coarse dominating lattice. */
 static prv_status fill(prv_profile *profile, const prv_cells *cells)
 {
@@ -123,12 +144,13 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     profile->dominating[n - 1] += cells->relative[n];
     profile->dominating_infinite = cells->infinite_mass + (cells->mass[n] - cells->relative[n]);
 
+    log_ratios(cells->mass, cells->relative, n + 1, profile->center);
     size_t k = 0;
     for (size_t i = 0; i <= n; i++) {
-        const double mass = cells->mass[i], relative = cells->relative[i];
+        const double mass = cells->mass[i];
         if (!(mass > 0.0)) continue;
         const double anchor = x[i > 0 ? i - 1 : 0];
-        const double center = relative > 0.0 ? anchor + log(mass) - log(relative) : anchor;
+        const double center = cells->relative[i] > 0.0 ? anchor + profile->center[i] : anchor;
         profile->center[k] = center;
         profile->low[k] = i > 0 ? x[i - 1] : center;
         profile->high[k] = i < n ? x[i] : center;

@@ -2,89 +2,95 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "dispatch.h"
 #include "vector_math.h"
 
 #define LN2 0.69314718055994530942
-#define LANES 8
+/* Loops over LANES are compiled to vectors, being too long to be unrolled before. */
+#define LANES 16
+#define BLOCK 512 /* at most 16 + 5 additions in a row, so that sums round by 21 u at most */
 
-/* A mass that is not 0 leaves its exponent halved below this; without the cap a mass of 0 could meet
- * infinity. */
+/* A mass that is not 0 leaves its halved exponent below this; without the cap a mass of 0 could meet
+ * infinity. As far down, the square of e^-FAR is 0. */
 #define FAR 400.0
 
-/* An upper estimate of log(mass) by the exponent alone; -infinity-like for 0. */
-static inline double log_estimate(double mass)
+/* lam x + log(mass), the logarithm from above by the exponent alone. */
+static inline double term_estimate(double loss, double mass, double lam)
 {
     /* The exponent becomes the low bits of 2^52: no conversion of integers, which would not vectorise. */
     const double exponent = prv_vm_from_bits((prv_vm_bits(mass) >> 52) | 0x4330000000000000u) - 0x1p52;
-    return mass > 0.0 ? (exponent - 1022.0) * LN2 : -1e300;
+    return lam * loss + (mass > 0.0 ? exponent * LN2 - 1022.0 * LN2 : -1e300);
 }
 
-PRV_VECTOR static double greatest_term(const double *loss, const double *mass, size_t length,
-                                       double lam)
+/* The greatest estimate, -1e300 or less if all masses are 0. The length is a multiple of LANES. */
+PRV_VECTOR static double greatest_term(const double *restrict loss, const double *restrict mass,
+                                       size_t length, double lam)
 {
     double best[LANES];
     for (size_t j = 0; j < LANES; j++) best[j] = -1e300;
-    size_t i = 0;
-    for (; i + LANES <= length; i += LANES)
+    for (size_t i = 0; i < length; i += LANES)
         for (size_t j = 0; j < LANES; j++) {
-            const double term = lam * loss[i + j] + log_estimate(mass[i + j]);
+            const double term = term_estimate(loss[i + j], mass[i + j], lam);
             best[j] = term > best[j] ? term : best[j];
         }
-    for (; i < length; i++) best[0] = fmax(best[0], lam * loss[i] + log_estimate(mass[i]));
-    for (size_t j = 1; j < LANES; j++) best[0] = fmax(best[0], best[j]);
+    for (size_t n = LANES / 2; n > 0; n /= 2)
+        for (size_t j = 0; j < n; j++) best[j] = best[j + n] > best[j] ? best[j + n] : best[j];
     return best[0];
 }
 
-/* Sums of w, w x, w x^2 for w = mass e^(lam x - reference), x measured from `origin`. Eight running sums
- * keep the additions independent and their rounding at length / 8 units of the blocks below. */
+/* w = mass e^(lam x - reference), and the sums of w, w x, w x^2, x measured from `origin`. Each sum runs in
+ * LANES parts, which keeps the additions independent and few in a row. Lengths as above. */
 PRV_VECTOR static void weigh(const double *restrict loss, const double *restrict mass, size_t length,
-                             double lam, double reference, double origin, double *restrict weight,
-                             double sums[3])
+                             double lam, double reference, double origin, double far,
+                             double *restrict weight, double sums[3])
 {
+    const double half_lam = 0.5 * lam, half_reference = 0.5 * reference;
     double s0[LANES] = {0}, s1[LANES] = {0}, s2[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= length; i += LANES) {
-        double w[LANES];
+    for (size_t i = 0; i < length; i += LANES)
         for (size_t j = 0; j < LANES; j++) {
             /* Two factors: e^(lam x - reference) may overflow where the mass is tiny. */
-            const double half = 0.5 * (lam * loss[i + j] - reference);
-            const double root = prv_vm_exp(half < FAR ? half : FAR);
-            w[j] = mass[i + j] * root * root;
+            const double half = half_lam * loss[i + j] - half_reference;
+            const double low = half > -far ? half : -far;
+            const double root = prv_vm_exp_near(low < far ? low : far);
+            const double w = mass[i + j] * root * root, x = loss[i + j] - origin;
+            weight[i + j] = w;
+            s0[j] += w;
+            s1[j] += w * x;
+            s2[j] += w * x * x;
         }
-        for (size_t j = 0; j < LANES; j++) {
-            const double x = loss[i + j] - origin;
-            s0[j] += w[j];
-            s1[j] += w[j] * x;
-            s2[j] += w[j] * x * x;
+    for (size_t n = LANES / 2; n > 0; n /= 2)
+        for (size_t j = 0; j < n; j++) {
+            s0[j] += s0[j + n];
+            s1[j] += s1[j + n];
+            s2[j] += s2[j + n];
         }
-        if (weight != NULL)
-            for (size_t j = 0; j < LANES; j++) weight[i + j] = w[j];
-    }
-    for (; i < length; i++) {
-        const double half = 0.5 * (lam * loss[i] - reference);
-        const double root = prv_vm_exp(half < FAR ? half : FAR);
-        const double w = mass[i] * root * root, x = loss[i] - origin;
-        s0[0] += w;
-        s1[0] += w * x;
-        s2[0] += w * x * x;
-        if (weight != NULL) weight[i] = w;
-    }
-    for (size_t j = 0; j < LANES; j++) {
-        sums[0] += s0[j];
-        sums[1] += s1[j];
-        sums[2] += s2[j];
-    }
+    sums[0] = s0[0];
+    sums[1] = s1[0];
+    sums[2] = s2[0];
 }
 
-#define BLOCK 512 /* at most 64 additions in a row, so that sums round by 64 u at most */
+PRV_VECTOR static void multiply(double *weight, size_t length, double scale)
+{
+    for (size_t i = 0; i < length; i++) weight[i] *= scale;
+}
 
 prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam,
                      double *weight)
 {
-    const double reference = greatest_term(loss, mass, length, lam);
     prv_moments r = {-HUGE_VAL, 0.0, 0.0};
+    /* The last block is filled up with masses 0. */
+    double last_loss[BLOCK], last_mass[BLOCK], block_weight[BLOCK];
+    const size_t whole = length / BLOCK * BLOCK, rest = length - whole;
+    const size_t filled = (rest + LANES - 1) / LANES * LANES;
+    memcpy(last_loss, loss + whole, rest * sizeof *loss);
+    memcpy(last_mass, mass + whole, rest * sizeof *mass);
+    for (size_t i = rest; i < filled; i++) last_loss[i] = last_mass[i] = 0.0;
+
+    double reference = greatest_term(last_loss, last_mass, filled, lam);
+    for (size_t start = 0; start < whole; start += BLOCK)
+        reference = fmax(reference, greatest_term(loss + start, mass + start, BLOCK, lam));
     if (!(reference > -1e299)) {
         for (size_t i = 0; weight != NULL && i < length; i++) weight[i] = 0.0;
         return r;
@@ -92,20 +98,19 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
     const double origin = loss[length / 2];
     long double total[3] = {0.0L, 0.0L, 0.0L};
     for (size_t start = 0; start < length; start += BLOCK) {
-        const size_t n = length - start < BLOCK ? length - start : BLOCK;
-        double sums[3] = {0.0, 0.0, 0.0};
-        weigh(loss + start, mass + start, n, lam, reference, origin,
-              weight != NULL ? weight + start : NULL, sums);
+        const int is_last = start == whole;
+        double sums[3];
+        weigh(is_last ? last_loss : loss + start, is_last ? last_mass : mass + start,
+              is_last ? filled : BLOCK, lam, reference, origin, FAR, block_weight, sums);
+        if (weight != NULL)
+            memcpy(weight + start, block_weight, (is_last ? rest : BLOCK) * sizeof *weight);
         for (size_t j = 0; j < 3; j++) total[j] += (long double)sums[j];
     }
     const long double mean = total[1] / total[0];
     r.log_moment = (double)(logl(total[0]) + (long double)reference);
     r.mean = origin + (double)mean;
     r.variance = fmax((double)(total[2] / total[0] - mean * mean), 0.0);
-    if (weight != NULL) {
-        const double scale = (double)(1.0L / total[0]);
-        for (size_t i = 0; i < length; i++) weight[i] *= scale;
-    }
+    if (weight != NULL) multiply(weight, length, (double)(1.0L / total[0]));
     return r;
 }
 

@@ -2,6 +2,7 @@
  * above, the curve of the step itself. Checked against closed forms of the step, and for arbitrary
  * cells against the two extreme pairs that have such cells. */
 #include "../lattice.h"
+#include "../tilt.h"
 
 #include "check.h"
 
@@ -322,6 +323,86 @@ static void closed_forms(int is_laplace)
     }
 }
 
+/* ---- Tightness --------------------------------------------------------------------------------- */
+
+/* log M of the step itself from its cells: merged ones lie below it, split ones above, twice as far. */
+static double true_log_moment(const built *b, double *scratch)
+{
+    const prv_cells *c = &b->cells;
+    double *mass = scratch + c->length;
+    prv_split_cells(c, mass);
+    const double above = prv_tilt(c->knots, mass, c->length, b->mesh.tilt, NULL).log_moment;
+    size_t n = 0;
+    for (size_t i = 1; i < c->length; i++) {
+        if (!(c->mass[i] > 0.0 && c->relative[i] > 0.0)) continue;
+        scratch[n] = c->knots[i - 1] + log(c->mass[i] / c->relative[i]);
+        mass[n++] = c->mass[i];
+    }
+    return (2.0 * prv_tilt(scratch, mass, n, b->mesh.tilt, NULL).log_moment + above) / 3.0;
+}
+
+/* On meshes whose spacing doubles away from 0, merging costs little more than the half of splitting that no
+ * choice avoids. Some cells are cut into parts. */
+static void many_spacings(void)
+{
+    static const struct {
+        double noise, p, tilt, low, high;
+        int add;
+    } cases[] = {{0.8, 1e-3, 9.2, -5.0, 0.02, 1}, {0.8, 1e-3, 7.1, -0.02, 5.0, 0}, {0.3, 1e-4, 10.0, -12.0, 0.01, 1}};
+    for (size_t k = 0; k < 3; k++) {
+        const double step = 3e-6, p = cases[k].p, edge = cases[k].add ? -log1p(-p) : log1p(-p);
+        int64_t at = cases[k].add ? (int64_t)((cases[k].low - edge) / step) : 0;
+        const int64_t end = cases[k].add ? 0 : (int64_t)((cases[k].high - edge) / step);
+        int64_t index[2048];
+        size_t count = 0, parts = 0, knot[2048];
+        while (count < 2048) {
+            index[count] = at;
+            knot[count] = count + parts;
+            count++;
+            if (at >= end) break;
+            int64_t stride = 4096;
+            while (stride > 1 && (at % stride != 0 || at + stride > end ||
+                                  20.0 * step * (double)stride > fabs(edge + step * (double)at)))
+                stride /= 2;
+            if (stride == 64) parts++;
+            at += stride;
+        }
+        built b;
+        build_frame(&b, count, edge, step, index);
+        prv_cells_free(&b.cells);
+        if (prv_cells_new(count + parts, &b.cells) != PRV_OK) abort();
+        for (size_t i = 0; i < count; i++) {
+            b.mesh.knot[i] = knot[i];
+            b.cells.knots[knot[i]] = edge + step * (double)index[i];
+            if (i > 0 && knot[i] == knot[i - 1] + 2)
+                b.cells.knots[knot[i] - 1] = edge + step * (double)(index[i] - 32);
+        }
+        b.left = realloc(b.left, (count + parts + 1) * sizeof *b.left);
+        double *scratch = malloc(2 * (count + parts) * sizeof *scratch);
+        prv_mechanism *base = NULL, *m = NULL;
+        if (prv_mechanism_gaussian(cases[k].noise, &base) != PRV_OK ||
+            prv_mechanism_poisson_subsampled(base, p, &m) != PRV_OK ||
+            prv_cells_compute(m, cases[k].add, PRV_DOMINATING, &b.cells) != PRV_OK)
+            abort();
+        b.mesh.tilt = cases[k].tilt;
+        build_lattices(&b);
+        const double exact = true_log_moment(&b, scratch), tilt = b.mesh.tilt;
+        const double above = prv_tilt(b.above.loss, b.above.mass, count, tilt, NULL).log_moment - exact;
+        const double below = exact - prv_tilt(b.below.loss, b.below.mass, count, tilt, NULL).log_moment;
+        check(above > 0.0 && below > 0.0 && below < 0.7 * above,
+              "%zu knots 1 to 4096 steps apart, noise %g %s: merging costs %.2f of splitting", count, cases[k].noise,
+              cases[k].add ? "add" : "remove", below / above);
+        double worst_above = 0.0, worst_below = 0.0;
+        const pair s = {0, cases[k].add, cases[k].noise, p};
+        against_closed_form(&s, &b.cells, &b.above, &b.below, &worst_above, &worst_below);
+        check(worst_above == 0.0 && worst_below == 0.0, "and both lattices bracket the curve");
+        build_free(&b);
+        free(scratch);
+        prv_mechanism_free(base);
+        prv_mechanism_free(m);
+    }
+}
+
 /* ---- Arbitrary cells --------------------------------------------------------------------------- */
 
 /* Cells of any masses. All pairs that have them lie between two: in the least, every cell is one atom of
@@ -535,6 +616,7 @@ int main(void)
     by_hand();
     closed_forms(0);
     closed_forms(1);
+    many_spacings();
     discrete_losses();
     arbitrary_cells();
     return summary();

@@ -53,6 +53,9 @@ ARRAY_FUNCTION(exp)
 ARRAY_FUNCTION(expm1)
 ARRAY_FUNCTION(log1p)
 ARRAY_FUNCTION(log)
+ARRAY_FUNCTION(exp_near)
+ARRAY_FUNCTION(expm1_near)
+ARRAY_FUNCTION(log1p_near)
 ARRAY_FUNCTION(mills)
 ARRAY_FUNCTION(normal_density_exponent)
 
@@ -329,6 +332,8 @@ int main(int argc, char **argv)
     SAMPLE(exp, -1.0, 1.0, 0, 1.5);
     SAMPLE(exp, 1e-20, 709.7, 1, 1.5);
     SAMPLE(exp, -708.0, -1e-20, 1, 1.5);
+    sample("exp_near", array_exp_near, ref_exp, -708.0, 708.0, 0, 0, n, 1.5);
+    sample("exp_near", array_exp_near, ref_exp, 1e-20, 708.0, 1, 0, n, 1.5);
     sample("exp", array_exp, ref_exp, -746.0, -708.4, 0, 1, n, 1.0);
 
     SAMPLE(expm1, -2.0, 2.0, 0, 2.25);
@@ -337,6 +342,9 @@ int main(int argc, char **argv)
     SAMPLE(expm1, -745.0, -1e-300, 1, 2.25);
     SAMPLE(expm1, 1e-4, 50.0, 1, 2.25);
     SAMPLE(expm1, -50.0, -1e-4, 1, 2.25);
+    sample("expm1_near", array_expm1_near, ref_expm1, -708.0, 708.0, 0, 0, n, 2.25);
+    sample("expm1_near", array_expm1_near, ref_expm1, 1e-300, 708.0, 1, 0, n, 2.25);
+    sample("expm1_near", array_expm1_near, ref_expm1, -64.0, -1e-300, 1, 0, n, 2.25);
 
     SAMPLE(log1p, -0.999, 2.0, 0, 2.25);
     SAMPLE(log1p, 0.0, 1000.0, 0, 2.25);
@@ -344,6 +352,8 @@ int main(int argc, char **argv)
     SAMPLE(log1p, 1e-5, 1e5, 1, 2.25);
     SAMPLE(log1p, -0.9999, -1e-300, 1, 2.25);
     SAMPLE(log1p, -0.9999, -1e-5, 1, 2.25);
+    sample("log1p_near", array_log1p_near, ref_log1p, 1e-300, 1e300, 1, 0, n, 2.25);
+    sample("log1p_near", array_log1p_near, ref_log1p, -0.9999, -1e-300, 1, 0, n, 2.25);
     SAMPLE(log1p_near_minus_one, 0x1p-53, 0.5, 1, 2.25);
 
     SAMPLE(log, 0.5, 2.0, 0, 1.75);
