@@ -56,7 +56,7 @@ def main():
     print(f"Poisson-subsampled Gaussian {STEP}, delta {DELTA:g}; epsilon in nats, time in ms\n")
     print(
         f"{'':62} {'median':>9} {'speed':>7} {'x FFTs':>7}"
-        f" {'lower':>9} {'estimate':>9} {'upper':>9} {'up-truth':>9}"
+        f" {'lower':>9} {'estimate':>9} {'upper':>9} {'width':>8} {'up-truth':>8}"
     )
     for title, steps, (peer, settings), prvcore_settings in COMPARISONS:
         print(f"{title}; {steps} steps, truth {TRUTH[steps]:.6f}")
@@ -177,7 +177,8 @@ def print_row(name, steps, seconds, bounds, *, speed=None, ffts=None):
     ffts = "-" if ffts is None else f"{ffts:.1f}"
     print(
         f"{name:62} {1e3 * seconds:9.2f} {speed:>7} {ffts:>7}"
-        f" {lower:9.6f} {estimate:9.6f} {upper:9.6f} {upper - truth:9.1e}{wrong}",
+        f" {lower:9.6f} {estimate:9.6f} {upper:9.6f} {upper - lower:8.1e} {upper - truth:8.1e}"
+        f"{wrong}",
         flush=True,
     )
 

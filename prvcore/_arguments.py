@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 
 _MAX_COUNT = 2**53
-_CDF_ERROR = 2.0**-51  # what the C core forgives: four units of 2^-53
+_ROUNDING = 2.0**-51  # of a function's values: four units of 2^-53, which the bounds allow for
 _GROSS_ERROR = 1e-9  # of probability; what is finer is for the C core to judge
 _SAMPLES = 65
 
@@ -164,9 +164,9 @@ def table(losses: FloatArray, masses: FloatArray, mass_at_infinity: float) -> No
 
 
 def check_cdf(name: str, losses: FloatArray, values: FloatArray) -> None:
-    """Refuse values of a CDF that leave [0, 1] or decrease."""
-    _refuse_values(~((values >= 0.0) & (values <= 1.0)), name, "in [0, 1]", losses, values)
-    falls = np.flatnonzero(np.diff(values) < -2.0 * _CDF_ERROR)
+    """Refuse values of a CDF that leave [0, 1] or decrease, both by more than their rounding."""
+    _refuse_values(_no_probability(values), name, "in [0, 1]", losses, values)
+    falls = np.flatnonzero(np.diff(values) < -2.0 * _ROUNDING)
     if falls.size:
         i = int(falls[0])
         raise ValueError(
@@ -193,10 +193,11 @@ def check_cdf_pair(losses: FloatArray, values_q: FloatArray, values_p: FloatArra
 
 
 def check_curve(name: str, epsilons: FloatArray, values: FloatArray) -> None:
-    """Refuse values of a privacy curve outside [0, 1], increasing, or grossly not convex."""
-    _refuse_values(
-        ~((values >= 0.0) & (values <= 1.0)), name, "in [0, 1]", epsilons, values, "epsilon"
-    )
+    """Refuse values of a privacy curve outside [0, 1], increasing, not convex or too low.
+
+    They leave [0, 1] by more than their rounding, and do the rest grossly; the C core looks closer.
+    """
+    _refuse_values(_no_probability(values), name, "in [0, 1]", epsilons, values, "epsilon")
     pick = _thinned(epsilons.size)
     x, d = epsilons[pick], values[pick]
     rises = np.flatnonzero(np.diff(d) > _GROSS_ERROR)
@@ -216,6 +217,8 @@ def check_curve(name: str, epsilons: FloatArray, values: FloatArray) -> None:
             f"{name} must be convex in e^epsilon, got {d[i : i + 3].tolist()!r} "
             f"at the epsilons {x[i : i + 3].tolist()!r}"
         )
+    low = values < -np.expm1(np.minimum(epsilons, 0.0)) - _GROSS_ERROR
+    _refuse_values(low, name, "of at least 1 - e^epsilon", epsilons, values, "epsilon")
 
 
 def _refuse_values(
@@ -233,6 +236,11 @@ def _refuse_values(
             f"{name} must return values {requirement}, "
             f"got {float(values[i])!r} at {point} {float(at[i])!r}"
         )
+
+
+def _no_probability(values: FloatArray) -> NDArray[np.bool_]:
+    """Return where values are outside [0, 1] by more than rounding, or nan."""
+    return ~((values >= -_ROUNDING) & (values <= 1.0 + _ROUNDING))
 
 
 def _thinned(length: int) -> NDArray[np.intp]:

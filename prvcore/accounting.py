@@ -255,17 +255,18 @@ class PrivacyCurve:
         Returns
         -------
         Bounds
-            ``(lower, estimate, upper)`` in nats, floats for a scalar and otherwise arrays of the
-            shape of `delta`. Infinite where `delta` is at or below the mass of infinite loss, 0
-            where it is at or above delta(0).
+            Nats, >= 0: floats for a scalar, else arrays of the shape of `delta`. 0 where `delta` is
+            at or above delta(0), infinite where it is at or below the mass of infinite loss, but
+            the greatest loss where both are 0.
 
         Raises
         ------
         TypeError, ValueError
-            A `delta` is not a real number in [0, 1]; a mesh that was asked for needs more memory
-            than the limit; a function of one of the mechanisms returned what no pair has.
+            A point asked is not a real number in its range; a mesh that was asked for needs more
+            memory than the limit; a function of one of the mechanisms returned what no pair has,
+            or something else than an array of real numbers.
         PrecisionError
-            Mean-matching cannot resolve so small a `delta`.
+            Mean-matching cannot resolve so small a delta.
 
         Warns
         -----
@@ -286,31 +287,18 @@ class PrivacyCurve:
         Parameters
         ----------
         epsilon : float or array_like of float, any shape
-            Nats, of either sign; infinities are allowed.
+            Nats, of either sign and infinite too, but not nan.
 
         Returns
         -------
         Bounds
-            ``(lower, estimate, upper)``, floats for a scalar and otherwise arrays of the shape of
-            `epsilon`. The width asked of the curve is one in epsilon: that of delta is the same
-            times the slope of the curve.
+            Probabilities: floats for a scalar, else arrays of the shape of `epsilon`. The width
+            asked of the curve is one in epsilon: that of delta is the same times the slope of the
+            curve.
 
-        Raises
-        ------
-        TypeError, ValueError
-            An `epsilon` is not a real number or is nan; a mesh that was asked for needs more memory
-            than the limit; a function of one of the mechanisms returned what no pair has.
-        PrecisionError
-            Mean-matching cannot resolve so small a delta.
-
-        Warns
-        -----
-        AccuracyWarning
-            The bounds hold, but the memory limit, or a `mesh_size`, kept them wider than was asked.
-
-        Notes
-        -----
-        Costs as much as `epsilon`.
+        See Also
+        --------
+        epsilon : raises and warns of the same, and costs as much.
 
         """
         return self._query("delta", epsilon, stacklevel=3)
@@ -546,7 +534,7 @@ def eps_from_delta(
     counts: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Bounds:
-    """Bound the epsilon of a curve, or of mechanisms to be composed, at each delta.
+    """Bound epsilon at each delta: ``compose(...).epsilon(delta)`` in one call.
 
     Parameters
     ----------
@@ -562,7 +550,16 @@ def eps_from_delta(
     Returns
     -------
     Bounds
-        As of `PrivacyCurve.epsilon`, which see for errors and warnings too.
+        Nats: floats for a scalar, else arrays of the shape of `delta`.
+
+    Raises
+    ------
+    TypeError
+        `counts` or an option is given with a curve.
+
+    See Also
+    --------
+    compose, PrivacyCurve.epsilon : what else is raised and warned of.
 
     Examples
     --------
@@ -580,23 +577,24 @@ def delta_from_eps(
     counts: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Bounds:
-    """Bound the delta of a curve, or of mechanisms to be composed, at each epsilon.
+    """Bound delta at each epsilon: ``compose(...).delta(epsilon)`` in one call.
 
     Parameters
     ----------
-    curve : PrivacyCurve, Mechanism or iterable
-        A curve, or `mechanisms` as `compose` takes them.
+    curve, counts, **options
+        As `eps_from_delta` takes them.
     epsilon : float or array_like of float, any shape
-        Nats, of either sign; infinities are allowed.
-    counts : int or iterable of int, optional
-        As `compose` takes it; not with a curve.
-    **options
-        The keyword arguments of `compose`; not with a curve.
+        Nats, of either sign and infinite too, but not nan.
 
     Returns
     -------
     Bounds
-        As of `PrivacyCurve.delta`, which see for errors and warnings too.
+        Probabilities: floats for a scalar, else arrays of the shape of `epsilon`.
+
+    See Also
+    --------
+    eps_from_delta, PrivacyCurve.epsilon : raise and warn of the same.
+    PrivacyCurve.delta : what the width is.
 
     """
     return _curve_of(curve, counts, options)._query("delta", epsilon, stacklevel=3)

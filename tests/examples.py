@@ -21,6 +21,17 @@ def normal_cdf(x):
     return ndtr(x)
 
 
+def gaussian_delta(epsilon, mu):
+    """Return the exact delta of N(mu, 1) against N(0, 1), rounded to a float at last."""
+    import mpmath
+
+    with mpmath.workdps(60):
+        epsilon, mu, root = mpmath.mpf(epsilon), mpmath.mpf(mu), mpmath.sqrt(2)
+        high = mpmath.erfc((epsilon / mu - mu / 2) / root)
+        low = mpmath.erfc((epsilon / mu + mu / 2) / root)
+        return float((high - mpmath.exp(epsilon) * low) / 2)
+
+
 def randomized_response_curve(epsilons):
     """Of PureDP(1): piecewise linear in e^epsilon with corners at -1 and 1."""
     t = np.exp(np.minimum(epsilons, 1.0))

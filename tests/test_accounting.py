@@ -9,21 +9,12 @@ import warnings
 
 import numpy as np
 import pytest
-from examples import BUILT_IN, gaussian_cdf_p, gaussian_cdf_q, name
+from examples import BUILT_IN, gaussian_cdf_p, gaussian_cdf_q, gaussian_delta, name
 
 import prvcore as prv
 
 STEP = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
 TRUE_EPSILON = 0.703708838718  # of 1000 such steps at delta 1e-7, from high-precision arithmetic
-
-
-def gaussian_delta(epsilon, mu):
-    """Return the exact delta of N(mu, 1) against N(0, 1)."""
-
-    def tail(x):
-        return 0.5 * math.erfc(x / math.sqrt(2.0))
-
-    return tail(epsilon / mu - mu / 2.0) - math.exp(epsilon) * tail(epsilon / mu + mu / 2.0)
 
 
 # ---- Answers ---------------------------------------------------------------------------------

@@ -25,7 +25,12 @@ REAL_ARGUMENTS = [
     (prv.PureDP, "epsilon", NON_NEGATIVE, [-1.0, INF, NAN]),
     (lambda x: prv.ApproximateDP(x, 0.1), "epsilon", NON_NEGATIVE, [-1.0, INF, NAN]),
     (lambda x: prv.ApproximateDP(0.1, x), "delta", PROBABILITY, [-0.1, 1.1, INF, NAN]),
-    (lambda x: prv.PoissonSubsampledGaussian(x, 0.1), "noise_multiplier", NON_NEGATIVE, [-1, NAN]),
+    (
+        lambda x: prv.PoissonSubsampledGaussian(x, 0.1),
+        "noise_multiplier",
+        NON_NEGATIVE,
+        [-1, INF, NAN],
+    ),
     (
         lambda x: prv.PoissonSubsampledGaussian(1.0, x),
         "sampling_probability",
@@ -106,6 +111,12 @@ INTEGER_ARGUMENTS = [
         "in [0, 9007199254740992]",
         [-1],
     ),
+    (
+        lambda x: prv.delta_from_eps(GAUSSIAN, 0.1, counts=x),
+        "counts",
+        "in [0, 9007199254740992]",
+        [-1],
+    ),
     (prv.set_memory_limit, "limit", "in [1, 9223372036854775807]", [0, -1, 2**63]),
 ]
 
@@ -182,6 +193,8 @@ def test_an_array_names_the_first_bad_element():
         ValueError, match=message("epsilon must be", "not nan, got nan at index (1, 0)")
     ):
         CURVE.delta([[0.1, 0.2], [NAN, 0.3]])
+    with pytest.raises(ValueError, match=message("delta must be in [0, 1], got nan at index 1")):
+        CURVE.epsilon(np.array([0.1, NAN]))
 
 
 @pytest.mark.parametrize(
@@ -335,6 +348,11 @@ def test_mean_matching_that_needs_too_much_memory():
         r"use a larger eps_error or raise the limit by prvcore.set_memory_limit$",
     ):
         curve.epsilon(1e-5)
+    curve = prv.compose(GAUSSIAN, 1000, discretization="mean-matching", mesh_size=1e-9)
+    with pytest.raises(
+        ValueError, match=r"^mesh_size = 1e-09 needs [1-9]\d+ bytes, .*: use a larger mesh_size or"
+    ):
+        curve.epsilon(1e-5)
 
 
 # ---- Tables ----------------------------------------------------------------------------------
@@ -434,6 +452,7 @@ def with_one(position, function):
             ["must return values in [0, 1], got -0.5 at loss"],
         ),
         (lambda x: np.where(x < 0.0, 0.0, NAN), ["must return values in [0, 1], got nan at loss"]),
+        (lambda x: gaussian_cdf_q(x) - 1e-15, ["must return values in [0, 1], got -1e-15 at loss"]),
         (lambda x: 1.0 - gaussian_cdf_q(x), ["must not decrease, got ", "at loss", "at loss"]),
         (lambda x: 0.5, ["same shape, ", "got shape ()"]),
         (lambda x: x[:-1], ["same shape, ", "got shape ("]),
@@ -471,6 +490,8 @@ def test_cdfs_that_belong_to_no_pair():
         (lambda x: np.full_like(x, -0.5), ["delta must return values in [0, 1], got -0.5"]),
         (lambda x: np.full_like(x, NAN), ["delta must return values in [0, 1], got nan"]),
         (gaussian_cdf_q, ["delta must not increase, got ", "at epsilon", "at epsilon"]),
+        (lambda x: np.full_like(x, -1e-15), ["delta must return values in [0, 1], got -1e-15"]),
+        (np.zeros_like, ["delta must return values of at least 1 - e^epsilon, got 0.0 at epsilon"]),
         (
             lambda x: np.where(x < 1.0, 1.0, 0.0),
             ["delta must be convex in e^epsilon, got [", "at the epsilons ["],
@@ -483,6 +504,9 @@ def test_functions_that_are_no_privacy_curve(function, parts):
         ask(prv.FromPrivacyCurve(function))
 
 
+# ---- What is unusual, but no error -----------------------------------------------------------
+
+
 def test_tiny_sampling_still_gives_valid_bounds():
     lower, estimate, upper = prv.compose(prv.PoissonSubsampledGaussian(1.0, 1e-300), 1).epsilon(
         1e-9
@@ -490,3 +514,31 @@ def test_tiny_sampling_still_gives_valid_bounds():
     assert lower == 0.0
     assert estimate <= upper
     assert upper < 1e-3
+
+
+def test_sampling_that_hardly_happens_still_gives_valid_bounds():
+    p, count = 1e-12, 1000
+    curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, p), count)
+    lower, _, upper = curve.delta(0.0)
+    one = p * math.erf(0.5 / math.sqrt(2.0))  # the total variation of one step
+    assert lower <= count * one
+    assert one <= upper <= 1e-6
+    assert curve.epsilon(1e-5) == (0.0, 0.0, 0.0)
+
+
+def test_large_losses_are_legal():
+    step = prv.PoissonSubsampledGaussian(noise_multiplier=0.01, sampling_probability=0.01)
+    lower, _, upper = prv.compose(step, 1000).epsilon(1e-5)
+    assert lower <= 129_944 <= upper
+    assert upper - lower <= 1e-3 * upper
+
+
+def test_nothing_is_printed(memory_limit, capfd):
+    prv.set_memory_limit(2**20)
+    with pytest.warns(prv.AccuracyWarning):
+        prv.compose(GAUSSIAN, 1000, eps_error=1e-9).epsilon(1e-5)
+    with pytest.raises(ValueError, match="mesh_size"):
+        prv.compose(GAUSSIAN, 1000, mesh_size=1e-12).epsilon(1e-5)
+    with pytest.raises(ValueError, match="cdf_q"):
+        ask(prv.FromCDFs(lambda x: x, gaussian_cdf_p))
+    assert capfd.readouterr() == ("", "")

@@ -1,35 +1,128 @@
 """What holds for every composition, on settings that hypothesis chooses."""
 
+import copy
 import math
 
+import numpy as np
 import pytest
+from examples import gaussian_delta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import prvcore as prv
 
-noises = st.floats(math.log(0.3), math.log(20.0)).map(math.exp)
-probabilities = st.floats(math.log(1e-4), 0.0).map(math.exp)
-counts = st.floats(0.0, math.log(3000.0)).map(lambda x: int(math.exp(x)))
-deltas = st.floats(math.log(1e-12), math.log(0.3)).map(math.exp)
+# bounds must hold whatever their width: little memory keeps the hard settings short
+pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_memory():
+    limit = prv.get_memory_limit()
+    prv.set_memory_limit(2**25)
+    yield
+    prv.set_memory_limit(limit)
+
+
+def log_uniform(low, high):
+    return st.floats(math.log(low), math.log(high)).map(math.exp)
+
+
+@st.composite
+def tables(draw):
+    """Draw a FromTable: Q's masses, and losses moved up until P has no more mass than 1."""
+    size = draw(st.integers(1, 5))
+    gaps = np.array(draw(st.lists(log_uniform(1e-3, 2.0), min_size=size, max_size=size)))
+    masses = np.array(draw(st.lists(log_uniform(1e-4, 1.0), min_size=size, max_size=size)))
+    infinite = draw(st.sampled_from([0.0, 1e-9]))
+    masses *= (1.0 - infinite) / masses.sum()
+    losses = np.cumsum(gaps)
+    losses += np.log((masses * np.exp(-losses)).sum()) + draw(st.sampled_from([1e-9, 0.1]))
+    return prv.FromTable(losses, masses, infinite)
+
+
+noises = log_uniform(0.3, 20.0)
+probabilities = log_uniform(1e-4, 1.0)
+counts = log_uniform(1.0, 3000.0).map(int)
+deltas = log_uniform(1e-12, 0.3)
+sensitivities = st.integers(1, 3)
+parameters = st.tuples(noises, log_uniform(1e-12, 1e-3), probabilities, sensitivities)
+# what is added to a parameter, as a share of it: close ones too, or a test would see no small fault
+shares = log_uniform(1e-6, 1.0)
+
 gaussians = st.builds(prv.PoissonSubsampledGaussian, noises, probabilities)
 laplaces = st.builds(prv.PoissonSubsampled, st.builds(prv.Laplace, noises), probabilities)
-responses = st.builds(prv.PureDP, st.floats(0.01, 2.0))
-mechanisms = st.one_of(gaussians, laplaces, responses)
+unsampled = st.one_of(
+    st.builds(prv.Gaussian, noises),
+    st.builds(prv.Laplace, noises),
+    st.builds(prv.DiscreteGaussian, noises, sensitivities),
+    st.builds(prv.DiscreteLaplace, noises, sensitivities),
+    st.builds(prv.PureDP, log_uniform(0.01, 2.0)),
+    st.builds(prv.ApproximateDP, log_uniform(0.01, 2.0), log_uniform(1e-12, 1e-3)),
+    tables(),
+)
+mechanisms = st.one_of(
+    unsampled, gaussians, st.builds(prv.PoissonSubsampled, unsampled, probabilities)
+)
+compositions = st.lists(st.tuples(mechanisms, counts), min_size=1, max_size=3)
+
 few = settings(max_examples=8, derandomize=True, deadline=None)
+many = settings(max_examples=60, derandomize=True, deadline=None)
 
 
 def overlap(a, b):
     return a.lower <= b.upper and b.lower <= a.upper
 
 
-@few
-@given(mechanisms, counts, deltas)
-def test_two_widths_overlap(mechanism, count, delta):
-    coarse = prv.compose(mechanism, count, eps_error=3e-2).epsilon(delta)
-    fine = prv.compose(mechanism, count, eps_error=3e-3).epsilon(delta)
-    assert coarse.lower <= coarse.estimate <= coarse.upper
+def ordered(bounds):
+    return 0.0 <= bounds.lower <= bounds.estimate <= bounds.upper
+
+
+# ---- The same composition said in two ways ---------------------------------------------------
+
+
+@many
+@given(compositions, deltas)
+def test_two_widths_overlap(steps, delta):
+    coarse = prv.compose(steps, eps_error=3e-2).epsilon(delta)
+    fine = prv.compose(steps, eps_error=3e-3).epsilon(delta)
+    assert ordered(coarse)
+    assert ordered(fine)
     assert overlap(coarse, fine)
+
+
+@many
+@given(compositions, deltas, log_uniform(1e-2, 0.3), log_uniform(1e-2, 0.3))
+def test_two_meshes_overlap(steps, delta, mesh, another):
+    one = prv.compose(steps, mesh_size=mesh).epsilon(delta)
+    assert ordered(one)
+    assert overlap(one, prv.compose(steps, mesh_size=another).epsilon(delta))
+    assert overlap(one, prv.compose(steps).epsilon(delta))
+
+
+def contains_the_gaussian_value(bounds, noise, count, delta):
+    """Whether the bounds of epsilon contain the exact one, by its delta at either bound."""
+    mu = math.sqrt(count) / noise
+    lower, _, upper = bounds
+    above = upper == math.inf or gaussian_delta(upper, mu) <= delta * (1.0 + 1e-12)
+    return above and (lower == 0.0 or gaussian_delta(lower, mu) >= delta * (1.0 - 1e-12))
+
+
+@many
+@given(noises, counts, deltas, log_uniform(3e-3, 3.0))
+def test_every_mesh_contains_the_exact_gaussian_value(noise, count, delta, mesh):
+    mesh /= noise  # in units of the loss of one step
+    bounds = prv.compose(prv.Gaussian(noise), count, mesh_size=mesh).epsilon(delta)
+    assert contains_the_gaussian_value(bounds, noise, count, delta)
+
+
+@pytest.mark.xfail(reason="the upper bound of epsilon is 0 where the mesh is far wider than a step")
+@pytest.mark.parametrize(
+    ("noise", "count", "delta", "mesh"),
+    [(7.389, 1, 0.0183, 2.718), (4.15, 1, 1.4e-12, 0.976), (16.3, 3, 9.4e-12, 2.87)],
+)
+def test_a_mesh_far_wider_than_a_step_contains_the_gaussian_value(noise, count, delta, mesh):
+    bounds = prv.compose(prv.Gaussian(noise), count, mesh_size=mesh).epsilon(delta)
+    assert contains_the_gaussian_value(bounds, noise, count, delta)
 
 
 @few
@@ -40,37 +133,135 @@ def test_order_does_not_change_a_bit(a, b, m, n, delta):
 
 
 @few
+@given(mechanisms, counts, counts, deltas)
+def test_equal_objects_are_one_mechanism(mechanism, m, n, delta):
+    whole = prv.compose(mechanism, m + n).epsilon(delta)
+    assert prv.compose([(mechanism, m), (mechanism, n)]).epsilon(delta) == whole
+    assert prv.compose([(mechanism, m), (copy.copy(mechanism), n)]).epsilon(delta) == whole
+
+
+@many
+@given(mechanisms, counts, counts, deltas)
+def test_splitting_the_steps_changes_nothing(mechanism, m, n, delta):
+    twin = prv.PoissonSubsampled(mechanism, 1.0)  # the same one, but not equal: it is not merged
+    curve = prv.compose([(mechanism, m), (twin, n)])
+    assert len(curve.mechanisms) == 2
+    assert overlap(curve.epsilon(delta), prv.compose(mechanism, m + n).epsilon(delta))
+
+
+@many
 @given(mechanisms, counts, deltas)
-def test_adding_steps_never_helps(mechanism, count, delta):
-    less = prv.compose(mechanism, count, eps_error=3e-2).epsilon(delta)
-    more = prv.compose(mechanism, 2 * count, eps_error=3e-2).epsilon(delta)
-    assert more.upper >= less.lower
+def test_probability_one_is_the_mechanism_itself(mechanism, count, delta):
+    plain = prv.compose(mechanism, count).epsilon(delta)
+    assert prv.compose(prv.PoissonSubsampled(mechanism, 1.0), count).epsilon(delta) == plain
 
 
 @few
-@given(mechanisms, counts, deltas)
-def test_both_directions_are_the_larger(mechanism, count, delta):
-    both = prv.compose(mechanism, count, eps_error=3e-2).epsilon(delta)
-    for neighbors in ("add", "remove"):
-        single = prv.compose(mechanism, count, eps_error=3e-2, neighbors=neighbors).epsilon(delta)
-        assert both.upper >= single.lower
+@given(noises, counts, deltas)
+def test_probability_one_is_the_gaussian_itself(noise, count, delta):
+    plain = prv.compose(prv.Gaussian(noise), count).epsilon(delta)
+    assert prv.compose(prv.PoissonSubsampledGaussian(noise, 1.0), count).epsilon(delta) == plain
+
+
+# ---- More privacy ----------------------------------------------------------------------------
+
+
+def no_worse(more_private, less_private, delta):
+    """Whether bounds allow the first to be at least as private as the second."""
+    more, less = prv.compose(more_private), prv.compose(less_private)
+    return more.epsilon(delta).lower <= less.epsilon(delta).upper
+
+
+# the first of the parameters is a noise that more privacy has more of
+FAMILIES = {
+    "gaussian": lambda noise, delta, p, sensitivity: prv.Gaussian(noise),
+    "laplace": lambda noise, delta, p, sensitivity: prv.Laplace(noise, sensitivity),
+    "discrete-laplace": lambda noise, delta, p, sensitivity: prv.DiscreteLaplace(
+        noise, sensitivity
+    ),
+    "pure": lambda noise, delta, p, sensitivity: prv.PureDP(1.0 / noise),
+    "approximate": lambda noise, delta, p, sensitivity: prv.ApproximateDP(1.0 / noise, delta),
+    "sampled-gaussian": lambda noise, delta, p, sensitivity: prv.PoissonSubsampledGaussian(
+        noise, p
+    ),
+    "sampled-laplace": lambda noise, delta, p, sensitivity: prv.PoissonSubsampled(
+        prv.Laplace(noise, sensitivity), p
+    ),
+}
 
 
 @few
-@given(st.one_of(gaussians, laplaces), counts, deltas)
-def test_delta_inverts_epsilon(mechanism, count, delta):
-    curve = prv.compose(mechanism, count, eps_error=1e-2)
-    bounds = curve.epsilon(delta)
-    assert curve.delta(bounds.upper).lower <= delta * (1 + 1e-9)
-    if bounds.lower > 0:
-        assert curve.delta(bounds.lower).upper >= delta * (1 - 1e-9)
+@pytest.mark.parametrize("family", FAMILIES)
+@given(parameters, shares, counts, deltas)
+def test_more_noise_never_harms(family, values, share, count, delta):
+    noise, *others = values
+    less, more = FAMILIES[family](noise, *others), FAMILIES[family](noise * (1 + share), *others)
+    assert no_worse([(more, count)], [(less, count)], delta)
 
 
-@pytest.mark.parametrize("noise", [0.7, 3.0])
-def test_probability_one_is_the_mechanism_itself(noise):
-    plain = prv.compose(prv.Gaussian(noise), 10).epsilon(1e-6)
-    sampled = prv.compose(prv.PoissonSubsampled(prv.Gaussian(noise), 1.0), 10).epsilon(1e-6)
-    assert plain == sampled
+@many
+@given(unsampled, probabilities, shares, counts, deltas)
+def test_smaller_samples_never_harm(mechanism, p, share, count, delta):
+    less, more = (prv.PoissonSubsampled(mechanism, x) for x in (p, p / (1.0 + share)))
+    assert no_worse([(more, count)], [(less, count)], delta)
+
+
+@many
+@given(compositions, counts, deltas)
+def test_fewer_steps_never_harm(steps, count, delta):
+    (mechanism, first), *others = steps
+    assert no_worse(steps, [(mechanism, first + count), *others], delta)
+    assert no_worse(others, steps, delta)
+
+
+@many
+@given(compositions, deltas, shares)
+def test_a_larger_delta_never_needs_a_larger_epsilon(steps, delta, share):
+    curve = prv.compose(steps)
+    assert curve.epsilon(delta * (1.0 + share)).lower <= curve.epsilon(delta).upper
+
+
+# ---- Directions, inverses --------------------------------------------------------------------
+
+
+@many
+@given(compositions, deltas)
+def test_both_directions_are_the_larger(steps, delta):
+    both, add, remove = (
+        prv.compose(steps, neighbors=neighbors) for neighbors in ("add-or-remove", "add", "remove")
+    )
+    epsilon = both.epsilon(delta)
+    for whole, a, b in (
+        (epsilon, add.epsilon(delta), remove.epsilon(delta)),
+        tuple(curve.delta(epsilon.estimate) for curve in (both, add, remove)),
+    ):
+        assert whole.lower <= max(a.upper, b.upper)
+        assert max(a.lower, b.lower) <= whole.upper
+
+
+@many
+@given(compositions, deltas)
+def test_delta_inverts_epsilon(steps, delta):
+    curve = prv.compose(steps)
+    lower, _, upper = curve.epsilon(delta)
+    if upper < math.inf:
+        assert curve.delta(upper).lower <= delta
+    if lower > 0.0:
+        assert curve.delta(lower).upper >= delta
+
+
+@many
+@given(compositions, deltas)
+def test_epsilon_inverts_delta(steps, delta):
+    curve = prv.compose(steps)
+    epsilon = curve.epsilon(delta).estimate
+    lower, _, upper = curve.delta(epsilon)
+    assert curve.epsilon(upper).lower <= epsilon
+    if lower > curve.delta(math.inf).upper:  # else all epsilons from some on have the same delta
+        assert curve.epsilon(lower).upper >= epsilon
+
+
+# ---- The error law ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

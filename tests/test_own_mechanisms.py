@@ -103,6 +103,22 @@ def test_values_may_be_off_by_their_rounding(mu):
         assert lower <= epsilon <= upper
 
 
+@pytest.mark.parametrize("error", [-4, -0.1, 1, 4])
+def test_cdfs_may_leave_the_unit_interval_by_their_rounding(error):
+    error *= 2.0**-53
+    mechanism = prv.FromCDFs(lambda y: ndtr(y - 0.5) + error, lambda y: ndtr(y + 0.5) + error)
+    lower, _, upper = prv.compose(mechanism, 10).epsilon(1e-5)
+    assert lower <= exact_epsilon(math.sqrt(10.0), 1e-5) <= upper
+
+
+@pytest.mark.xfail(reason="the C core allows them no rounding", raises=ValueError)
+@pytest.mark.parametrize("error", [-4, -0.1, 4])
+def test_curves_may_leave_the_unit_interval_by_their_rounding(error):
+    mechanism = prv.FromPrivacyCurve(lambda e: gaussian_curve(1.0)(e) + error * 2.0**-53)
+    lower, _, upper = prv.compose(mechanism, 10).epsilon(1e-5)
+    assert lower <= exact_epsilon(math.sqrt(10.0), 1e-5) <= upper
+
+
 def test_a_tail_of_p_below_its_rounding_is_no_news():
     # at this epsilon P's cdf has long been 1 in double precision
     lower, _, upper = prv.compose(by_cdfs(5.0), 1).epsilon(1e-8)
