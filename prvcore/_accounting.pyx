@@ -12,6 +12,7 @@ from prvcore._core cimport (
     PRV_ENGINE_AUTO,
     PRV_ENGINE_CONVOLUTION,
     PRV_ENGINE_SPECTRUM,
+    PRV_ERR_FFT,
     PRV_ERR_MEMORY_LIMIT,
     PRV_MEAN_MATCHING,
     PRV_REMOVE,
@@ -19,6 +20,7 @@ from prvcore._core cimport (
     prv_delta,
     prv_engine,
     prv_epsilon,
+    prv_fft,
     prv_fft_provider,
     prv_neighbors,
     prv_options,
@@ -56,6 +58,23 @@ cdef dict ENGINES = {
     "convolution": <int>PRV_ENGINE_CONVOLUTION,
     "spectrum": <int>PRV_ENGINE_SPECTRUM,
 }
+
+
+# Importing pyFFTW takes far longer than most queries, which need no transform: not before one does.
+cdef prv_fft_provider TRANSFORMS
+TRANSFORMS.context = NULL
+TRANSFORMS.plan = plan
+
+
+cdef prv_status plan(
+    void *context, size_t length, prv_fft *fft
+) except? PRV_ERR_FFT with gil:
+    from prvcore import _fft_plans
+
+    cdef const prv_fft_provider *provider = <const prv_fft_provider *>PyCapsule_GetPointer(
+        _fft_plans.provider(), "prvcore.prv_fft_provider"
+    )
+    return provider.plan(provider.context, length, fft)
 
 
 cdef double seconds() noexcept nogil:
@@ -122,8 +141,6 @@ cdef class Composition:
         if length == 0:
             return []
 
-        from prvcore import _fft_plans  # imports pyFFTW, which is slow: not before it is needed
-
         cdef prv_options options
         options.discretization = DISCRETIZATIONS[discretization]
         options.neighbors = NEIGHBORS[neighbors]
@@ -134,9 +151,7 @@ cdef class Composition:
         options.delta_error = delta_error
         options.mesh_size = mesh_size
         options.memory_limit = memory_limit
-        options.fft = <const prv_fft_provider *>PyCapsule_GetPointer(
-            _fft_plans.provider(), "prvcore.prv_fft_provider"
-        )
+        options.fft = &TRANSFORMS
         cdef double last_look = seconds()
         options.interrupted = NULL
         options.interrupted_context = &last_look

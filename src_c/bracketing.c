@@ -14,8 +14,7 @@
 static const double dials[] = {0.5, 0.7, 0.85, 1.0};
 enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
-/* Steps from which a spectrum is tried. */
-#define MANY_STEPS 64.0
+#define MANY_STEPS 50.0
 
 /* Products of an atom and a frequency that a spectrum may take where it was asked for. */
 #define MOST_WORK 2e10
@@ -171,10 +170,10 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
         return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window, &c->fft,
                            &c->work, composed);
     prv_spectrum_free(&c->spectrum);
-    /* Otherwise twice what the transforms of a convolution would take, which is done if that is not enough. */
+    /* Otherwise about what a convolution would take, which is done if that is not enough. */
     const double n = layout->uniform_points;
-    const double most_work =
-        t->options->engine == PRV_ENGINE_SPECTRUM ? MOST_WORK : 2e6 + 20.0 * n * log2(n);
+    const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM
+                                 ? MOST_WORK : 2e6 * (double)l->steps + 20.0 * n * log2(n);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -226,7 +225,9 @@ static void read_delta(const task *t, const lattices *l, int side, const prv_com
         o->bounds.estimate = above > 0.0 && below > 0.0
                                  ? above * pow(below / above, 1.0 - l->weight) : 0.0;
     }
-    o->wrap_around += fmin(c.outside * v.scale / finite, 1e300) / slope;
+    /* A window that ends below epsilon has no slope there, and is to be widened. */
+    const int beyond = !(c.outside * v.scale < finite);
+    o->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
     o->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
                    c.slack.shift;
 }
@@ -395,7 +396,8 @@ static int adapt(progress *d, double width, double *step)
         changed = changed || d->dial != dial || d->task.precise != precise;
     }
     const double slack = o->wrap_around + o->rounding;
-    const double ratio = 0.8 * width / fmax(o->width - slack, 1e-300);
+    /* What the mesh may cost beside the slack. */
+    const double ratio = (0.8 * width - fmin(slack, 0.4 * width)) / fmax(o->width - slack, 1e-300);
     if (!o->resolved || !isfinite(o->width)) {
         /* Nothing else in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) {
@@ -491,6 +493,16 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->rounding = d->best.rounding;
 }
 
+/* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
+static prv_engine likely_engine(const prv_side_view *view)
+{
+    int discrete = 1;
+    for (size_t j = 0; j < view->steps; j++)
+        discrete = discrete && view->mechanisms[j]->base == PRV_BASE_ATOMS;
+    return view->total >= MANY_STEPS || (view->total > 1.0 && discrete) ? PRV_ENGINE_SPECTRUM
+                                                                        : PRV_ENGINE_CONVOLUTION;
+}
+
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
                        prv_question question, double value, prv_bounds *bounds, prv_report *report)
 {
@@ -498,9 +510,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     memset(directions, 0, sizeof directions);
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
-        const int many = views[i].total >= MANY_STEPS;
-        const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine
-                                  : many ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
+        const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine : likely_engine(&views[i]);
         directions[i].demand = 1.0;
         directions[i].task = (task){&views[i], options, question, value, engine, 0};
         const prv_status status = aim_at(&directions[i]);

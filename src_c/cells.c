@@ -263,7 +263,7 @@ static prv_status curve_values(const prv_mechanism *m, int add, const double *x,
             value = 0.0;
         } else {
             const double base = delta[i];
-            if (!(base >= 0.0 && base <= 1.0)) return PRV_ERR_CURVE;
+            if (!(base >= -VALUE_ERROR && base <= 1.0 + VALUE_ERROR)) return PRV_ERR_CURVE;
             value = base;
             if (backward) {
                 /* The reverse of the subsampled reverse, in which all terms of the size of e^x cancel. */

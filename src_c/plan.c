@@ -465,22 +465,37 @@ static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, 
     }
 }
 
-/* Spacings wanted in each cell of a step's profile, nats: with weight^(1/3) length^(2/3) as the density of error,
- *     sum weight spacing^2 = share step^2
- * at the fewest knots. None is above 1 / (2 saddle): the tilt makes exponentially much of a split over
- * more. Returns the least that is not an atom's. */
-static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, double step, double share,
+/* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
+static double cell_error(const prv_side_view *view, size_t j, double weight)
+{
+    return view->counts[j] / view->total * weight;
+}
+
+/* sum over cells of (error length^2)^(1/3), see `spacings`. */
+static double mesh_load(const prv_side_view *view, size_t j, const double *weight)
+{
+    const prv_profile *p = &view->profiles[j];
+    double sum = 0.0;
+    for (size_t c = view->first[j]; c < view->end[j]; c++) {
+        const double length = p->high[c] - p->low[c];
+        sum += cbrt(cell_error(view, j, weight[c]) * length * length);
+    }
+    return sum;
+}
+
+/* Spacings wanted in each cell of a step's profile, nats: scale (length / error)^(1/3), which makes
+ *     sum error spacing^2 = scale^2 (sum of the steps' loads)
+ * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much of a
+ * split over more. Returns the least that is not an atom's. */
+static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, double scale, double step,
                        const double *weight, double *spacing)
 {
     const prv_profile *p = &view->profiles[j];
-    const size_t first = view->first[j], end = view->end[j];
-    double sum = 0.0, least = HUGE_VAL;
-    for (size_t c = first; c < end; c++)
-        sum += cbrt(weight[c] * (p->high[c] - p->low[c]) * (p->high[c] - p->low[c]));
-    const double scale = sum > 0.0 ? step * sqrt(share / sum) : HUGE_VAL;
-    for (size_t c = first; c < end; c++) {
+    double least = HUGE_VAL;
+    for (size_t c = view->first[j]; c < view->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        const double wanted = scale * cbrt(fmax(length, 1e-3 * step) / fmax(weight[c], 1e-60));
+        const double wanted =
+            scale * cbrt(fmax(length, 1e-3 * step) / fmax(cell_error(view, j, weight[c]), 1e-60));
         spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
         if (length > 0.0) least = fmin(least, wanted);
     }
@@ -494,8 +509,8 @@ static double error_share(prv_engine engine)
     return engine == PRV_ENGINE_SPECTRUM ? 1.2 : 0.25;
 }
 
-static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double law_step,
-                               double *weight, prv_layout *layout)
+static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight,
+                               prv_layout *layout)
 {
     const double saddle = aim->saddle, step = layout->step;
     const prv_profile *p = &view->profiles[j];
@@ -503,7 +518,7 @@ static prv_status mesh_of_step(const prv_side_view *view, size_t j, const prv_ai
     const size_t first = view->first[j], end = view->end[j];
     double *spacing = weight + p->length;
     importance(view, j, aim, weight);
-    spacings(view, j, aim, law_step, error_share(layout->engine), weight, spacing);
+    spacings(view, j, aim, layout->scale, layout->law_step, weight, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= step;
 
     const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
@@ -605,23 +620,30 @@ static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double
     w->lowest = low;
     layout->uniform_points = (high - low) / layout->law_step;
     w->length = prv_transform_length(ceil(layout->uniform_points), 0);
-    w->low_epsilon = aim->epsilon - aim->reach;
-    w->high_epsilon = aim->epsilon + aim->reach;
-    w->tolerance = exp(log_budget) * prv_kernel_maximum(tilt);
+    const double reach = fmax(aim->reach, 0.1 * aim->width); /* the shift slack is below that */
+    w->low_epsilon = aim->epsilon - reach;
+    w->high_epsilon = aim->epsilon + reach;
+    /* The estimate is not corrected for images. */
+    w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
 }
 
-/* A power of two of parts of the step, so that the least spacing wanted is on the lattice. */
-static double finest_step(const prv_side_view *view, const prv_aim *aim, double step, double *weight)
+/* The scale of the spacings, and for a spectrum the lattice: the step by a power of two, so that the least spacing
+ * wanted is on it. */
+static void scale_meshes(const prv_side_view *view, const prv_aim *aim, double *weight, prv_layout *layout)
 {
-    double least = step;
+    double load = 0.0, least = layout->law_step;
     for (size_t j = 0; j < view->steps; j++) {
         importance(view, j, aim, weight);
-        least = fmin(least, spacings(view, j, aim, step, error_share(PRV_ENGINE_SPECTRUM), weight,
+        load += mesh_load(view, j, weight);
+    }
+    layout->scale = load > 0.0 ? layout->law_step * sqrt(error_share(layout->engine) / load) : HUGE_VAL;
+    if (layout->engine != PRV_ENGINE_SPECTRUM || layout->exact) return;
+    for (size_t j = 0; j < view->steps; j++) {
+        importance(view, j, aim, weight);
+        least = fmin(least, spacings(view, j, aim, layout->scale, layout->law_step, weight,
                                      weight + view->profiles[j].length));
     }
-    double fine = step;
-    while (fine > least && fine > 0x1p-24 * step) fine *= 0.5;
-    return fine;
+    while (layout->step > least && layout->step > 0x1p-24 * layout->law_step) layout->step *= 0.5;
 }
 
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
@@ -631,6 +653,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     use_whole_profiles(view);
     layout->tilt = tilt;
     layout->engine = engine;
+    layout->exact = exact_step;
     const double law_step = exact_step ? step : align(view, fmin(step, PRV_WIDEST_CELL));
     layout->step = layout->law_step = law_step;
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
@@ -645,8 +668,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         const double share = truncation_share(aim->slope, aim->width) / aim->strictness;
         const double log_budget = log(share) + prv_log_part(view, aim, tilt);
         cut_bottoms(view, tilt, exp(log_budget) / (double)view->steps);
-        if (engine == PRV_ENGINE_SPECTRUM && !exact_step)
-            layout->step = finest_step(view, aim, law_step, weight);
+        scale_meshes(view, aim, weight, layout);
         lay_out_window(view, aim, log_budget, layout);
         if (engine == PRV_ENGINE_CONVOLUTION)
             layout->bytes = layout->window.length > 0
@@ -655,7 +677,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         if (!(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     }
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
-        status = mesh_of_step(view, j, aim, law_step, weight, layout);
+        status = mesh_of_step(view, j, aim, weight, layout);
     for (size_t j = 0; j < layout->steps; j++)
         layout->bytes +=
             64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;

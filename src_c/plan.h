@@ -63,6 +63,8 @@ typedef struct prv_layout {
     prv_cells *cells;    /* [steps], knots filled */
     prv_engine engine;
     prv_window window;   /* length 0: nothing fits */
+    int exact;           /* the step is as asked */
+    double scale;        /* of the spacings */
     double uniform_points; /* of a uniform mesh in the window, about */
     size_t longest;      /* mesh */
     double bytes;        /* of the largest buffers that this takes */

@@ -520,7 +520,15 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
             if ((double)e.count >= wanted && greatest < small) break;
         }
         if (status != PRV_OK) break;
+        /* Where looking for what is left out would cost more than leaving nothing out, nothing is. */
+        const double rest = atoms * (all + 1.0 - (double)e.count);
+        walk.most_work = fmin(walk.work + rest, most_work);
         status = left_out(&walk, (double)e.count, points, unit, tilt, window->tolerance, &out->left_out);
+        if (status == PRV_ERR_PRECISION && out->work + rest <= most_work) {
+            status = PRV_OK;
+            wanted = HUGE_VAL;
+            continue;
+        }
         if (status != PRV_OK || out->left_out <= window->tolerance) break;
         wanted = 1.5 * (double)e.count;
     }
