@@ -83,8 +83,11 @@ def ask(prvcore, steps, neighbors, delta):
         By engine.
     """
     answers, seconds, at = {"epsilon": [], "delta": []}, dict.fromkeys(ENGINES, 0.0), None
+    # a width for the size of epsilon, so that no setting takes long
+    rough = prvcore.compose(steps, neighbors=neighbors, eps_error=1.0).epsilon(delta).lower
+    width = WIDTH * max(1.0, rough if rough < float("inf") else 1.0)
     for engine in ENGINES:
-        curve = prvcore.compose(steps, neighbors=neighbors, engine=engine, eps_error=WIDTH)
+        curve = prvcore.compose(steps, neighbors=neighbors, engine=engine, eps_error=width)
         start = time.perf_counter()
         try:
             epsilon = curve.epsilon(delta)

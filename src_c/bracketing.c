@@ -14,7 +14,7 @@
 static const double dials[] = {0.5, 0.7, 0.85, 1.0};
 enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
-#define MANY_STEPS 50.0
+#define MANY_STEPS 100.0
 
 /* Products of an atom and a frequency that a spectrum may take where it was asked for. */
 #define MOST_WORK 2e10
@@ -41,6 +41,7 @@ typedef struct task {
     prv_question question;
     double value;
     prv_engine engine; /* of the next pass */
+    int separate; /* spectrum: rare jumps apart */
     int precise; /* prv_compose's way for laws whose bulk is a few atoms */
 } task;
 
@@ -287,6 +288,8 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.precise = t->precise;
+    if (t->separate && layout.engine == PRV_ENGINE_SPECTRUM && !prv_separate_jumps(t->view, aim, &layout.window))
+        return PRV_ERR_ENGINE;
     status = build_lattices(t, aim, &layout, &l);
     if (status == PRV_OK) status = composer_new(t, &layout, &c);
     for (int side = 1; side >= -1 && status == PRV_OK; side -= 2) {
@@ -354,6 +357,10 @@ static prv_status aim_at(progress *d)
 static int choose_dial(progress *d)
 {
     const double total = d->task.view->total;
+    if (d->task.separate && d->task.engine == PRV_ENGINE_SPECTRUM) {
+        d->dial = 0;
+        return 1;
+    }
     const double growth = d->task.engine == PRV_ENGINE_SPECTRUM ? 8.0 + sqrt(total)
                           : d->task.precise ? 16.0 : 2.0 + total;
     const double error = log(1e-14 * growth * d->demand);
@@ -372,10 +379,18 @@ static int choose_dial(progress *d)
 
 static void choose_way(progress *d)
 {
-    if (choose_dial(d) || d->task.precise || d->task.options->engine == PRV_ENGINE_SPECTRUM) return;
-    d->task.engine = PRV_ENGINE_CONVOLUTION;
-    d->task.precise = 1;
-    choose_dial(d);
+    task *t = &d->task;
+    if (choose_dial(d) || t->precise || t->separate) return;
+    prv_window window;
+    if (t->engine == PRV_ENGINE_SPECTRUM && prv_separate_jumps(t->view, &d->aim, &window)) {
+        /* Rounding is relative to the jumps: the smallest tilt will do. */
+        t->separate = 1;
+        d->dial = 0;
+    } else if (t->options->engine != PRV_ENGINE_SPECTRUM) {
+        t->engine = PRV_ENGINE_CONVOLUTION;
+        t->precise = 1;
+        choose_dial(d);
+    }
 }
 
 /* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
@@ -467,7 +482,7 @@ static prv_status advance(progress *d, double width)
             prv_aim_at_delta(d->task.view, options, exp(o.log_delta), &d->aim);
         d->aim.epsilon = o.epsilon;
         d->aim.log_delta = o.log_delta;
-        if (ask_epsilon) d->aim.reach = o.width;
+        if (ask_epsilon) d->aim.reach = fmin(o.width, 0.1 * fabs(o.epsilon) + width);
     }
     if (o.resolved && o.slope > 0.0 && o.slope < 1e100) d->aim.slope = o.slope;
     return PRV_OK;
@@ -512,7 +527,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     for (size_t i = 0; i < view_count; i++) {
         const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine : likely_engine(&views[i]);
         directions[i].demand = 1.0;
-        directions[i].task = (task){&views[i], options, question, value, engine, 0};
+        directions[i].task = (task){&views[i], options, question, value, engine, 0, 0};
         const prv_status status = aim_at(&directions[i]);
         if (status != PRV_OK) return status;
     }

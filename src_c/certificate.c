@@ -24,6 +24,8 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
     double reach, sums = 0.0;
     if (c->spectrum != NULL) {
         p.slack.images = prv_spectrum_images(c, &p.slack.low, &p.slack.high);
+        p.slack.bulk = c->spectrum->bulk;
+        p.slack.bulk_low = c->spectrum->bulk_low;
         p.outside = c->spectrum->left_out;
         p.transforms = c->spectrum->rounding;
         reach = fabs((double)c->lowest) + c->spectrum->points * c->step;
@@ -36,7 +38,7 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
         sums = n * (2.0 * UNIT + 4.0 * PRV_WIDE_UNIT);
     }
     p.slack.additive = p.outside + p.transforms;
-    p.outside += p.slack.images;
+    p.outside += p.slack.images + p.slack.bulk;
     /* Scales are exponentials of double logs. */
     p.slack.relative = t->relative_error + cell_error + sums +
                        8.0 * UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);

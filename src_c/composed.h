@@ -16,6 +16,8 @@ typedef struct prv_window {
     /* Spectrum: */
     double low_epsilon, high_epsilon; /* where lower bounds are wanted */
     double tolerance;              /* what each thing left out may cost there, in units of M e^(-lam eps) */
+    int separate;                  /* losses above `bulk` are rare jumps, see spectrum.h; */
+    double bulk, bulk_tilt, bulk_low; /* `bulk_tilt` bounds what the rest alone makes up from bulk_low on */
 } prv_window;
 
 /* Moments of the tilted composition, and Chernoff's bounds

@@ -122,6 +122,8 @@ static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slac
     double additive = slack->additive;
     if (side < 0 && slack->images > 0.0)
         additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
+    if (side > 0 && slack->bulk > 0.0)
+        additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
     bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
     if (side != 0) b.value = (p.finite + sign * unit * additive) * (1.0 + sign * slack->relative);

@@ -19,6 +19,8 @@ typedef struct prv_slack {
     double additive, relative, shift;
     double images;      /* subtracted from lower bounds on top of `additive`; */
     double low, high;   /* where images > 0, there is no lower bound but for epsilons between these */
+    double bulk;        /* added to upper bounds on top of `additive`; */
+    double bulk_low;    /* where bulk > 0, there is no upper bound but for epsilons from this on */
 } prv_slack;
 
 typedef struct prv_value {

@@ -627,6 +627,33 @@ static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double
     w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
 }
 
+int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *w)
+{
+    const double share = truncation_share(aim->slope, aim->width) / aim->strictness;
+    const double log_target = aim->log_delta + log(share) - 1.0;
+    w->separate = 0;
+    w->bulk_low = 0.4 * aim->epsilon; /* the guess may be far off */
+    if (!(aim->epsilon > 0.0)) return 0;
+    for (double bulk = 0.5 * w->bulk_low; bulk > 1e-3 * w->bulk_low; bulk *= 0.7) {
+        use_whole_profiles(view);
+        for (size_t j = 0; j < view->steps; j++) {
+            const prv_profile *p = &view->profiles[j];
+            size_t end = view->end[j];
+            while (end > 1 && p->high[end - 1] > bulk) end--;
+            view->end[j] = end;
+            if (p->high[end - 1] > bulk) return 0;
+        }
+        const double tilt = root(view, saddle_excess, &w->bulk_low, 4.0 * aim->saddle);
+        const prv_moments m = composed_moments(view, tilt);
+        if (m.log_moment - tilt * w->bulk_low + log(prv_kernel_maximum(tilt)) > log_target) continue;
+        w->separate = 1;
+        w->bulk = bulk;
+        w->bulk_tilt = tilt;
+        return 1;
+    }
+    return 0;
+}
+
 /* The scale of the spacings, and for a spectrum the lattice: the step by a power of two, so that the least spacing
  * wanted is on it. */
 static void scale_meshes(const prv_side_view *view, const prv_aim *aim, double *weight, prv_layout *layout)

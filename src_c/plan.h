@@ -49,6 +49,10 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
  * rounding, are to be compared with. */
 double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);
 
+/* Losses of how rare jumps can be told from those of the bulk, so that the bulk alone does not reach epsilon: fills
+ * window->separate and what belongs to it (spectrum.h). 0 if there is no such loss. */
+int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *window);
+
 /* The width that the options ask for at an epsilon. */
 double prv_width_asked(const prv_options *options, double epsilon);
 

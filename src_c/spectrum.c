@@ -7,6 +7,7 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "dispatch.h"
+#include "tilt.h"
 #include "vector_math.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
@@ -25,7 +26,8 @@ enum {
 typedef struct source {
     size_t length;     /* a multiple of GROUP, padded with weight 0 */
     double *position;  /* units q above the heaviest atom, increasing */
-    double *weight;    /* tilted, sum 1 */
+    double *weight;    /* tilted; those of all atoms of the step sum to 1 */
+    double total;      /* sum w */
     double count;      /* k */
     double spread;     /* sum w |position| */
     double *block;
@@ -33,6 +35,7 @@ typedef struct source {
     size_t first, end;
     double radius;     /* positions within it */
     double mass, curvature, modulus_square;
+    double most_gap;   /* a larger one is not made use of */
 } source;
 
 static int64_t greatest_divisor(int64_t a, int64_t b)
@@ -62,12 +65,18 @@ static int64_t unit_of(const prv_lattice *y, const double *weight, int64_t divis
     return divisor;
 }
 
-static prv_status source_new(const prv_lattice *y, const double *weight, double count, source *s)
+/* The atoms first .. end - 1. */
+static prv_status source_new(const prv_lattice *y, const double *weight, size_t first, size_t end,
+                             double count, source *s)
 {
     memset(s, 0, sizeof *s);
     size_t length = 0;
-    for (size_t i = 0; i < y->length; i++) length += weight[i] > 0.0;
+    for (size_t i = first; i < end; i++) {
+        length += weight[i] > 0.0;
+        s->total += weight[i];
+    }
     s->count = count;
+    s->most_gap = 1.0;
     s->length = (length + GROUP - 1) / GROUP * GROUP;
     s->block = prv_allocate(2 * s->length, sizeof *s->block);
     if (s->block == NULL) return PRV_ERR_MEMORY;
@@ -75,7 +84,7 @@ static prv_status source_new(const prv_lattice *y, const double *weight, double 
     s->weight = s->block + s->length;
     const int64_t origin = y->index[heaviest_of(weight, y->length)];
     size_t n = 0;
-    for (size_t i = 0; i < y->length; i++)
+    for (size_t i = first; i < end; i++)
         if (weight[i] > 0.0) {
             s->position[n] = (double)(y->index[i] - origin);
             s->weight[n++] = weight[i];
@@ -153,7 +162,8 @@ static void characteristic(const source *s, double first, size_t count, double p
 static double characteristic_error(const source *s, double end, double points)
 {
     const double angle = 2.0 * PI / points * s->spread;
-    return UNIT * ((160.0 + (double)s->length / GROUP) * fmin(2.0, end * angle) + 1600.0 * fmin(2.0, angle));
+    const double most = 2.0 * s->total;
+    return UNIT * ((160.0 + (double)s->length / GROUP) * fmin(most, end * angle) + 1600.0 * fmin(most, angle));
 }
 
 /* ---- Spectrum ------------------------------------------------------------------------------- */
@@ -165,47 +175,71 @@ typedef struct exponents {
     double *log_modulus, *phase;
     double *log_bound; /* of |Phi| with all errors of phi on top */
     double *error;     /* relative to that */
+    /* With jumps apart the above are of prod b^k, and these are sum k log1p(j / b) and its error. */
+    double *jump_re, *jump_im, *jump_error;
 } exponents;
+
+enum { EXPONENTS = 7 };
 
 static prv_status exponents_reserve(exponents *e, size_t capacity)
 {
     if (capacity <= e->capacity) return PRV_OK;
-    double *block = prv_allocate(4 * capacity, sizeof *block);
+    double *block = prv_allocate(EXPONENTS * capacity, sizeof *block);
     if (block == NULL) return PRV_ERR_MEMORY;
-    double *parts[] = {e->log_modulus, e->phase, e->log_bound, e->error};
-    for (size_t i = 0; i < 4 && e->count > 0; i++)
-        memcpy(block + i * capacity, parts[i], e->count * sizeof *block);
+    double **parts[EXPONENTS] = {&e->log_modulus, &e->phase, &e->log_bound, &e->error,
+                                 &e->jump_re, &e->jump_im, &e->jump_error};
+    for (size_t i = 0; i < EXPONENTS; i++) {
+        if (e->count > 0) memcpy(block + i * capacity, *parts[i], e->count * sizeof *block);
+        *parts[i] = block + i * capacity;
+    }
     prv_release(e->block);
-    e->block = e->log_modulus = block;
-    e->phase = block + capacity;
-    e->log_bound = block + 2 * capacity;
-    e->error = block + 3 * capacity;
+    e->block = block;
     e->capacity = capacity;
     return PRV_OK;
 }
 
-/* Appends a block of frequencies. */
-static prv_status exponents_extend(exponents *e, const source *sources, size_t steps, double points,
-                                   size_t count)
+/* Adds k log1p(j / b) of one step, b = 1 + x + i y known to b_error. */
+static void add_jumps(exponents *e, size_t at, const source *jumps, double x, double y, double j_re,
+                      double j_im, double j_error, double b_error)
+{
+    const double k = jumps->count, square = (1.0 + x) * (1.0 + x) + y * y, b = sqrt(square);
+    const double re = (j_re * (1.0 + x) + j_im * y) / square, im = (j_im * (1.0 + x) - j_re * y) / square;
+    const double part = hypot(re, im);
+    if (!(part < 0.5)) { /* only |b + j| <= |b| (1 + rho / |b|) is kept */
+        e->jump_re[at] += k * log1p(jumps->total / b);
+        e->jump_error[at] = HUGE_VAL;
+        return;
+    }
+    e->jump_re[at] += k * 0.5 * log1p(2.0 * re + re * re + im * im);
+    e->jump_im[at] += k * atan2(im, 1.0 + re);
+    e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * UNIT * part) / (1.0 - part);
+}
+
+/* Appends a block of frequencies. jumps: NULL, or as many as sources. */
+static prv_status exponents_extend(exponents *e, const source *sources, const source *jumps, size_t steps,
+                                   double points, size_t count)
 {
     if (e->count + count > e->capacity) {
         const prv_status status = exponents_reserve(e, 2 * e->capacity + 8 * BLOCK);
         if (status != PRV_OK) return status;
     }
     const size_t first = e->count;
-    memset(e->log_modulus + first, 0, count * sizeof(double));
-    memset(e->phase + first, 0, count * sizeof(double));
-    memset(e->log_bound + first, 0, count * sizeof(double));
-    memset(e->error + first, 0, count * sizeof(double));
-    double re[BLOCK], im[BLOCK];
+    double *parts[EXPONENTS] = {e->log_modulus, e->phase, e->log_bound, e->error, e->jump_re, e->jump_im, e->jump_error};
+    for (size_t i = 0; i < EXPONENTS; i++) memset(parts[i] + first, 0, count * sizeof(double));
+    double re[BLOCK], im[BLOCK], jump_re[BLOCK], jump_im[BLOCK];
     for (size_t m = 0; m < steps; m++) {
         const source *s = &sources[m];
-        const double k = s->count;
-        const double phi_error = characteristic_error(s, (double)(first + count), points);
+        const double k = s->count, end = (double)(first + count), rare = jumps != NULL ? jumps[m].total : 0.0;
+        const double phi_error = characteristic_error(s, end, points) + 4.0 * UNIT * rare;
         characteristic(s, (double)first, count, points, re, im);
+        double jump_error = 0.0;
+        if (jumps != NULL) {
+            characteristic(&jumps[m], (double)first, count, points, jump_re, jump_im);
+            jump_error = characteristic_error(&jumps[m], end, points) + 8.0 * UNIT * rare;
+        }
         for (size_t j = 0; j < count; j++) {
             /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
-            const double x = re[j], y = im[j], excess = 2.0 * x + x * x + y * y;
+            const double x = re[j] - rare, y = im[j], excess = 2.0 * x + x * x + y * y;
             const double square = fmax((1.0 + x) * (1.0 + x) + y * y, phi_error * phi_error);
             const double log_modulus = 0.5 * (excess > -0.5 ? log1p(excess) : log(square));
             const double modulus = exp(log_modulus);
@@ -219,6 +253,8 @@ static prv_status exponents_extend(exponents *e, const source *sources, size_t s
             /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1). */
             e->log_bound[first + j] += k * (log_modulus + log1p(relative));
             e->error[first + j] += k * relative / (1.0 + relative) + 4.0 * UNIT * fabs(phase);
+            if (jumps != NULL)
+                add_jumps(e, first + j, &jumps[m], x, y, rare + jump_re[j], jump_im[j], jump_error, relative);
         }
     }
     e->count += count;
@@ -295,7 +331,7 @@ static double decay(const source *s, double square, double width)
 {
     const double rounding = (512.0 + (double)s->length) * UNIT; /* of the weights and their sum */
     const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
-    return gap > 0.0 ? -0.5 * s->count * log1p(-fmin(gap, 1.0)) : 0.0;
+    return gap > 0.0 ? -0.5 * s->count * log1p(-fmin(gap, s->most_gap)) : 0.0;
 }
 
 typedef struct march {
@@ -303,6 +339,7 @@ typedef struct march {
     size_t steps;
     double *next; /* [steps] */
     double work, most_work;
+    double factor; /* |Phi| is at most that times e^(-decay) */
 } march;
 
 /* Decay at the frequencies after `theta` up to theta + width, with the subsets in use; next[] gets |A|^2
@@ -347,7 +384,7 @@ static prv_status left_out(march *m, double first, double points, double unit, d
     const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;
     if (first > last) return PRV_OK;
     /* With this decay everywhere the sum would be half the tolerance. */
-    const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
+    const double wanted = fmax(log(m->factor * points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     for (size_t i = 0; i < m->steps; i++) {
         source *s = &m->sources[i];
@@ -366,7 +403,7 @@ static prv_status left_out(march *m, double first, double points, double unit, d
             width = ceil(0.5 * width);
         }
         if (m->work > m->most_work) return PRV_ERR_PRECISION;
-        *result += 2.0 / points * width * exp(-reached) * unit /
+        *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
                    prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
         if (*result > 4.0 * tolerance) return PRV_OK; /* too few frequencies: no need to know exactly */
         at += width;
@@ -386,7 +423,8 @@ static prv_status left_out(march *m, double first, double points, double unit, d
 /* ---- The stage ------------------------------------------------------------------------------ */
 
 /* Spectra times kernels, and the rounding of all sums over them. */
-static prv_status fill(const exponents *e, double unit, double tilt, double points, prv_spectrum *out)
+static prv_status fill(const exponents *e, int separate, double unit, double tilt, double points,
+                       prv_spectrum *out)
 {
     const size_t n = e->count;
     out->block = prv_allocate(4 * (n + 8), sizeof *out->block);
@@ -409,7 +447,24 @@ static prv_status fill(const exponents *e, double unit, double tilt, double poin
         const double br = below1 + 2.0 * r1 * s * s, bi = r1 * si;
         const double a2 = ar * ar + ai * ai, b2 = br * br + bi * bi;
         const double modulus = exp(e->log_modulus[j]);
-        const double pr = modulus * cos(e->phase[j]), pi = modulus * sin(e->phase[j]);
+        const double size_bound = fmin(e->log_bound[j], 0.0);
+        double pr = modulus * cos(e->phase[j]), pi = modulus * sin(e->phase[j]);
+        double phi_error = exp(size_bound) * fmin(e->error[j], 2.0);
+        if (separate) {
+            /* expm1 of a complex number, and its error. */
+            const double s_half = sin(0.5 * e->jump_im[j]), grown = expm1(e->jump_re[j]), real = pr;
+            const double xr = grown * cos(e->jump_im[j]) - 2.0 * s_half * s_half;
+            const double xi = (1.0 + grown) * sin(e->jump_im[j]), factor = hypot(xr, xi);
+            if (e->jump_error[j] < 0.5) {
+                pr = real * xr - pi * xi;
+                pi = real * xi + pi * xr;
+                phi_error = phi_error * factor +
+                            exp(size_bound) * ((1.0 + grown) * expm1(e->jump_error[j]) + 16.0 * UNIT * factor);
+            } else {
+                pr = pi = 0.0;
+                phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_re[j], 0.0));
+            }
+        }
         /* 1 / b, and e^(-z q) (1 - e^(-q)) / (a b). */
         const double fr = br / b2, fi = -bi / b2;
         const double gr = (ar * fr + ai * fi) / a2, gi = (ar * fi - ai * fr) / a2;
@@ -420,7 +475,7 @@ static prv_status fill(const exponents *e, double unit, double tilt, double poin
         out->reverse_im[j] = half * (pr * fi + pi * fr);
         const double size = half * (hypot(kr, ki) + unit * hypot(fr, fi));
         const double own = UNIT * (64.0 + 2.0 * fabs(e->log_modulus[j]) + 12.0 * (double)j);
-        rounding += size * (exp(fmin(e->log_bound[j], 0.0)) * fmin(e->error[j], 2.0) + own * modulus);
+        rounding += size * (phi_error + own * hypot(pr, pi));
     }
     for (size_t j = n; j < n + 8; j++)
         out->finite_re[j] = out->finite_im[j] = out->reverse_re[j] = out->reverse_im[j] = 0.0;
@@ -428,9 +483,19 @@ static prv_status fill(const exponents *e, double unit, double tilt, double poin
     return PRV_OK;
 }
 
-/* The sources in a common unit, and the lattice of sums in `composed`. */
+/* Where the losses above `bulk` begin. */
+static size_t first_above(const prv_lattice *y, double bulk)
+{
+    size_t end = y->length;
+    while (end > 0 && y->loss[end - 1] > bulk) end--;
+    return end;
+}
+
+/* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps + m] has
+ * the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt. */
 static prv_status sources_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                              double tilt, const prv_window *window, source *sources, prv_composed *composed)
+                              double tilt, const prv_window *window, source *sources, double *log_bulk,
+                              prv_composed *composed)
 {
     size_t longest = 0;
     for (size_t m = 0; m < steps; m++)
@@ -441,12 +506,20 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     composed->lowest = 0.0L;
     prv_status status = PRV_OK;
     int64_t divisor = 0;
+    *log_bulk = 0.0;
     for (size_t m = 0; m < steps && status == PRV_OK; m++) {
         const prv_lattice *y = lattices[m];
         prv_tilted_add(&composed->tilted, y, counts[m], weight);
         divisor = unit_of(y, weight, divisor);
         const size_t heaviest = heaviest_of(weight, y->length);
-        status = source_new(y, weight, counts[m], &sources[m]);
+        const size_t split = window->separate ? first_above(y, window->bulk) : y->length;
+        status = source_new(y, weight, 0, split, counts[m], &sources[m]);
+        if (window->separate && status == PRV_OK) {
+            status = source_new(y, weight, split, y->length, counts[m], &sources[steps + m]);
+            *log_bulk += counts[m] * prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
+            /* The bulk must be that. */
+            if (heaviest >= split || sources[steps + m].total > 0.25) status = PRV_ERR_PRECISION;
+        }
         composed->lowest += (long double)counts[m] * ((long double)y->offset +
                                 (long double)y->step * (long double)y->index[heaviest]);
         /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
@@ -458,7 +531,7 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     prv_release(weight);
     /* Steps of one atom each have no unit: any will do for the one point of their sum. */
     composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : 1.0;
-    for (size_t m = 0; m < steps && status == PRV_OK; m++)
+    for (size_t m = 0; m < (window->separate ? 2 * steps : steps) && status == PRV_OK; m++)
         source_scale(&sources[m], divisor > 0 ? (double)divisor : 1.0);
     return status;
 }
@@ -479,29 +552,38 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
 {
     memset(out, 0, sizeof *out);
     memset(composed, 0, sizeof *composed);
-    source *sources = prv_allocate(steps, sizeof *sources);
+    const size_t source_count = window->separate ? 2 * steps : steps;
+    source *sources = prv_allocate(source_count, sizeof *sources);
     double *next = prv_allocate(steps, sizeof *next);
     exponents e = {0};
-    if (sources != NULL) memset(sources, 0, steps * sizeof *sources);
+    double log_bulk = 0.0;
+    if (sources != NULL) memset(sources, 0, source_count * sizeof *sources);
     prv_status status = sources != NULL && next != NULL ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK)
-        status = sources_new(lattices, counts, steps, tilt, window, sources, composed);
+        status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
+    const source *jumps = window->separate ? sources + steps : NULL;
     const double unit = composed->step;
     const double points = 2.0 * ceil(0.5 * period_of(&composed->tilted, window, &out->low) / unit) + 1.0;
     const double all = 0.5 * (points - 1.0);
     if (status == PRV_OK && !(points < 0x1p50)) status = PRV_ERR_PRECISION;
-    double atoms = 0.0;
-    for (size_t m = 0; status == PRV_OK && m < steps; m++) atoms += (double)sources[m].length;
+    double atoms = 0.0, expected = 0.0;
     int nothing = 0;
-    for (size_t m = 0; status == PRV_OK && m < steps; m++) nothing = nothing || sources[m].length == 0;
+    for (size_t m = 0; status == PRV_OK && m < steps; m++) {
+        atoms += (double)(sources[m].length + (jumps != NULL ? jumps[m].length : 0));
+        nothing = nothing || sources[m].length == 0;
+        if (jumps == NULL) continue;
+        sources[m].most_gap = 0.75;
+        expected += jumps[m].count * jumps[m].total;
+    }
     if (status == PRV_OK && nothing) {
         /* A lattice without finite mass: there is nothing to sum. */
         composed->tilted.log_moment = 0.0;
         composed->tilted.log_up = composed->tilted.log_down = -HUGE_VAL;
         out->points = 1.0;
     }
-    march walk = {sources, steps, next, 0.0, most_work};
-    const double small = log(window->tolerance);
+    /* |prod (b + j)^k - prod b^k| <= prod beta^k expm1(sum k rho / beta) for |j| <= rho, |b| <= beta, beta >= 1/2. */
+    march walk = {sources, steps, next, 0.0, most_work, jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0};
+    const double small = log(window->tolerance / walk.factor);
     double wanted = BLOCK;
     while (status == PRV_OK && !nothing) {
         /* Until a whole block of frequencies is small, and at least as many as wanted. */
@@ -511,7 +593,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
                 status = PRV_ERR_PRECISION;
                 break;
             }
-            status = exponents_extend(&e, sources, steps, points, (size_t)count);
+            status = exponents_extend(&e, sources, jumps, steps, points, (size_t)count);
             out->work += atoms * count;
             if (status != PRV_OK) break;
             double greatest = -HUGE_VAL;
@@ -532,15 +614,19 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         if (status != PRV_OK || out->left_out <= window->tolerance) break;
         wanted = 1.5 * (double)e.count;
     }
+    if (status == PRV_OK && !nothing) status = fill(&e, jumps != NULL, unit, tilt, points, out);
     if (status == PRV_OK) {
-        if (!nothing) status = fill(&e, unit, tilt, points, out);
         out->work += walk.work;
         out->tolerance = window->tolerance;
         out->below = prv_tilted_below(&composed->tilted, out->low);
+        out->bulk_low = window->bulk_low;
+        if (jumps != NULL && !nothing)
+            out->bulk = 1.01 * prv_kernel_maximum(window->bulk_tilt) *
+                        exp(log_bulk - composed->tilted.log_moment - (window->bulk_tilt - tilt) * window->bulk_low);
         composed->spectrum = out;
     }
     if (sources != NULL)
-        for (size_t m = 0; m < steps; m++) prv_release(sources[m].block);
+        for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
     prv_release(sources);
     prv_release(next);
     prv_release(e.block);

@@ -2,7 +2,12 @@
  * steps. With unit q of the lattice, N = W / q points (odd), theta_j = 2 pi j / N, and x a lattice point,
  *     D(x) = sum_{y >= x} c(y) e^(-lam (y - x)) (1 - e^(-(y - x)))
  *          = (1/N) sum_{|j| <= J} Phi(theta_j) e^(-i theta_j x / q) kern(lam q + i theta_j) + what is left out,
- * and B(x) likewise (curve.h). SPECTRUM.md proves what the certificate adds for frequencies left out, periodic
+ * and B(x) likewise (curve.h).
+ *
+ * Where delta is decided by jumps so rare that no tilt centres the law on it, Phi is nearly that of no jump at all,
+ * which has nothing to do with delta: its rounding would drown the rest. With b and j the parts of phi by losses up to
+ * and above window->bulk, prod (b + j)^k - prod b^k = prod b^k expm1(sum k log1p(j / b)) leaves it out
+ * and keeps relative accuracy; what it makes up of delta is bounded by Chernoff at window->bulk_tilt. SPECTRUM.md proves what the certificate adds for frequencies left out, periodic
  * images and rounding. */
 #ifndef PRV_SPECTRUM_H
 #define PRV_SPECTRUM_H
@@ -18,6 +23,7 @@ struct prv_spectrum {
     double rounding;       /* and the rounding of those kept */
     double below;          /* tilted mass at or below `low`, at most */
     double low;            /* nats: images of what lies above it are counted apart */
+    double bulk, bulk_low; /* what sums without a jump make up at epsilons from bulk_low on, at most */
     double work;           /* products of an atom and a frequency */
     double *block;
 };
