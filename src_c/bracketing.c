@@ -5,6 +5,7 @@
 
 #include "allocate.h"
 #include "certificate.h"
+#include "convolution.h"
 #include "query.h"
 #include "spectrum.h"
 #include "vector_math.h"
@@ -41,7 +42,7 @@ typedef struct task {
     prv_question question;
     double value;
     prv_engine engine; /* of the next pass */
-    int separate; /* spectrum: rare jumps apart */
+    int separate; /* spectrum: rare jumps apart; -1 if that was in vain */
     int precise; /* prv_compose's way for laws whose bulk is a few atoms */
 } task;
 
@@ -288,8 +289,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.precise = t->precise;
-    if (t->separate && layout.engine == PRV_ENGINE_SPECTRUM && !prv_separate_jumps(t->view, aim, &layout.window))
-        return PRV_ERR_ENGINE;
+    if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM) prv_separate_jumps(t->view, aim, &layout.window);
     status = build_lattices(t, aim, &layout, &l);
     if (status == PRV_OK) status = composer_new(t, &layout, &c);
     for (int side = 1; side >= -1 && status == PRV_OK; side -= 2) {
@@ -357,7 +357,7 @@ static prv_status aim_at(progress *d)
 static int choose_dial(progress *d)
 {
     const double total = d->task.view->total;
-    if (d->task.separate && d->task.engine == PRV_ENGINE_SPECTRUM) {
+    if (d->task.separate > 0 && d->task.engine == PRV_ENGINE_SPECTRUM) {
         d->dial = 0;
         return 1;
     }
@@ -380,9 +380,10 @@ static int choose_dial(progress *d)
 static void choose_way(progress *d)
 {
     task *t = &d->task;
-    if (choose_dial(d) || t->precise || t->separate) return;
+    if (choose_dial(d) || t->precise) return;
     prv_window window;
-    if (t->engine == PRV_ENGINE_SPECTRUM && prv_separate_jumps(t->view, &d->aim, &window)) {
+    if (t->engine == PRV_ENGINE_SPECTRUM && t->separate == 0 &&
+        prv_separate_jumps(t->view, &d->aim, &window)) {
         /* Rounding is relative to the jumps: the smallest tilt will do. */
         t->separate = 1;
         d->dial = 0;
@@ -447,6 +448,11 @@ static prv_status advance(progress *d, double width)
     choose_way(d);
     outcome o;
     prv_status status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    if (status == PRV_ERR_ENGINE && d->task.separate > 0) {
+        d->task.separate = -1;
+        choose_way(d);
+        status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    }
     if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO) {
         d->task.engine = PRV_ENGINE_CONVOLUTION;
         choose_way(d);

@@ -6,6 +6,7 @@
 
 #include "allocate.h"
 #include "certificate.h"
+#include "convolution.h"
 #include "mean.h"
 #include "query.h"
 #include "wide.h"

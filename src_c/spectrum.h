@@ -38,9 +38,6 @@ void prv_spectrum_free(prv_spectrum *spectrum);
 /* D and B at the lattice point lowest + n * step, n an integer below 2^52 in modulus. O(count), vectorised. */
 void prv_spectrum_at(const prv_spectrum *spectrum, double n, double *finite, double *reverse);
 
-/* |kern(lam q + i theta)| <= q / prv_kernel_divisor(lam q, theta), 0 < theta <= pi: SPECTRUM.md, section 2. */
-double prv_kernel_divisor(double lam_q, double theta);
-
 /* Periodic images add to D, never take: at most this for low_epsilon <= epsilon <= high_epsilon,
  * in units of M e^(-lam eps) (SPECTRUM.md, section 3). */
 double prv_spectrum_images(const prv_composed *composed, double *low_epsilon, double *high_epsilon);

@@ -1,4 +1,5 @@
 /* Checks the spectrum against direct convolution in long double, and each part of its certificate alone. */
+#include "../left_out.h"
 #include "../spectrum.h"
 
 #include <complex.h>

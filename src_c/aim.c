@@ -1,0 +1,154 @@
+#include "aim.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "certificate.h"
+
+/* Chernoff's bound of epsilon, (L - log delta + log g(lam)) / lam, is smallest where
+ *     lam L' - L + log delta + log(1 + lam) = 0,
+ * whose left side grows with lam. `least` bounds the logarithms from below: see prv_aim_at_delta. */
+typedef struct entropy_goal {
+    double log_delta, least;
+} entropy_goal;
+
+static double entropy_excess(const prv_side_view *view, double lam, const void *goal)
+{
+    const entropy_goal *g = goal;
+    const prv_moments m = prv_composed_moments(view, lam);
+    return lam * m.mean - m.log_moment + fmax(g->log_delta + log1p(lam), g->least);
+}
+
+/* log of the factor between delta and M e^(-lam eps): Gaussian at the saddle, at most g. */
+static double log_saddle_factor(double lam, double variance)
+{
+    const double gaussian = -0.5 * log(2.0 * 3.14159265358979 * fmax(variance, 1e-300)) -
+                            log(lam) - log1p(lam);
+    return fmin(gaussian, log(prv_kernel_maximum(lam)));
+}
+
+double prv_width_asked(const prv_options *o, double epsilon)
+{
+    if (o->eps_error > 0.0) return o->eps_error;
+    return o->eps_relative_error * fmax(fabs(epsilon), o->eps_floor);
+}
+
+/* Mass above these cells matters only as mass at infinity; without it the tilt finds the bulk. */
+void prv_cut_tops(prv_side_view *view, double mass_above)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const double above = mass_above / view->counts[j];
+        size_t end = p->length;
+        while (end > 1 && p->tail[end - 1] <= above) end--;
+        view->end[j] = end;
+    }
+}
+
+double prv_truncation_share(double slope, double width)
+{
+    return fmin(fmax(0.005 * slope * width, 1e-9), 1e-4);
+}
+
+static void guess_epsilon(const prv_side_view *view, prv_aim *aim)
+{
+    const prv_moments m = prv_composed_moments(view, aim->saddle);
+    const double factor = log_saddle_factor(aim->saddle, m.variance);
+    const double guess = (m.log_moment + factor - aim->log_delta) / aim->saddle;
+    const double most = (m.log_moment + log(prv_kernel_maximum(aim->saddle)) - aim->log_delta) / aim->saddle;
+    aim->epsilon = fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
+    aim->reach = fmax(most - aim->epsilon, 0.05 * fabs(aim->epsilon));
+}
+
+void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
+{
+    aim->log_delta = log(delta);
+    aim->top_share = 1e-4;
+    /* Twice: the first saddle tells how much the tops may cost. */
+    for (int round = 0; round < 2; round++) {
+        prv_use_whole_profiles(view);
+        prv_cut_tops(view, aim->top_share * delta / (double)view->steps);
+        /* The entropy cannot exceed that of the topmost cells alone; a delta below their probability
+         * is decided by them, and a tilt that singles them out is enough. */
+        double log_top = 0.0;
+        for (size_t j = 0; j < view->steps; j++) {
+            const prv_profile *p = &view->profiles[j];
+            log_top += view->counts[j] * log(p->mass[view->end[j] - 1]);
+        }
+        const entropy_goal goal = {aim->log_delta, 0.98 * log_top};
+        aim->saddle = prv_root(view, entropy_excess, &goal, round == 0 ? 4.0 : aim->saddle);
+        guess_epsilon(view, aim);
+        /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
+        const double most = 4.0 * (4.0 - aim->log_delta) / prv_width_asked(options, aim->epsilon);
+        if (aim->saddle > most) {
+            aim->saddle = most;
+            guess_epsilon(view, aim);
+        }
+        aim->slope = aim->saddle;
+        const double share = prv_truncation_share(aim->slope, prv_width_asked(options, aim->epsilon));
+        if (share > 0.3 * aim->top_share) break;
+        aim->top_share = share;
+    }
+}
+
+/* Saddle-point guess of log delta at epsilon from the cells in use. */
+static double log_delta_guess(const prv_side_view *view, double epsilon)
+{
+    const double lam = prv_root(view, prv_saddle_excess, &epsilon, 4.0);
+    const prv_moments m = prv_composed_moments(view, lam);
+    return fmin(m.log_moment - lam * epsilon + log_saddle_factor(lam, m.variance), 0.0);
+}
+
+void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim)
+{
+    prv_use_whole_profiles(view);
+    double guess = log_delta_guess(view, epsilon);
+    /* Where few rare jumps dominate, the saddle-point guess is far too large; then delta is about that
+     * of one jump, or of the rest without large jumps. */
+    double jumps = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        for (size_t c = p->length; c-- > 0 && p->center[c] > epsilon;)
+            jumps -= view->counts[j] * p->mass[c] * expm1(epsilon - p->center[c]);
+        size_t end = p->length;
+        while (end > 1 && p->center[end - 1] > 0.5 * epsilon) end--;
+        view->end[j] = end;
+    }
+    const double rest = log_delta_guess(view, epsilon);
+    if (jumps > 0.0) guess = fmin(guess, log(jumps + exp(rest)));
+    prv_aim_at_delta(view, options, fmin(exp(fmax(guess, -737.0)), 0.999), aim);
+    aim->epsilon = epsilon;
+    aim->reach = 0.0;
+}
+
+double prv_chernoff_epsilon(const prv_side_view *view, double delta)
+{
+    double log_finite = 0.0, log_moment = 0.0;
+    /* Any tilt gives a bound; the saddle of the merged profile is near the best. */
+    const entropy_goal goal = {log(delta), -HUGE_VAL};
+    const double lam = prv_root(view, entropy_excess, &goal, 4.0);
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        log_finite += view->counts[j] * log1p(-fmin(p->dominating_infinite, 1.0));
+        log_moment += view->counts[j] *
+                      prv_tilt(p->knots, p->dominating, p->knot_count, lam, NULL).log_moment;
+    }
+    const double finite = delta + expm1(log_finite);
+    if (!(finite > 0.5 * delta)) return HUGE_VAL;
+    /* 1e-6 covers all rounding of cells and moments, and the log of delta. */
+    return (log_moment + log(prv_kernel_maximum(lam)) - log(finite)) / lam * (1.0 + 1e-6) +
+           1e-9 * view->total / fmin(lam, 1.0);
+}
+
+double prv_law_step(const prv_side_view *view, const prv_aim *aim)
+{
+    return sqrt(7.0 * aim->width / (view->total * (aim->saddle + 1.0)));
+}
+
+double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
+{
+    prv_use_whole_profiles(view);
+    prv_cut_tops(view, aim->top_share * exp(aim->log_delta) / (double)view->steps);
+    return fmin(aim->log_delta - prv_composed_moments(view, tilt).log_moment + tilt * aim->epsilon -
+                    log(prv_kernel_maximum(tilt)), 0.0);
+}

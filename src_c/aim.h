@@ -1,0 +1,43 @@
+/* What a question is about: the tilt that centres the law on it, the epsilon or delta to be expected, and how exact
+ * the answer has to be. */
+#ifndef PRV_AIM_H
+#define PRV_AIM_H
+
+#include "view.h"
+
+typedef struct prv_aim {
+    double log_delta; /* of the finite part */
+    double epsilon;   /* expected or asked */
+    double reach;     /* how far epsilon may lie from that, about */
+    double saddle;    /* tilt that centres the composed loss on it */
+    double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
+    double width;     /* asked, in epsilon */
+    double top_share;  /* part of delta that the mass above the steps' tops may cost */
+    double strictness; /* divides what truncation may cost, 1 to begin with */
+} prv_aim;
+
+/* Chernoff's bound of epsilon at delta from the coarse dominating lattices: a true upper bound. */
+double prv_chernoff_epsilon(const prv_side_view *view, double delta);
+
+/* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
+ * guess of delta. */
+void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim);
+void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim);
+
+/* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
+ * rounding, are to be compared with. */
+double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);
+
+/* The width that the options ask for at an epsilon. */
+double prv_width_asked(const prv_options *options, double epsilon);
+
+/* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
+double prv_law_step(const prv_side_view *view, const prv_aim *aim);
+
+/* What truncation may cost as a part of delta: a small part of the width asked. */
+double prv_truncation_share(double slope, double width);
+
+/* Takes cells out of use above which no more than this mass lies. */
+void prv_cut_tops(prv_side_view *view, double mass_above);
+
+#endif

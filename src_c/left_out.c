@@ -1,0 +1,161 @@
+#include "left_out.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "dispatch.h"
+#include "vector_math.h"
+
+#define UNIT (0.5 * DBL_EPSILON)
+#define PI 3.14159265358979323846
+
+double prv_kernel_divisor(double lam_q, double theta)
+{
+    const double r = exp(-lam_q), co = cos(theta);
+    if (co < r) return co > 0.0 ? sin(theta) * sin(theta) : 1.0;
+    const double s = sin(0.5 * theta), below = -expm1(-lam_q);
+    return below * below + 4.0 * r * s * s;
+}
+
+/* |A(theta)|^2 of the subset in use, A = sum w e^(i theta position), with its rounding on top. */
+PRV_VECTOR static double modulus_square(const double *restrict position, const double *restrict weight,
+                                        size_t length, double frequency)
+{
+    double re[8] = {0}, im[8] = {0}, far = 0.0, total = 0.0;
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8)
+        for (size_t l = 0; l < 8; l++) {
+            const double t = frequency * position[i + l];
+            const double whole = (t + PRV_VM_SHIFTER) - PRV_VM_SHIFTER;
+            double x, y;
+            prv_vm_turn(t - whole, &x, &y);
+            re[l] += weight[i + l] * (1.0 + x);
+            im[l] += weight[i + l] * y;
+        }
+    for (; i < length; i++) {
+        const double t = frequency * position[i], whole = (t + PRV_VM_SHIFTER) - PRV_VM_SHIFTER;
+        double x, y;
+        prv_vm_turn(t - whole, &x, &y);
+        re[0] += weight[i] * (1.0 + x);
+        im[0] += weight[i] * y;
+    }
+    for (size_t l = 1; l < 8; l++) {
+        re[0] += re[l];
+        im[0] += im[l];
+    }
+    for (i = 0; i < length; i++) total += weight[i];
+    if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
+    return re[0] * re[0] + im[0] * im[0] + UNIT * (64.0 + (double)length + 16.0 * far) * total * total;
+}
+
+/* Takes the atoms within `radius` of the heaviest as the subset. */
+static void take_subset(prv_source *s, double radius)
+{
+    size_t low = 0, high = s->length;
+    while (low < high && s->position[low] < -radius) low++;
+    while (high > low && (s->position[high - 1] > radius || s->weight[high - 1] == 0.0)) high--;
+    s->first = low;
+    s->end = high;
+    s->radius = radius;
+    s->mass = 0.0;
+    double second = 0.0;
+    for (size_t i = low; i < high; i++) {
+        s->mass += s->weight[i];
+        second += s->weight[i] * s->position[i] * s->position[i];
+    }
+    s->curvature = 0.25 * s->mass * second;
+}
+
+static double subset_square(const prv_source *s, double theta)
+{
+    return modulus_square(s->position + s->first, s->weight + s->first, s->end - s->first,
+                          theta * (0.5 / PI));
+}
+
+/* k log(1 / |phi|) at least, on an interval whose larger end has |A|^2 = square. */
+static double decay(const prv_source *s, double square, double width)
+{
+    const double rounding = (512.0 + (double)s->length) * UNIT; /* of the weights and their sum */
+    const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
+    return gap > 0.0 ? -0.5 * s->count * log1p(-fmin(gap, s->most_gap)) : 0.0;
+}
+
+
+/* Decay at the frequencies after `theta` up to theta + width, with the subsets in use; next[] gets |A|^2
+ * there. A width of one frequency needs no interpolation. */
+static double decay_over(prv_march *m, double theta, double width, int one)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        m->next[i] = subset_square(s, theta + width);
+        m->work += 4.0 * (double)(s->end - s->first);
+        sum += one ? decay(s, m->next[i], 0.0) : decay(s, fmax(s->modulus_square, m->next[i]), width);
+    }
+    return sum;
+}
+
+/* All subsets by this factor smaller or larger, and |A|^2 at theta; 0 if none can change. */
+static int resize_subsets(prv_march *m, double factor, double theta)
+{
+    int changed = 0;
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        const double before = s->radius;
+        const double whole = fmax(fabs(s->position[0]), fabs(s->position[s->length - 1]));
+        const double radius = fmin(fmax(before * factor, 1.0), fmax(whole, 1.0));
+        if (radius == before) continue;
+        take_subset(s, radius);
+        s->modulus_square = subset_square(s, theta);
+        m->work += 4.0 * (double)(s->end - s->first);
+        changed = 1;
+    }
+    return changed;
+}
+
+/* At most sum_{j >= first} (2 / N) |Phi(theta_j)| |kern_j|. The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
+ * terms >= 0, so that of any subset of atoms, m^2 - |A|^2, is a lower bound. The farther out the
+ * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature. */
+prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt,
+                           double tolerance, double *result)
+{
+    *result = 0.0;
+    const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;
+    if (first > last) return PRV_OK;
+    /* With this decay everywhere the sum would be half the tolerance. */
+    const double wanted = fmax(log(m->factor * points * unit / (4.0 * first * tolerance)), 0.5);
+    double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));
+        s->modulus_square = subset_square(s, scale * at);
+        m->work += 4.0 * (double)s->length;
+    }
+    while (at < last) {
+        double reached = 0.0;
+        for (int attempt = 1;; attempt++) {
+            width = fmin(width, last - at);
+            reached = decay_over(m, scale * at, scale * width, width == 1.0);
+            if (reached >= wanted) break;
+            if (attempt % 4 == 0 && resize_subsets(m, 4.0, scale * at)) continue;
+            if (width == 1.0) break;
+            width = ceil(0.5 * width);
+        }
+        if (m->work > m->most_work) return PRV_ERR_PRECISION;
+        *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
+                   prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
+        if (*result > 4.0 * tolerance) return PRV_OK; /* too few frequencies: no need to know exactly */
+        at += width;
+        for (size_t i = 0; i < m->steps; i++) m->sources[i].modulus_square = m->next[i];
+        if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
+            double now = 0.0;
+            for (size_t i = 0; i < m->steps; i++)
+                now += decay(&m->sources[i], m->sources[i].modulus_square, 0.0);
+            if (now < 1.5 * wanted) resize_subsets(m, 2.0, scale * at);
+        }
+        width = fmin(2.0 * width, floor(0.25 * at) + 1.0);
+    }
+    *result *= 1.0 + 1e-9;
+    return PRV_OK;
+}
+

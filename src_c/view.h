@@ -1,0 +1,42 @@
+/* The steps of one direction as planning sees them: coarse profiles, and the moments of their sum. */
+#ifndef PRV_VIEW_H
+#define PRV_VIEW_H
+
+#include "profile.h"
+
+/* The steps of one direction, with the part of each profile that matters to the question. */
+typedef struct prv_side_view {
+    size_t steps;
+    int add;
+    const prv_mechanism **mechanisms; /* [steps] */
+    double *counts;                   /* [steps], > 0 */
+    prv_profile *profiles;            /* [steps] */
+    size_t *first, *end;              /* [steps] range of the profile's cells in use */
+    double total;                     /* sum of the counts */
+    double infinite_mass;             /* of the composition, true */
+    double greatest_loss;             /* of the composition */
+    size_t fineness;                  /* of the profiles */
+} prv_side_view;
+
+prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view);
+/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is; *changed tells
+ * whether it did, and aims should be taken anew. */
+prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
+void prv_side_view_free(prv_side_view *view);
+
+/* All cells of the profiles in use. */
+void prv_use_whole_profiles(prv_side_view *view);
+
+/* Of the sum of the steps, tilted, from the cells in use. O(cells). */
+prv_moments prv_composed_moments(const prv_side_view *view, double lam);
+
+/* Root of an increasing function of lam > 0, searched on a logarithmic scale from `start`, to 2 % or the
+ * end of the range [1e-12, 1e12]: tilts need no more. */
+typedef double (*prv_increasing)(const prv_side_view *view, double lam, const void *parameter);
+double prv_root(const prv_side_view *view, prv_increasing f, const void *parameter, double start);
+
+/* Its root is the tilt that centres the sum on *epsilon: with M the moment, the minimum of log M(lam) - lam epsilon -
+ * log(lam (lam + 1)). */
+double prv_saddle_excess(const prv_side_view *view, double lam, const void *epsilon);
+
+#endif
