@@ -57,6 +57,7 @@ static void guess_epsilon(const prv_side_view *view, prv_aim *aim)
     const double guess = (m.log_moment + factor - aim->log_delta) / aim->saddle;
     const double most = (m.log_moment + log(prv_kernel_maximum(aim->saddle)) - aim->log_delta) / aim->saddle;
     aim->epsilon = fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
+    aim->deviation = sqrt(m.variance);
     aim->reach = fmax(most - aim->epsilon, 0.05 * fabs(aim->epsilon));
 }
 

@@ -10,6 +10,7 @@ typedef struct prv_aim {
     double epsilon;   /* expected or asked */
     double reach;     /* how far epsilon may lie from that, about */
     double saddle;    /* tilt that centres the composed loss on it */
+    double deviation; /* of the composed loss at that tilt */
     double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
     double width;     /* asked, in epsilon */
     double top_share;  /* part of delta that the mass above the steps' tops may cost */

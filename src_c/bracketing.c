@@ -175,7 +175,7 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     /* Otherwise about what a convolution would take, which is done if that is not enough. */
     const double n = layout->uniform_points;
     const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM
-                                 ? MOST_WORK : 2e6 * (double)l->steps + 20.0 * n * log2(n);
+                                 ? MOST_WORK : fmin(2e6 * (double)l->steps + 20.0 * n * log2(n), 1e9);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -351,6 +351,14 @@ static prv_status aim_at(progress *d)
     return PRV_OK;
 }
 
+/* A spectrum's period grows like 1 / tilt, so that its tilt is at least what moves the sum by its own deviation. */
+static double tilt_of(const progress *d, size_t dial)
+{
+    const double tilt = dials[dial] * d->aim.saddle;
+    if (d->task.engine != PRV_ENGINE_SPECTRUM) return tilt;
+    return fmax(tilt, fmin(1.0 / d->aim.deviation, 1.0 / d->aim.width));
+}
+
 /* The smallest tilt that rounding leaves room for: the guess counts 1e-14 at each mass, K times that in the
  * plain way of convolving, in units of which delta is exp(prv_log_part). Where there is none, the tilt in
  * whose units delta is largest, and 0. */
@@ -367,7 +375,7 @@ static int choose_dial(progress *d)
     const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
     double greatest = -HUGE_VAL;
     for (size_t dial = 0; dial < DIALS; dial++) {
-        const double part = prv_log_part(d->task.view, &d->aim, dials[dial] * d->aim.saddle);
+        const double part = prv_log_part(d->task.view, &d->aim, tilt_of(d, dial));
         if (part > greatest) {
             greatest = part;
             d->dial = dial;
@@ -447,20 +455,20 @@ static prv_status advance(progress *d, double width)
     if (exact) step = options->mesh_size;
     choose_way(d);
     outcome o;
-    prv_status status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+    prv_status status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     if (status == PRV_ERR_ENGINE && d->task.separate > 0) {
         d->task.separate = -1;
         choose_way(d);
-        status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     }
     if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO) {
         d->task.engine = PRV_ENGINE_CONVOLUTION;
         choose_way(d);
-        status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     }
     if (status == PRV_ERR_PRECISION && !d->task.precise) {
         d->task.precise = 1;
-        status = pass(&d->task, &d->aim, dials[d->dial] * d->aim.saddle, step, exact, &o);
+        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     }
     if (status != PRV_OK) {
         d->best.bytes = o.bytes;

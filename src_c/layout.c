@@ -97,8 +97,8 @@ static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double
     layout->uniform_points = (high - low) / layout->law_step;
     w->length = prv_transform_length(ceil(layout->uniform_points), 0);
     const double reach = fmax(aim->reach, 0.1 * aim->width); /* the shift slack is below that */
-    w->low_epsilon = aim->epsilon - reach;
-    w->high_epsilon = aim->epsilon + reach;
+    w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
+    w->high_epsilon = fmax(fmin(aim->epsilon + reach, high), aim->epsilon);
     /* The estimate is not corrected for images. */
     w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
 }

@@ -144,8 +144,11 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
         if (m->work > m->most_work) return PRV_ERR_PRECISION;
         *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
                    prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
-        if (*result > 4.0 * tolerance) return PRV_OK; /* too few frequencies: no need to know exactly */
         at += width;
+        if (*result > tolerance) { /* too few frequencies: no need to know exactly */
+            m->enough = at + 1.0;
+            return PRV_OK;
+        }
         for (size_t i = 0; i < m->steps; i++) m->sources[i].modulus_square = m->next[i];
         if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
             double now = 0.0;

@@ -12,6 +12,7 @@ typedef struct march {
     size_t steps;
     double *next; /* [steps] */
     double work, most_work;
+    double enough; /* result > tolerance: with fewer frequencies than that it will be so again */
     double factor; /* |Phi| is at most that times e^(-decay) */
 } prv_march;
 

@@ -272,7 +272,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         out->points = 1.0;
     }
     /* |prod (b + j)^k - prod b^k| <= prod beta^k expm1(sum k rho / beta) for |j| <= rho, |b| <= beta, beta >= 1/2. */
-    prv_march walk = {sources, steps, next, 0.0, most_work, jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0};
+    prv_march walk = {sources, steps, next, 0.0, most_work, 0.0, jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0};
     const double small = log(window->tolerance / walk.factor);
     double wanted = PRV_FREQUENCY_BLOCK;
     while (status == PRV_OK && !nothing) {
@@ -302,7 +302,8 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
             continue;
         }
         if (status != PRV_OK || out->left_out <= window->tolerance) break;
-        wanted = 1.5 * (double)e.count;
+        wanted = fmax(1.5 * (double)e.count, fmin(walk.enough, all + 1.0));
+        if (out->work + atoms * (wanted - (double)e.count) > most_work) status = PRV_ERR_PRECISION;
     }
     if (status == PRV_OK && !nothing) status = fill(&e, jumps != NULL, unit, tilt, points, out);
     if (status == PRV_OK) {
