@@ -32,7 +32,7 @@ def main(arguments=None):
     parser.add_argument("--first", type=int, default=0, help="setting to begin with (%(default)s)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
     parser.add_argument(
-        "--patience", type=float, default=2.0, help="seconds for an engine's answers (%(default)s)"
+        "--patience", type=float, default=2.0, help="seconds for an answer (%(default)s)"
     )
     options = parser.parse_args(arguments)
 
@@ -97,14 +97,13 @@ def ask(prvcore, steps, neighbors, delta, patience):
         curve = prvcore.compose(steps, neighbors=neighbors, engine=engine, eps_error=width)
         start = time.perf_counter()
         try:
-            signal.setitimer(signal.ITIMER_REAL, patience)
-            epsilon = curve.epsilon(delta)
+            epsilon = within(patience, lambda curve=curve: curve.epsilon(delta))
             if at is None:  # a width for the size of epsilon, so that no setting takes long
                 at = epsilon.lower if epsilon.lower < float("inf") else 1.0
                 width = WIDTH * max(1.0, at)
                 continue
             answers["epsilon"].append(epsilon)
-            answers["delta"].append(curve.delta(at))
+            answers["delta"].append(within(patience, lambda curve=curve: curve.delta(at)))
         except TimeoutError:
             return GIVEN_UP[engine], seconds
         except ValueError as error:
@@ -112,10 +111,18 @@ def ask(prvcore, steps, neighbors, delta, patience):
                 raise
             return REFUSED, seconds
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
             if engine in seconds:
                 seconds[engine] = time.perf_counter() - start
     return answers, seconds
+
+
+def within(patience, question):
+    """Call `question`; TimeoutError if it has not answered in so many seconds."""
+    signal.setitimer(signal.ITIMER_REAL, patience)
+    try:
+        return question()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def give_up(_signal, _frame):
