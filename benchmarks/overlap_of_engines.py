@@ -97,13 +97,13 @@ def ask(prvcore, steps, neighbors, delta, patience):
         curve = prvcore.compose(steps, neighbors=neighbors, engine=engine, eps_error=width)
         start = time.perf_counter()
         try:
-            epsilon = within(patience, lambda curve=curve: curve.epsilon(delta))
+            epsilon = within(patience, curve.epsilon, delta)
             if at is None:  # a width for the size of epsilon, so that no setting takes long
                 at = epsilon.lower if epsilon.lower < float("inf") else 1.0
                 width = WIDTH * max(1.0, at)
                 continue
             answers["epsilon"].append(epsilon)
-            answers["delta"].append(within(patience, lambda curve=curve: curve.delta(at)))
+            answers["delta"].append(within(patience, curve.delta, at))
         except TimeoutError:
             return GIVEN_UP[engine], seconds
         except ValueError as error:
@@ -116,11 +116,11 @@ def ask(prvcore, steps, neighbors, delta, patience):
     return answers, seconds
 
 
-def within(patience, question):
-    """Call `question`; TimeoutError if it has not answered in so many seconds."""
+def within(patience, question, point):
+    """Ask `question` at `point`; TimeoutError if that takes more seconds."""
     signal.setitimer(signal.ITIMER_REAL, patience)
     try:
-        return question()
+        return question(point)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
