@@ -4,7 +4,9 @@
 
 #include <complex.h>
 
+#include "../allocate.h"
 #include "../certificate.h"
+#include "../tilt.h"
 #include "check.h"
 
 typedef long double complex wide_complex;
@@ -315,6 +317,150 @@ static void rounding(size_t atoms, double k, double rare, int trials)
           (int)atoms, k, rare, most, largest);
 }
 
+/* ---- Frequencies left out, alone ------------------------------------------------------------ */
+
+/* SPECTRUM.md, section 5: subsets and curvature never promise less than each frequency's |Phi| times the bound of
+ * its kernel. */
+static void gaps(size_t atoms, double most_count, int trials)
+{
+    int ok = 1, tried = 0;
+    double closest = HUGE_VAL;
+    for (int trial = 0; trial < trials; trial++) {
+        const size_t steps = 1 + random_below(2);
+        prv_lattice y[2];
+        prv_source sources[2];
+        double weight[2][64], next[2];
+        const double tilt = log_uniform(0.1, 5.0), step = log_uniform(1e-3, 0.3);
+        int64_t divisor = 0;
+        for (size_t m = 0; m < steps; m++) {
+            y[m] = random_lattice(2 + random_below(atoms - 1), step, 1 + random_below(30));
+            prv_tilt(y[m].loss, y[m].mass, y[m].length, tilt, weight[m]);
+            divisor = prv_unit(&y[m], weight[m], divisor);
+        }
+        if (divisor == 0) divisor = 1;
+        for (size_t m = 0; m < steps; m++) {
+            if (prv_source_new(&y[m], weight[m], 0, y[m].length, floor(log_uniform(1.0, most_count)), &sources[m]) != PRV_OK) abort();
+            prv_source_scale(&sources[m], (double)divisor);
+        }
+        const double unit = step * (double)divisor, points = 2.0 * (double)(200 + random_below(2000)) + 1.0;
+        const size_t first = 1 + random_below(150);
+        const double tolerance = log_uniform(1e-12, 1.0);
+        double result;
+        prv_march march = {.sources = sources, .steps = steps, .next = next, .most_work = 1e9, .factor = 1.0};
+        const prv_status status = prv_left_out(&march, (double)first, points, unit, tilt, tolerance, &result);
+        if (status == PRV_OK && result <= 4.0 * tolerance) {
+            long double sum = 0.0L;
+            for (size_t j = first; (double)j <= 0.5 * (points - 1.0); j++) {
+                const long double theta = 6.283185307179586476925286766559L * (long double)j / (long double)points;
+                long double log_modulus = 0.0L;
+                for (size_t m = 0; m < steps; m++) {
+                    wide_complex phi = 0.0L;
+                    for (size_t a = 0; a < sources[m].length; a++)
+                        phi += (long double)sources[m].weight[a] * cexpl(I * theta * (long double)sources[m].position[a]);
+                    log_modulus += (long double)sources[m].count * logl(cabsl(phi) + 1e-18L);
+                }
+                sum += 2.0L / (long double)points * expl(log_modulus) * (long double)(unit / prv_kernel_divisor(tilt * unit, (double)theta));
+            }
+            ok = ok && (double)sum <= result * (1.0 + 1e-12) + 1e-300;
+            if (sum > 1e-200L) closest = fmin(closest, result / (double)sum);
+            tried++;
+        }
+        for (size_t m = 0; m < steps; m++) {
+            prv_release(sources[m].block);
+            prv_lattice_free(&y[m]);
+        }
+    }
+    check(ok && tried > trials / 8, "%d atoms, up to %g times: what is left out is not more than the march says (%d marches, at least %.3g times as much)",
+          (int)atoms, most_count, tried, closest);
+}
+
+/* ---- Jumps apart ---------------------------------------------------------------------------- */
+
+/* A step whose jumps are as heavy as its bulk at one frequency, and one whose jumps take much of Phi there: what is
+ * not computed is as large as both moduli (SPECTRUM.md, section 7). */
+static void jumps_at_a_zero_of_the_bulk(void)
+{
+    prv_lattice y[2];
+    const long double bulk[2][2] = {{0.49L, 0.49L}, {0.9L, 0.0L}}, rare[2] = {0.02L, 0.1L};
+    const int64_t place[2][3] = {{0, 1, 2}, {0, 3, 3}};
+    for (size_t m = 0; m < 2; m++) {
+        if (prv_lattice_new(3 - m, &y[m]) != PRV_OK) abort();
+        y[m].offset = y[m].infinite_mass = 0.0;
+        y[m].step = 1.0;
+        for (size_t i = 0; i < 3 - m; i++) {
+            const long double w = i == 2 - m ? rare[m] : bulk[m][i];
+            y[m].index[i] = place[m][i];
+            y[m].loss[i] = (double)place[m][i];
+            y[m].mass[i] = (double)(w * expl(-(long double)place[m][i]));
+        }
+    }
+    const prv_lattice *list[2] = {&y[0], &y[1]};
+    const double counts[2] = {1.0, 50.0};
+    const prv_window window = {.low_epsilon = 5.0, .high_epsilon = 6.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-13,
+                               .separate = 1, .bulk = 1.5, .bulk_tilt = 2.0, .bulk_low = 4.0};
+    prv_spectrum s;
+    prv_composed c;
+    if (check(prv_spectrum_new(list, counts, 2, 1.0, &window, 1e9, &s, &c) == PRV_OK && s.left_out == 0.0, "jumps apart")) {
+        const long double r = expl(-1.0L), r1 = expl(-2.0L);
+        double most = 0.0;
+        for (int n = 4; n < 9; n++) {
+            long double sum = 0.0L;
+            for (size_t j = 0; j < s.count; j++) {
+                const long double theta = 6.283185307179586476925286766559L * (long double)j / (long double)s.points;
+                const wide_complex b = 0.49L + 0.49L * cexpl(I * theta), more = b + rare[0] * cexpl(2.0L * I * theta);
+                const wide_complex other = 0.9L + rare[1] * cexpl(3.0L * I * theta), back = cexpl(-I * theta);
+                const wide_complex phi = more * cpowl(other, 50.0L) - b * powl(0.9L, 50.0L);
+                sum += (j == 0 ? 1.0L : 2.0L) / (long double)s.points *
+                       creall(phi * cexpl(-I * theta * (long double)n) * r * back * -expm1l(-1.0L) / ((1.0L - r * back) * (1.0L - r1 * back)));
+            }
+            double finite, reverse;
+            prv_spectrum_at(&s, (double)n - (double)c.lowest, &finite, &reverse);
+            most = fmax(most, fabs(finite - (double)sum) / s.rounding);
+        }
+        check(most <= 1.0, "what is not computed of the jumps' spectrum is within the rounding counted (at most %.3g of it)", most);
+    }
+    prv_spectrum_free(&s);
+    for (size_t m = 0; m < 2; m++) prv_lattice_free(&y[m]);
+}
+
+/* What sums without a jump make up, by their binomial law, at all epsilons from bulk_low on. */
+static void bulk_alone(double bulk_tilt)
+{
+    const int k = 200;
+    const int64_t index[3] = {-50, 50, 400};
+    const double mass[3] = {0.5, 0.499, 0.001};
+    prv_lattice y;
+    if (prv_lattice_new(3, &y) != PRV_OK) abort();
+    y.offset = y.infinite_mass = 0.0;
+    y.step = 0.01;
+    for (size_t i = 0; i < 3; i++) {
+        y.index[i] = index[i];
+        y.loss[i] = 0.01 * (double)index[i];
+        y.mass[i] = mass[i];
+    }
+    const prv_lattice *list = &y;
+    const double count = (double)k;
+    const prv_window window = {.low_epsilon = 2.0, .high_epsilon = 9.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-9,
+                               .separate = 1, .bulk = 1.0, .bulk_tilt = bulk_tilt, .bulk_low = 1.0};
+    prv_spectrum s;
+    prv_composed c;
+    double most = 0.0;
+    const prv_status status = prv_spectrum_new(&list, &count, 1, 1.0, &window, 1e9, &s, &c);
+    for (double epsilon = 1.0; epsilon < 80.0 && status == PRV_OK; epsilon += 1.0) {
+        long double sum = 0.0L;
+        for (int i = 0; i <= k; i++) {
+            const long double loss = 0.5L * (long double)(2 * i - k);
+            if (loss > (long double)epsilon)
+                sum -= expm1l((long double)epsilon - loss) *
+                       expl(lgammal(k + 1.0L) - lgammal(i + 1.0L) - lgammal(k - i + 1.0L) + i * logl(0.499L) + (k - i) * logl(0.5L));
+        }
+        most = fmax(most, (double)(sum * expl((long double)epsilon - (long double)c.tilted.log_moment)) / s.bulk);
+    }
+    check(most <= 1.0, "the bulk alone, bounded at tilt %g: refused, or within its bound (at most %.3g of it)", bulk_tilt, most);
+    prv_spectrum_free(&s);
+    prv_lattice_free(&y);
+}
+
 /* ---- Shapes --------------------------------------------------------------------------------- */
 
 static void shapes(void)
@@ -366,6 +512,11 @@ int main(void)
     against_truth(6, 60, 60);
     against_full_sum(30, 100, 60);
     against_full_sum(5, 400, 60);
+    gaps(8, 300.0, 300);
+    gaps(60, 30000.0, 300);
+    bulk_alone(1.5);
+    bulk_alone(0.05);
+    jumps_at_a_zero_of_the_bulk();
     rounding(40, 1000.0, 1.0, 6);
     rounding(40, 100000.0, 1e-3, 6);
     rounding(20, 1e7, 1e-7, 6);
