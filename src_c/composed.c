@@ -23,10 +23,12 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
     if (t->shift_up > 0.0) {
         const prv_moments up = prv_tilt(y->loss, y->mass, y->length, t->tilt + t->shift_up, NULL);
         t->log_up += k * (up.log_moment - at.log_moment);
+        t->log_error += k * prv_tilt_error(y->loss, y->length, t->tilt + t->shift_up, up.log_moment);
     }
     if (t->shift_down > 0.0) {
         const prv_moments down = prv_tilt(y->loss, y->mass, y->length, t->tilt - t->shift_down, NULL);
         t->log_down += k * (down.log_moment - at.log_moment);
+        t->log_error += k * prv_tilt_error(y->loss, y->length, t->tilt - t->shift_down, down.log_moment);
     }
     t->relative_error += k * prv_tilt_error(y->loss, y->length, t->tilt, at.log_moment);
     t->log_finite += k * log1p(-fmin(y->infinite_mass, 1.0));
@@ -41,10 +43,10 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
     }
 }
 
-/* 1.01 covers the rounding of the exponents. */
-static double chernoff(double log_mass)
+/* 1.01 covers the rounding of the exponential and its argument. */
+static double chernoff(const prv_tilted *t, double log_mass)
 {
-    return fmin(1.01 * exp(log_mass), 1.0);
+    return fmin(1.01 * exp(log_mass + t->log_error + t->relative_error), 1.0);
 }
 
 /* The ends of the support are rounded sums: this much of them. */
@@ -55,10 +57,10 @@ static double blur(const prv_tilted *t)
 
 double prv_tilted_above(const prv_tilted *t, double a)
 {
-    return a > t->support_high + blur(t) ? 0.0 : chernoff(t->log_up - t->shift_up * a);
+    return a > t->support_high + blur(t) ? 0.0 : chernoff(t, t->log_up - t->shift_up * a);
 }
 
 double prv_tilted_below(const prv_tilted *t, double a)
 {
-    return a < t->support_low - blur(t) ? 0.0 : chernoff(t->log_down + t->shift_down * a);
+    return a < t->support_low - blur(t) ? 0.0 : chernoff(t, t->log_down + t->shift_down * a);
 }

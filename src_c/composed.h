@@ -28,6 +28,7 @@ typedef struct prv_tilted {
     double support_low, support_high; /* nats */
     double infinite_mass;          /* 1 - prod (1 - y_j(inf))^k_j */
     double relative_error;         /* of every tilted mass times M by rounding of weights and moments, at most */
+    double log_error;              /* of log_up and log_down, at most */
     double log_finite;             /* log1p(-infinite_mass) */
     double total;                  /* sum of counts */
 } prv_tilted;
@@ -37,6 +38,7 @@ typedef struct prv_spectrum prv_spectrum;
 typedef struct prv_composed {
     prv_tilted tilted;
     double step;             /* of the lattice of sums, nats */
+    double place_error;      /* of `lowest`, nats */
     long double lowest;      /* a lattice point, nats: convolution: of the lowest of the window */
     /* Convolution: */
     double *mass;            /* [length + 2] circular, tilted, total 1 */

@@ -71,6 +71,7 @@ static double clip(double value, double low, double high)
 /* The curve without slack: D - B expm1(v), B e^v and log(M e^(-lam x)) at the point x above epsilon. */
 typedef struct place {
     double finite, reverse, log_scale;
+    int known; /* 0: too far from the lattice's origin to tell points apart */
 } place;
 
 static double log_scale_at(const prv_composed *c, long double x)
@@ -86,9 +87,13 @@ static place at(reader *r, double epsilon)
     if (c->spectrum != NULL) {
         const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->step) + 1.0;
         x = c->lowest + (long double)n * (long double)c->step;
+        if (!(fabs(n) < 0x1p51)) {
+            const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0};
+            return unknown;
+        }
         prv_spectrum_at(c->spectrum, n, &d, &b);
     } else {
-        const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon)};
+        const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 1};
         if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
         const double below = (epsilon - (double)c->lowest) / c->step;
         size_t point = below > 0.0 ? (size_t)fmin(below, (double)c->length - 1.0) : 0;
@@ -101,7 +106,7 @@ static place at(reader *r, double epsilon)
     }
     /* v <= 0: at a point, or between two points, or below the window (where nothing more is added). */
     const double v = fmin((double)((long double)epsilon - x), 0.0);
-    const place p = {d - b * expm1(v), b * exp(v), log_scale_at(c, x)};
+    const place p = {d - b * expm1(v), b * exp(v), log_scale_at(c, x), 1};
     return p;
 }
 
@@ -117,16 +122,19 @@ static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slac
     const prv_composed *c = r->composed;
     const double sign = (double)side;
     /* A shift of the losses by at most `shift` either way: look that much lower or higher. */
-    const double moved = epsilon - sign * slack->shift;
+    const double moved = epsilon - sign * (slack->shift + 4.0 * DBL_EPSILON * fabs(epsilon));
     const place p = at(r, moved);
     double additive = slack->additive;
     if (side < 0 && slack->images > 0.0)
         additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
     if (side > 0 && slack->bulk > 0.0)
         additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
+    if (!p.known) additive = HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
     bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
     if (side != 0) b.value = (p.finite + sign * unit * additive) * (1.0 + sign * slack->relative);
+    /* What is not a number is no bound. */
+    if (isnan(b.value)) b.value = side > 0 ? HUGE_VAL : 0.0;
     return b;
 }
 

@@ -45,7 +45,7 @@ PRV_VECTOR static double modulus_square(const double *restrict position, const d
     }
     for (i = 0; i < length; i++) total += weight[i];
     if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
-    return re[0] * re[0] + im[0] * im[0] + UNIT * (64.0 + (double)length + 16.0 * far) * total * total;
+    return re[0] * re[0] + im[0] * im[0] + UNIT * (64.0 + (double)length + 84.0 * far) * total * total;
 }
 
 /* Takes the atoms within `radius` of the heaviest as the subset. */
@@ -75,7 +75,7 @@ static double subset_square(const prv_source *s, double theta)
 /* k log(1 / |phi|) at least, on an interval whose larger end has |A|^2 = square. */
 static double decay(const prv_source *s, double square, double width)
 {
-    const double rounding = (512.0 + (double)s->length) * UNIT; /* of the weights and their sum */
+    const double rounding = (512.0 + 3.0 * (double)s->length) * UNIT; /* of the weights and their sum */
     const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
     return gap > 0.0 ? -0.5 * s->count * log1p(-fmin(gap, s->most_gap)) : 0.0;
 }

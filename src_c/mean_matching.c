@@ -288,7 +288,7 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
     const double unsure = 16.0 * DBL_EPSILON * infinite;
     const double error = s->delta_error, outer = add->absolute + unsure;
     const double high = (delta - error - outer - infinite) * scale / (1.0 + add->relative);
-    const double low = (delta + error + outer - infinite) * scale / (1.0 - add->relative);
+    const double low = (delta + error + outer - infinite) * scale / fmax(1.0 - add->relative, 1e-300);
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
     const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
     const double greatest = fmax(view->greatest_loss, 0.0);

@@ -24,11 +24,12 @@ typedef struct exponents {
     double *log_modulus, *phase;
     double *log_bound; /* of |Phi| with all errors of phi on top */
     double *error;     /* relative to that */
-    /* With jumps apart the above are of prod b^k, and these are sum k log1p(j / b) and its error. */
-    double *jump_re, *jump_im, *jump_error;
+    /* With jumps apart the above are of prod b^k, and these are sum k log1p(j / b), its error, and
+     * sum k log1p(rho / |b|), rho >= |j|. */
+    double *jump_re, *jump_im, *jump_error, *jump_bound;
 } exponents;
 
-enum { EXPONENTS = 7 };
+enum { EXPONENTS = 8 };
 
 static prv_status exponents_reserve(exponents *e, size_t capacity)
 {
@@ -36,7 +37,7 @@ static prv_status exponents_reserve(exponents *e, size_t capacity)
     double *block = prv_allocate(EXPONENTS * capacity, sizeof *block);
     if (block == NULL) return PRV_ERR_MEMORY;
     double **parts[EXPONENTS] = {&e->log_modulus, &e->phase, &e->log_bound, &e->error,
-                                 &e->jump_re, &e->jump_im, &e->jump_error};
+                                 &e->jump_re, &e->jump_im, &e->jump_error, &e->jump_bound};
     for (size_t i = 0; i < EXPONENTS; i++) {
         if (e->count > 0) memcpy(block + i * capacity, *parts[i], e->count * sizeof *block);
         *parts[i] = block + i * capacity;
@@ -54,8 +55,8 @@ static void add_jumps(exponents *e, size_t at, const prv_source *jumps, double x
     const double k = jumps->count, square = (1.0 + x) * (1.0 + x) + y * y, b = sqrt(square);
     const double re = (j_re * (1.0 + x) + j_im * y) / square, im = (j_im * (1.0 + x) - j_re * y) / square;
     const double part = hypot(re, im);
-    if (!(part < 0.5)) { /* only |b + j| <= |b| (1 + rho / |b|) is kept */
-        e->jump_re[at] += k * log1p(jumps->total / b);
+    e->jump_bound[at] += k * log1p(jumps->total / b);
+    if (!(part < 0.5)) { /* only the bound is kept */
         e->jump_error[at] = HUGE_VAL;
         return;
     }
@@ -73,35 +74,41 @@ static prv_status exponents_extend(exponents *e, const prv_source *sources, cons
         if (status != PRV_OK) return status;
     }
     const size_t first = e->count;
-    double *parts[EXPONENTS] = {e->log_modulus, e->phase, e->log_bound, e->error, e->jump_re, e->jump_im, e->jump_error};
+    double *parts[EXPONENTS] = {e->log_modulus, e->phase, e->log_bound, e->error, e->jump_re,
+                                  e->jump_im, e->jump_error, e->jump_bound};
     for (size_t i = 0; i < EXPONENTS; i++) memset(parts[i] + first, 0, count * sizeof(double));
     double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK], jump_im[PRV_FREQUENCY_BLOCK];
     for (size_t m = 0; m < steps; m++) {
         const prv_source *s = &sources[m];
         const double k = s->count, end = (double)(first + count), rare = jumps != NULL ? jumps[m].total : 0.0;
-        const double phi_error = prv_characteristic_error(s, end, points) + 4.0 * UNIT * rare;
+        const double phi_error = prv_characteristic_error(s, end, points) +
+                                 (jumps != NULL ? (4.0 + (double)jumps[m].length) * UNIT * rare : 0.0);
         prv_characteristic(s, (double)first, count, points, re, im);
         double jump_error = 0.0;
         if (jumps != NULL) {
             prv_characteristic(&jumps[m], (double)first, count, points, jump_re, jump_im);
-            jump_error = prv_characteristic_error(&jumps[m], end, points) + 8.0 * UNIT * rare;
+            jump_error = prv_characteristic_error(&jumps[m], end, points) +
+                         (8.0 + (double)jumps[m].length) * UNIT * rare;
         }
         for (size_t j = 0; j < count; j++) {
             /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
             const double x = re[j] - rare, y = im[j], excess = 2.0 * x + x * x + y * y;
-            const double square = fmax((1.0 + x) * (1.0 + x) + y * y, phi_error * phi_error);
-            const double log_modulus = 0.5 * (excess > -0.5 ? log1p(excess) : log(square));
+            const double found = (1.0 + x) * (1.0 + x) + y * y, square = fmax(found, phi_error * phi_error);
+            const double log_modulus = fmin(0.5 * (excess > -0.5 ? log1p(excess) : log(square)), 0.0);
             const double modulus = exp(log_modulus);
             /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
             const double size = 2.0 * fabs(x) + x * x + y * y;
-            const double relative = (phi_error + 4.0 * UNIT * size / modulus) / modulus +
+            const double error = square > found ? 2.0 * phi_error : phi_error;
+            const double relative = (error + 4.0 * UNIT * size / modulus) / modulus +
                                     2.0 * UNIT * fabs(log_modulus);
             const double phase = k * atan2(y, 1.0 + x);
             e->log_modulus[first + j] += k * log_modulus;
             e->phase[first + j] += phase;
             /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1). */
             e->log_bound[first + j] += k * (log_modulus + log1p(relative));
-            e->error[first + j] += k * relative / (1.0 + relative) + 4.0 * UNIT * fabs(phase);
+            /* The sums over the steps round by a unit of all that they hold, each time. */
+            e->error[first + j] += k * relative / (1.0 + relative) +
+                                   (4.0 + (double)steps) * UNIT * (fabs(phase) + k * fabs(log_modulus));
             if (jumps != NULL)
                 add_jumps(e, first + j, &jumps[m], x, y, rare + jump_re[j], jump_im[j], jump_error, relative);
         }
@@ -149,10 +156,10 @@ static prv_status fill(const exponents *e, int separate, double unit, double til
                 pr = real * xr - pi * xi;
                 pi = real * xi + pi * xr;
                 phi_error = phi_error * factor +
-                            exp(size_bound) * ((1.0 + grown) * expm1(e->jump_error[j]) + 16.0 * UNIT * factor);
+                            exp(size_bound) * ((1.0 + grown) * expm1(e->jump_error[j]) + 22.0 * UNIT * factor);
             } else {
                 pr = pi = 0.0;
-                phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_re[j], 0.0));
+                phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
             }
         }
         /* 1 / b, and e^(-z q) (1 - e^(-q)) / (a b). */
@@ -164,7 +171,7 @@ static prv_status fill(const exponents *e, int separate, double unit, double til
         out->reverse_re[j] = half * (pr * fr - pi * fi);
         out->reverse_im[j] = half * (pr * fi + pi * fr);
         const double size = half * (hypot(kr, ki) + unit * hypot(fr, fi));
-        const double own = UNIT * (64.0 + 2.0 * fabs(e->log_modulus[j]) + 12.0 * (double)j);
+        const double own = UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) + 14.0 * (double)j + (double)n / 8.0);
         rounding += size * (phi_error + own * hypot(pr, pi));
     }
     for (size_t j = n; j < n + 8; j++)
@@ -207,11 +214,14 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         if (window->separate && status == PRV_OK) {
             status = prv_source_new(y, weight, split, y->length, counts[m], &sources[steps + m]);
             *log_bulk += counts[m] * prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
-            /* The bulk must be that. */
-            if (heaviest >= split || sources[steps + m].total > 0.25) status = PRV_ERR_PRECISION;
+            /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
+            if (heaviest >= split || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt)
+                status = PRV_ERR_PRECISION;
         }
-        composed->lowest += (long double)counts[m] * ((long double)y->offset +
-                                (long double)y->step * (long double)y->index[heaviest]);
+        const long double place = (long double)counts[m] * ((long double)y->offset +
+                                      (long double)y->step * (long double)y->index[heaviest]);
+        composed->lowest += place;
+        composed->place_error += (double)(steps + 4) * (double)LDBL_EPSILON * fabs((double)place);
         /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
         long double sum = 0.0L;
         for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
@@ -374,9 +384,11 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
     double high = s->tolerance / weight;
     *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + 0.01) / t->shift_up - period : HUGE_VAL;
     if (t->support_high - period < *low_epsilon) {
-        *low_epsilon = t->support_high - period + c->step;
+        *low_epsilon = t->support_high - period + c->step +
+                       8.0 * DBL_EPSILON * (fabs(t->support_low) + fabs(t->support_high));
         high = 0.0;
     }
     *high_epsilon = s->low + period + log_tolerance / t->tilt;
-    return (s->below + high) * weight + s->tolerance / rest;
+    const double rounding = 16.0 * DBL_EPSILON * (8.0 + t->tilt * (fabs(s->low) + period));
+    return ((s->below + high) * weight + s->tolerance / rest) * (1.0 + rounding);
 }
