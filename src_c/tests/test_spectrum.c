@@ -348,7 +348,7 @@ static void gaps(size_t atoms, double most_count, int trials)
         double result;
         prv_march march = {.sources = sources, .steps = steps, .next = next, .most_work = 1e9, .factor = 1.0};
         const prv_status status = prv_left_out(&march, (double)first, points, unit, tilt, tolerance, &result);
-        if (status == PRV_OK && result <= tolerance) {
+        if (status == PRV_OK && result <= tolerance) { /* else it is not known exactly */
             long double sum = 0.0L;
             for (size_t j = first; (double)j <= 0.5 * (points - 1.0); j++) {
                 const long double theta = 6.283185307179586476925286766559L * (long double)j / (long double)points;
