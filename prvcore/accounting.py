@@ -376,7 +376,10 @@ class PrivacyCurve:
 
     def _warn(self, reports: list[Any], stacklevel: int) -> None:
         budgets = [ErrorBudget(*report) for report in reports]
-        if not all(budget.accurate for budget in budgets):
+        if not all(budget.accurate for budget in budgets) and self.engine == "spectrum":
+            cause = "engine = 'spectrum'"
+            advice = "Leave engine out, or raise eps_error"
+        elif not all(budget.accurate for budget in budgets):
             cause = f"the memory limit of {_memory_limit} bytes"
             advice = "Raise eps_error, or the limit by prvcore.set_memory_limit"
         elif self._mesh_is_too_coarse(budgets):

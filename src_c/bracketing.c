@@ -18,7 +18,7 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 #define MANY_STEPS 100.0
 
 /* Products of an atom and a frequency that a spectrum may take where it was asked for. */
-#define MOST_WORK 2e10
+#define MOST_WORK 5e9
 
 /* What one pass over one direction found. */
 typedef struct outcome {
@@ -115,7 +115,9 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
         l->steps++;
         double *scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
         if (scratch == NULL) return PRV_ERR_MEMORY;
-        status = prv_cells_compute(m, t->view->add, PRV_DOMINATING, cells);
+        status = prv_check_interrupt(t->options);
+        if (status == PRV_OK) status = prv_cells_compute(m, t->view->add, PRV_DOMINATING, cells);
+        if (status == PRV_OK) status = prv_check_interrupt(t->options);
         if (status == PRV_OK) {
             prv_lattice_dominating(cells, mesh, above);
             log_true += k * true_log_moment(cells, aim->saddle, scratch, scratch + cells->length);
@@ -175,7 +177,7 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     /* Otherwise about what a convolution would take, which is done if that is not enough. */
     const double n = layout->uniform_points;
     const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM
-                                 ? MOST_WORK : fmin(2e6 * (double)l->steps + 20.0 * n * log2(n), 1e9);
+                                 ? MOST_WORK : 2e6 * (double)l->steps + fmin(20.0 * n * log2(n), 1e8);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -288,6 +290,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
+    layout.window.options = t->options;
     layout.window.precise = t->precise;
     if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM) prv_separate_jumps(t->view, aim, &layout.window);
     status = build_lattices(t, aim, &layout, &l);
@@ -469,6 +472,10 @@ static prv_status advance(progress *d, double width)
     if (status == PRV_ERR_PRECISION && !d->task.precise) {
         d->task.precise = 1;
         status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
+    }
+    if (status == PRV_ERR_ENGINE && d->passes > 0) {
+        d->stuck = 1; /* what was found before holds */
+        return PRV_OK;
     }
     if (status != PRV_OK) {
         d->best.bytes = o.bytes;

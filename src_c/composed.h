@@ -8,6 +8,7 @@
 
 /* Where the composed loss is looked at, and the shifts of the tilt that prove that little lies outside. */
 typedef struct prv_window {
+    const prv_options *options;    /* NULL, or whom to ask now and then whether to stop */
     double shift_up, shift_down;   /* > 0 */
     /* Convolution: */
     double lowest;                 /* nats; rounded to a lattice point */

@@ -6,6 +6,7 @@
 
 #include "allocate.h"
 #include "dispatch.h"
+#include "interrupt.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 #define LANES 8
@@ -354,6 +355,8 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     for (size_t j = 0; j < steps; j++) {
         const prv_lattice *y = lattices[j];
         const double k = counts[j];
+        const prv_status interrupted = prv_check_interrupt(window->options);
+        if (interrupted != PRV_OK) return interrupted;
         prv_tilted_add(&tilted, y, k, work->weight);
         offset += (long double)k * (long double)y->offset;
         norms s = {0.0, 0.0, 0.0};

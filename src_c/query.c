@@ -6,12 +6,6 @@
 
 #include "allocate.h"
 
-prv_status prv_check_interrupt(const prv_options *o)
-{
-    return o->interrupted != NULL && o->interrupted(o->interrupted_context) != 0
-               ? PRV_ERR_INTERRUPTED : PRV_OK;
-}
-
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 {
     if (options->fft == NULL) return PRV_ERR_FFT;

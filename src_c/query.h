@@ -2,12 +2,10 @@
 #ifndef PRV_QUERY_H
 #define PRV_QUERY_H
 
+#include "interrupt.h"
 #include "layout.h"
 
 typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
-
-/* PRV_ERR_INTERRUPTED if the caller wants to stop. */
-prv_status prv_check_interrupt(const prv_options *options);
 
 /* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft);

@@ -7,6 +7,7 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "dispatch.h"
+#include "interrupt.h"
 #include "left_out.h"
 #include "tilt.h"
 #include "vector_math.h"
@@ -229,8 +230,8 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         if (y->length > 0) composed->tilted.relative_error += counts[m] * missing / weight[heaviest];
     }
     prv_release(weight);
-    /* Steps of one atom each have no unit: any will do for the one point of their sum. */
-    composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : 1.0;
+    /* Steps of one atom each have no unit: the period itself will do for the one point of their sum. */
+    composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : HUGE_VAL;
     for (size_t m = 0; m < (window->separate ? 2 * steps : steps) && status == PRV_OK; m++)
         prv_source_scale(&sources[m], divisor > 0 ? (double)divisor : 1.0);
     return status;
@@ -262,8 +263,10 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (status == PRV_OK)
         status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
     const prv_source *jumps = window->separate ? sources + steps : NULL;
+    const double period = period_of(&composed->tilted, window, &out->low);
+    composed->step = fmin(composed->step, fmax(period, 1.0));
     const double unit = composed->step;
-    const double points = 2.0 * ceil(0.5 * period_of(&composed->tilted, window, &out->low) / unit) + 1.0;
+    const double points = 2.0 * ceil(0.5 * period / unit) + 1.0;
     const double all = 0.5 * (points - 1.0);
     if (status == PRV_OK && !(points < 0x1p50)) status = PRV_ERR_PRECISION;
     double atoms = 0.0, expected = 0.0;
@@ -293,6 +296,8 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
                 status = PRV_ERR_PRECISION;
                 break;
             }
+            status = prv_check_interrupt(window->options);
+            if (status != PRV_OK) break;
             status = exponents_extend(&e, sources, jumps, steps, points, (size_t)count);
             out->work += atoms * count;
             if (status != PRV_OK) break;
