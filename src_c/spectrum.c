@@ -15,6 +15,9 @@
 #define UNIT (0.5 * DBL_EPSILON)
 #define PI 3.14159265358979323846
 
+/* Logarithms and sines at one frequency of one step take as long as this many atoms. */
+#define FREQUENCY_WORK 256.0
+
 /* Angles are products of a position and a frequency; these are exact as long as they stay below 2^52. */
 #define MOST_TURNS 0x1p52
 
@@ -269,10 +272,10 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     const double points = 2.0 * ceil(0.5 * period / unit) + 1.0;
     const double all = 0.5 * (points - 1.0);
     if (status == PRV_OK && !(points < 0x1p50)) status = PRV_ERR_PRECISION;
-    double atoms = 0.0, expected = 0.0;
+    double work = FREQUENCY_WORK * (double)steps, expected = 0.0; /* work: at each frequency */
     int nothing = 0;
     for (size_t m = 0; status == PRV_OK && m < steps; m++) {
-        atoms += (double)(sources[m].length + (jumps != NULL ? jumps[m].length : 0));
+        work += (double)(sources[m].length + (jumps != NULL ? jumps[m].length : 0));
         nothing = nothing || sources[m].length == 0;
         if (jumps == NULL) continue;
         sources[m].most_gap = 0.75;
@@ -299,7 +302,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
             status = prv_check_interrupt(window->options);
             if (status != PRV_OK) break;
             status = exponents_extend(&e, sources, jumps, steps, points, (size_t)count);
-            out->work += atoms * count;
+            out->work += work * count;
             if (status != PRV_OK) break;
             double greatest = -HUGE_VAL;
             for (size_t j = e.count - (size_t)count; j < e.count; j++)
@@ -308,7 +311,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         }
         if (status != PRV_OK) break;
         /* Where looking for what is left out would cost more than leaving nothing out, nothing is. */
-        const double rest = atoms * (all + 1.0 - (double)e.count);
+        const double rest = work * (all + 1.0 - (double)e.count);
         walk.most_work = fmin(walk.work + rest, most_work);
         status = prv_left_out(&walk, (double)e.count, points, unit, tilt, window->tolerance, &out->left_out);
         if (status == PRV_ERR_PRECISION && out->work + rest <= most_work) {
@@ -318,7 +321,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         }
         if (status != PRV_OK || out->left_out <= window->tolerance) break;
         wanted = fmax(1.5 * (double)e.count, fmin(walk.enough, all + 1.0));
-        if (out->work + atoms * (wanted - (double)e.count) > most_work) status = PRV_ERR_PRECISION;
+        if (out->work + work * (wanted - (double)e.count) > most_work) status = PRV_ERR_PRECISION;
     }
     if (status == PRV_OK && !nothing) status = fill(&e, jumps != NULL, unit, tilt, points, out);
     if (status == PRV_OK) {
