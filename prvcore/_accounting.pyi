@@ -23,4 +23,6 @@ class Composition:
         delta_error: float,
         mesh_size: float,
         memory_limit: int,
-    ) -> list[tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]]: ...
+    ) -> list[
+        tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
+    ]: ...

@@ -5,6 +5,7 @@
 #define PRV_WIDE_H
 
 #include <float.h>
+#include <math.h>
 
 #if LDBL_MANT_DIG >= 64 && !defined(PRV_FORCE_COMPENSATED)
 
@@ -44,12 +45,17 @@ static inline prv_wide prv_wide_add(prv_wide a, prv_wide b)
 }
 static inline prv_wide prv_wide_mul(prv_wide a, prv_wide b)
 {
-    const double split = 134217729.0; /* 2^27 + 1 */
     const double p = a.high * b.high;
+#ifdef FP_FAST_FMA
+    /* Compilers may fuse parts of Dekker's product where there is such an instruction, and break it. */
+    const double error = fma(a.high, b.high, -p);
+#else
+    const double split = 134217729.0; /* 2^27 + 1 */
     const double ca = split * a.high, cb = split * b.high;
     const double ah = ca - (ca - a.high), al = a.high - ah;
     const double bh = cb - (cb - b.high), bl = b.high - bh;
     const double error = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+#endif
     return prv_wide_normal(p, error + (a.high * b.low + a.low * b.high));
 }
 
