@@ -271,7 +271,8 @@ class PrivacyCurve:
         Warns
         -----
         AccuracyWarning
-            The bounds hold, but the memory limit, or a `mesh_size`, kept them wider than was asked.
+            The bounds hold, but the memory limit, rounding over very many steps, or a `mesh_size`
+            kept them wider than was asked.
 
         Notes
         -----
@@ -376,10 +377,14 @@ class PrivacyCurve:
 
     def _warn(self, reports: list[Any], stacklevel: int) -> None:
         budgets = [ErrorBudget(*report) for report in reports]
-        if not all(budget.accurate for budget in budgets) and self.engine == "spectrum":
+        wide = [budget for budget in budgets if not budget.accurate]
+        if wide and all(budget.rounding > 0.3 * budget.width for budget in wide):
+            cause = "rounding in double precision"
+            advice = "Raise eps_error"
+        elif wide and self.engine == "spectrum":
             cause = "engine = 'spectrum'"
             advice = "Leave engine out, or raise eps_error"
-        elif not all(budget.accurate for budget in budgets):
+        elif wide:
             cause = f"the memory limit of {_memory_limit} bytes"
             advice = "Raise eps_error, or the limit by prvcore.set_memory_limit"
         elif self._mesh_is_too_coarse(budgets):
