@@ -234,7 +234,8 @@ typedef struct prv_report {
  *   deltas   double[length]         probabilities in [0, 1], else PRV_ERR_DELTA
  *   bounds   prv_bounds[length]     nats; infinite where delta is at or below the mass at infinity
  *   reports  prv_report[length]     or NULL
- * Cost: O(N log N), N about window / mesh, for each delta (mean-matching: once a call). */
+ * Cost for each delta: of a spectrum O(atoms * frequencies), a few hundred each whatever the counts are; of a convolution
+ * O(N log N), N about window / mesh (mean-matching: once a call). */
 prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
                        const double *deltas, size_t length, prv_bounds *bounds,
                        prv_report *reports);
