@@ -270,6 +270,8 @@ static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, dou
     *capped = 0;
     const double limit = (double)t->options->memory_limit;
     for (int attempt = 0; attempt < 40; attempt++) {
+        const prv_status interrupted = prv_check_interrupt(t->options);
+        if (interrupted != PRV_OK) return interrupted;
         const prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, t->engine, limit, layout);
         if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
         *capped = 1;

@@ -138,6 +138,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     layout->tilt = tilt;
     layout->engine = engine;
     layout->exact = exact_step;
+    layout->memory_limit = memory_limit;
     const double law_step = exact_step ? step : prv_align_step(view, fmin(step, PRV_WIDEST_CELL));
     layout->step = layout->law_step = law_step;
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);

@@ -18,6 +18,7 @@ typedef struct prv_layout {
     double scale;        /* of the spacings */
     double uniform_points; /* of a uniform mesh in the window, about */
     size_t longest;      /* mesh */
+    double memory_limit; /* bytes */
     double bytes;        /* of the largest buffers that this takes */
 } prv_layout;
 

@@ -19,7 +19,7 @@ typedef struct mesh_builder {
     double anchor, step;
     int on_knots;
     int64_t period; /* in steps; atoms lie at 0 and at a period from it, on either side */
-    size_t lattice_length, knot_length;
+    size_t lattice_length, knot_length, most_knots;
     int64_t *index; /* NULL: count only */
     size_t *knot;
     double *knots;
@@ -53,14 +53,14 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
  * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
  * spacing proportional to density^(-1/3). Where a cell holds much mass, it is divided further: merging
- * needs to see what is inside. */
-static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
+ * needs to see what is inside. Stops at most_knots, and returns how many times as many would do. */
+static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
                  const double *spacing, int64_t bottom, int64_t top)
 {
     size_t cell = first;
     b->lattice_length = b->knot_length = 0;
     int64_t index = bottom;
-    while (index < top) {
+    while (index < top && b->knot_length <= b->most_knots) {
         const double x = b->anchor + b->step * (double)index;
         while (cell + 1 < end && p->high[cell] <= x) cell++;
         int64_t stride = power_of_two(spacing[cell]);
@@ -83,6 +83,7 @@ static void walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end
         index += stride;
     }
     put_knot(b, top, 1, 1, 1);
+    return (double)(top - bottom) / fmax((double)(index - bottom), 1.0);
 }
 
 /* How much of delta at the aim's epsilon one jump of this loss and mass makes up, about. */
@@ -178,8 +179,13 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
-    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, 0, 0, NULL, NULL, NULL};
-    walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    const size_t most = (size_t)fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48);
+    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, 0, 0, most, NULL, NULL, NULL};
+    const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    if (b.knot_length > most) {
+        layout->bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
+        return PRV_ERR_MEMORY_LIMIT;
+    }
     prv_mesh *mesh = &layout->meshes[j];
     prv_status status = prv_mesh_new(b.lattice_length, mesh);
     if (status == PRV_OK) status = prv_cells_new(b.knot_length, &layout->cells[j]);

@@ -5,6 +5,9 @@
 
 #include "layout.h"
 
+/* Of a knot's cells and its points of both lattices. */
+#define PRV_BYTES_OF_KNOT 160.0
+
 /* `step`, or one near it that puts sharp features onto the lattice: the period of the most frequent mechanism that has
  * one becomes a multiple of it (or it a multiple of the period). */
 double prv_align_step(const prv_side_view *view, double step);
