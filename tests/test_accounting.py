@@ -199,6 +199,7 @@ def test_the_options_have_the_published_names_and_defaults():
         "delta_error": None,
         "neighbors": "add-or-remove",
         "discretization": "bracketing",
+        "engine": "auto",
         "mesh_size": None,
     }
     for name_ in ("eps_error", "delta_error", "neighbors", "discretization", "mesh_size"):
