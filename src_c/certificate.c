@@ -24,6 +24,8 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
     double reach, sums = 0.0;
     if (c->spectrum != NULL) {
         p.slack.images = prv_spectrum_images(c, &p.slack.low, &p.slack.high);
+        p.slack.imaged = 1;
+        p.slack.apart = c->spectrum->apart;
         p.slack.bulk = c->spectrum->bulk;
         p.slack.bulk_low = c->spectrum->bulk_low;
         p.outside = c->spectrum->left_out;

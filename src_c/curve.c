@@ -125,9 +125,9 @@ static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slac
     const double moved = epsilon - sign * (slack->shift + 4.0 * DBL_EPSILON * fabs(epsilon));
     const place p = at(r, moved);
     double additive = slack->additive;
-    if (side < 0 && slack->images > 0.0)
+    if (side < 0 && slack->imaged)
         additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
-    if (side > 0 && slack->bulk > 0.0)
+    if (side > 0 && slack->apart)
         additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
     if (!p.known) additive = HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);

@@ -17,10 +17,12 @@
  * M e^(-lam eps), and how far epsilon itself and delta relatively may be off: see certificate.h. */
 typedef struct prv_slack {
     double additive, relative, shift;
-    double images;      /* subtracted from lower bounds on top of `additive`; */
-    double low, high;   /* where images > 0, there is no lower bound but for epsilons between these */
-    double bulk;        /* added to upper bounds on top of `additive`; */
-    double bulk_low;    /* where bulk > 0, there is no upper bound but for epsilons from this on */
+    int imaged;         /* there is no lower bound but for epsilons between low and high, */
+    double low, high;
+    double images;      /* and there this is subtracted on top of `additive` */
+    int apart;          /* there is no upper bound but for epsilons from bulk_low on, */
+    double bulk_low;
+    double bulk;        /* and there this is added on top of `additive` */
 } prv_slack;
 
 typedef struct prv_value {

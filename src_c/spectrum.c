@@ -281,6 +281,8 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         sources[m].most_gap = 0.75;
         expected += jumps[m].count * jumps[m].total;
     }
+    /* Without jumps nothing would be left. */
+    if (status == PRV_OK && jumps != NULL && !(expected > 0.0)) status = PRV_ERR_PRECISION;
     if (status == PRV_OK && nothing) {
         /* A lattice without finite mass: there is nothing to sum. */
         composed->tilted.log_moment = 0.0;
@@ -329,8 +331,9 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         out->tolerance = window->tolerance;
         out->below = prv_tilted_below(&composed->tilted, out->low);
         out->bulk_low = window->bulk_low;
+        out->apart = jumps != NULL;
         if (jumps != NULL && !nothing)
-            out->bulk = 1.01 * prv_kernel_maximum(window->bulk_tilt) *
+            out->bulk = DBL_MIN + 1.01 * prv_kernel_maximum(window->bulk_tilt) *
                         exp(log_bulk - composed->tilted.log_moment - (window->bulk_tilt - tilt) * window->bulk_low);
         composed->spectrum = out;
     }

@@ -23,6 +23,7 @@ struct prv_spectrum {
     double rounding;       /* and the rounding of those kept */
     double below;          /* tilted mass at or below `low`, at most */
     double low;            /* nats: images of what lies above it are counted apart */
+    int apart;             /* jumps are apart, and */
     double bulk, bulk_low; /* what sums without a jump make up at epsilons from bulk_low on, at most */
     double work;           /* products of an atom and a frequency */
     double *block;
