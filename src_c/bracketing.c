@@ -239,7 +239,10 @@ static void read_delta(const task *t, const lattices *l, int side, const prv_com
 static void finish(const task *t, const prv_aim *aim, outcome *o)
 {
     prv_bounds *b = &o->bounds;
-    b->lower = fmin(b->lower, b->upper); /* equal bounds may cross by an ulp of their own rounding */
+    /* Equal bounds may cross by an ulp of their own rounding. */
+    const double lower = fmin(b->lower, b->upper);
+    b->upper = fmax(b->lower, b->upper);
+    b->lower = lower;
     b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
     o->log_delta = aim->log_delta;
     if (t->question == PRV_ASK_EPSILON) {

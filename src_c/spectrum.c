@@ -285,8 +285,9 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (status == PRV_OK && jumps != NULL && !(expected > 0.0)) status = PRV_ERR_PRECISION;
     if (status == PRV_OK && nothing) {
         /* A lattice without finite mass: there is nothing to sum. */
-        composed->tilted.log_moment = 0.0;
-        composed->tilted.log_up = composed->tilted.log_down = -HUGE_VAL;
+        prv_tilted *t = &composed->tilted;
+        t->log_moment = t->relative_error = t->log_error = 0.0;
+        t->log_up = t->log_down = -HUGE_VAL;
         out->points = 1.0;
     }
     /* |prod (b + j)^k - prod b^k| <= prod beta^k expm1(sum k rho / beta) for |j| <= rho, |b| <= beta, beta >= 1/2. */

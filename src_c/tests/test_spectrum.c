@@ -456,6 +456,11 @@ static void bulk_alone(double bulk_tilt)
         }
         most = fmax(most, (double)(sum * expl((long double)epsilon - (long double)c.tilted.log_moment)) / s.bulk);
     }
+    if (status == PRV_OK) {
+        const prv_slack_parts slack = prv_certificate(&c, 0.0);
+        check(slack.slack.apart && slack.slack.bulk > 0.0 && slack.slack.bulk_low == 1.0,
+              "jumps apart: upper bounds hold from bulk_low on only, whatever the bulk is");
+    }
     check(most <= 1.0, "the bulk alone, bounded at tilt %g: refused, or within its bound (at most %.3g of it)", bulk_tilt, most);
     prv_spectrum_free(&s);
     prv_lattice_free(&y);
@@ -498,6 +503,8 @@ static void shapes(void)
         double finite, reverse, low, high;
         prv_spectrum_at(&s, 7.0, &finite, &reverse);
         check(finite == 0.0 && reverse == 0.0 && prv_spectrum_images(&c, &low, &high) >= 0.0, "no atom: nothing");
+        const prv_slack_parts slack = prv_certificate(&c, 0.0);
+        check(isfinite(slack.slack.relative) && isfinite(slack.slack.additive), "no atom: nothing is not a number");
     }
     prv_spectrum_free(&s);
     prv_lattice_free(&y);
