@@ -79,7 +79,7 @@ def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
         raise TypeError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-    return value
+    return str(value)  # a str subclass is as good as its text
 
 
 def function(value: object, name: str) -> Callable[[FloatArray], ArrayLike]:

@@ -358,3 +358,12 @@ def test_get_include_finds_the_header():
     from pathlib import Path
 
     assert (Path(prv.get_include()) / "prvcore.h").is_file()
+
+
+def test_a_choice_may_be_a_subclass_of_str():
+    class Name(str):
+        __slots__ = ()
+
+    curve = prv.compose(STEP, 2, engine=Name("spectrum"), neighbors=Name("add-or-remove"))
+    assert type(curve.engine) is str
+    assert curve.epsilon(1e-5) == prv.compose(STEP, 2, engine="spectrum").epsilon(1e-5)
