@@ -6,6 +6,7 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "convolution.h"
+#include "direct.h"
 #include "query.h"
 #include "spectrum.h"
 #include "vector_math.h"
@@ -16,6 +17,11 @@ static const double dials[] = {0.5, 0.7, 0.85, 1.0};
 enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
 #define MANY_STEPS 100.0
+
+/* Products that a convolution may take without transforms: fewer than planning the first transforms of a length
+ * costs; and for the relative accuracy that transforms do not have. */
+#define MOST_PRODUCTS 4e6
+#define MOST_PRECISE_PRODUCTS 2e8
 
 /* Products of an atom and a frequency that a spectrum may take where it was asked for. */
 #define MOST_WORK 5e9
@@ -151,10 +157,7 @@ static prv_status composer_new(const task *t, const prv_layout *layout, composer
 {
     memset(c, 0, sizeof *c);
     if (layout->engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
-    const prv_status status =
-        prv_workspace_new(layout->window.length, t->view->steps, layout->longest, &c->work);
-    if (status != PRV_OK || t->view->total <= 1.0) return status;
-    return prv_plan_fft(t->options, layout->window.length, &c->fft);
+    return prv_workspace_new(layout->window.length, t->view->steps, layout->longest, &c->work);
 }
 
 static void composer_free(composer *c)
@@ -170,9 +173,16 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     for (size_t j = 0; j < l->steps; j++) l->list[j] = &from[j];
     const prv_status interrupted = prv_check_interrupt(t->options);
     if (interrupted != PRV_OK) return interrupted;
-    if (layout->engine == PRV_ENGINE_CONVOLUTION)
-        return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window, &c->fft,
-                           &c->work, composed);
+    if (layout->engine == PRV_ENGINE_CONVOLUTION) {
+        const double products = prv_direct_products(l->list, t->view->counts, l->steps, layout->window.length);
+        const int direct = t->view->total <= 1.0 || products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
+        if (!direct && c->fft.length == 0) {
+            const prv_status status = prv_plan_fft(t->options, layout->window.length, &c->fft);
+            if (status != PRV_OK) return status;
+        }
+        return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window,
+                           direct ? NULL : &c->fft, &c->work, composed);
+    }
     prv_spectrum_free(&c->spectrum);
     /* Otherwise about what a convolution would take, which is done if that is not enough. */
     const double n = layout->uniform_points;

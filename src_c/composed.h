@@ -14,9 +14,9 @@ typedef struct prv_window {
     double lowest;                 /* nats; rounded to a lattice point */
     size_t length;                 /* lattice points, a length that transforms well */
     int precise;                   /* see prv_compose */
+    double tolerance;              /* what each thing left out may cost, in units of M e^(-lam eps) */
     /* Spectrum: */
     double low_epsilon, high_epsilon; /* where lower bounds are wanted */
-    double tolerance;              /* what each thing left out may cost there, in units of M e^(-lam eps) */
     int separate;                  /* losses above `bulk` are rare jumps, see spectrum.h; */
     double bulk, bulk_tilt, bulk_low; /* `bulk_tilt` bounds what the rest alone makes up from bulk_low on */
 } prv_window;
@@ -45,7 +45,7 @@ typedef struct prv_composed {
     double *mass;            /* [length + 2] circular, tilted, total 1 */
     size_t length;
     size_t start;            /* position of the window's lowest point in mass[] */
-    double outside;          /* tilted mass outside the window, at most */
+    double outside;          /* tilted mass outside the window or dropped, at most */
     double rounding;         /* largest error of one mass by the transforms and the power, at most */
     double rounding_norm;    /* L2 norm of these errors of all masses, at most */
     size_t transforms;

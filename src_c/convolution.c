@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "certificate.h"
+#include "direct.h"
 #include "dispatch.h"
 #include "interrupt.h"
 
@@ -14,9 +16,6 @@
 /* Spectrum values whose power is below this are set to 0, an error that the bound below contains. */
 #define NEGLIGIBLE 1e-36
 #define LOG_NEGLIGIBLE_SQUARE (-165.0) /* just below 2 log NEGLIGIBLE */
-
-/* Products that a direct convolution may take. */
-#define DIRECT 2e8
 
 /* ---- Workspace ---------------------------------------------------------------------------- */
 
@@ -61,8 +60,8 @@ size_t prv_transform_length(double wanted, int odd)
                     if ((double)n >= wanted && (best == 0 || n < best)) best = n;
         return best;
     }
-    /* 2^a times 1, 3, 5, 9, 15: a step of 1.25 at most, and few different plans. */
-    static const size_t odd_parts[] = {1, 3, 5, 9, 15};
+    /* 2^a and 3 2^a alone: planning a length for the first time costs more than a longer transform. */
+    static const size_t odd_parts[] = {1, 3};
     for (size_t i = 0; i < sizeof odd_parts / sizeof *odd_parts; i++)
         for (size_t n = 64 * odd_parts[i]; n <= limit; n *= 2)
             if ((double)n >= wanted) {
@@ -308,74 +307,52 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
     return status;
 }
 
-/* ---- A few steps, convolved directly -------------------------------------------------------- */
-
-/* One more step with the weights w: sums of products of non-negative numbers, which keep relative accuracy
- * where a transform does not. */
-static void convolve_once(const prv_lattice *y, const double *w, const double *restrict from,
-                          double *restrict to, size_t n)
-{
-    memset(to, 0, n * sizeof *to);
-    for (size_t a = 0; a < y->length; a++) {
-        if (w[a] == 0.0) continue;
-        const double weight = w[a];
-        const size_t shift = modulo((double)y->index[a], n);
-        for (size_t i = 0; i < n - shift; i++) to[i + shift] += weight * from[i];
-        for (size_t i = n - shift; i < n; i++) to[i + shift - n] += weight * from[i];
-    }
-}
-
-double prv_composed_loss(const prv_composed *c, size_t point)
-{
-    return (double)(c->lowest + (long double)c->step * (long double)point);
-}
-
 /* ---- The stage ---------------------------------------------------------------------------- */
 
-prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                       double tilt, const prv_window *window, const prv_fft *fft,
-                       prv_workspace *work, prv_composed *result)
+/* The law of one single step, or of steps that are convolved without transforms. */
+static prv_status compose_directly(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                                   double total, const prv_window *window, prv_workspace *work,
+                                   prv_composed *result)
+{
+    prv_direct *direct = NULL;
+    /* The tails dropped from m steps count total / m times: m = 1, 2, 4, ... make up 8 times this times the total. */
+    const double dropped = 0.01 * window->tolerance / (prv_kernel_maximum(result->tilted.tilt) * total);
+    prv_status status = total > 1.0 ? prv_direct_new(window->length, dropped, &direct) : PRV_OK;
+    for (size_t j = 0; j < steps && status == PRV_OK; j++) {
+        prv_tilted_add(&result->tilted, lattices[j], counts[j], work->weight);
+        if (direct != NULL)
+            status = prv_direct_add(direct, lattices[j], work->weight, counts[j], window->options);
+        else
+            scatter(lattices[j], work->weight, HUGE_VAL, work->real, window->length);
+    }
+    if (direct != NULL && status == PRV_OK) {
+        double relative, lost;
+        prv_direct_masses(direct, work->real, &relative, &lost);
+        result->tilted.relative_error += relative;
+        result->outside = lost;
+    }
+    prv_direct_free(direct);
+    return status;
+}
+
+static prv_status compose_by_transforms(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                                        const prv_window *window, const prv_fft *fft, prv_workspace *work,
+                                        prv_composed *result)
 {
     const size_t n = window->length, half = n / 2 + 1;
     const double eta = 7.0 * UNIT * log2((double)n), scale = 1.0 / (double)n;
-    double total = 0.0, relative_error = 0.0;
-    prv_tilted tilted = prv_tilted_new(tilt, window);
     double from_weights = 0.0, from_sums = 0.0; /* sum_j k_j |w_j| |rest|_2, in L2 and L1 */
     double power_error = 0.0;
     double least_power = HUGE_VAL, product_square = 0.0;
-    long double offset = 0.0L;
-    for (size_t j = 0; j < steps; j++) total += counts[j];
-    double longest = 0.0;
-    for (size_t j = 0; j < steps; j++) longest = fmax(longest, (double)lattices[j]->length);
-    /* Few steps that need the accuracy are convolved directly, as long as that is affordable. */
-    const int direct = total <= 1.0 || (window->precise && (total - 1.0) * longest * (double)n < DIRECT);
-    double *composed = work->real;
-
-    memset(result, 0, sizeof *result);
     for (size_t j = 0; j < steps; j++) {
         const prv_lattice *y = lattices[j];
         const double k = counts[j];
         const prv_status interrupted = prv_check_interrupt(window->options);
         if (interrupted != PRV_OK) return interrupted;
-        prv_tilted_add(&tilted, y, k, work->weight);
-        offset += (long double)k * (long double)y->offset;
+        prv_tilted_add(&result->tilted, y, k, work->weight);
         norms s = {0.0, 0.0, 0.0};
         double weight_norm = 0.0; /* of what is transformed */
         double weight_sum = 1.0;
-        if (direct) {
-            uint64_t times = (uint64_t)k;
-            if (j == 0) {
-                scatter(y, work->weight, HUGE_VAL, composed, n);
-                times--;
-            }
-            for (; times > 0; times--) {
-                double *next = composed == work->real ? work->spectrum : work->real;
-                convolve_once(y, work->weight, composed, next, n);
-                composed = next;
-                relative_error += 2.0 * UNIT * (double)y->length;
-            }
-            continue;
-        }
         if (window->precise) {
             const prv_status status = power_precisely(y, k, fft, work, &s, &weight_norm, &weight_sum);
             if (status != PRV_OK) return status;
@@ -407,28 +384,48 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
             product_square = multiply_spectra(work->product, work->spectrum, half);
         }
     }
-    if (!direct) {
-        fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
-        result->transforms++;
-        const double own = sqrt(product_square * scale);
-        const double others = power_error + (eta + 4.0 * (double)steps * UNIT) * own;
-        /* The factor 1.2 covers second order: relative errors of the spectrum stay below 5 %. */
-        result->rounding = 1.2 * (eta * from_weights + others) + 4.0 * NEGLIGIBLE;
-        result->rounding_norm =
-            1.2 * (eta * from_sums + others) + 4.0 * NEGLIGIBLE * sqrt((double)n);
-        for (size_t i = 0; i < n; i++) work->real[i] *= scale;
-    }
+    fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
+    result->transforms++;
+    const double own = sqrt(product_square * scale);
+    const double others = power_error + (eta + 4.0 * (double)steps * UNIT) * own;
+    /* The factor 1.2 covers second order: relative errors of the spectrum stay below 5 %. */
+    result->rounding = 1.2 * (eta * from_weights + others) + 4.0 * NEGLIGIBLE;
+    result->rounding_norm = 1.2 * (eta * from_sums + others) + 4.0 * NEGLIGIBLE * sqrt((double)n);
+    for (size_t i = 0; i < n; i++) work->real[i] *= scale;
+    return PRV_OK;
+}
 
-    result->mass = composed;
+double prv_composed_loss(const prv_composed *c, size_t point)
+{
+    return (double)(c->lowest + (long double)c->step * (long double)point);
+}
+
+prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                       double tilt, const prv_window *window, const prv_fft *fft,
+                       prv_workspace *work, prv_composed *result)
+{
+    const size_t n = window->length;
+    double total = 0.0;
+    long double offset = 0.0L;
+    for (size_t j = 0; j < steps; j++) {
+        total += counts[j];
+        offset += (long double)counts[j] * (long double)lattices[j]->offset;
+    }
+    memset(result, 0, sizeof *result);
+    result->tilted = prv_tilted_new(tilt, window);
+    const prv_status status =
+        fft == NULL ? compose_directly(lattices, counts, steps, total, window, work, result)
+                    : compose_by_transforms(lattices, counts, steps, window, fft, work, result);
+    if (status != PRV_OK) return status;
+    result->mass = work->real;
     result->length = n;
     result->step = lattices[0]->step;
     const double first = floor((window->lowest - (double)offset) / result->step);
     result->start = modulo(first, n);
     result->lowest = offset + (long double)first * (long double)result->step;
-    result->tilted = tilted;
-    result->tilted.relative_error += relative_error;
     const double above = (double)result->lowest + (double)n * result->step;
     const double below = (double)result->lowest - result->step;
-    result->outside = fmin(prv_tilted_above(&tilted, above) + prv_tilted_below(&tilted, below), 1.0);
+    result->outside += prv_tilted_above(&result->tilted, above) + prv_tilted_below(&result->tilted, below);
+    result->outside = fmin(result->outside, 1.0);
     return PRV_OK;
 }

@@ -23,8 +23,8 @@ void prv_workspace_free(prv_workspace *work);
 /* The smallest length >= wanted with small prime factors only, `odd` or any; 0 if there is none below 2^40. */
 size_t prv_transform_length(double wanted, int odd);
 
-/* Composes. fft->length must be window->length (fft may be NULL when the counts sum to 1: nothing is transformed then).
- * result->mass points into the workspace. PRV_ERR_PRECISION when the power would amplify the
+/* Composes. fft->length must be window->length; with NULL nothing is transformed, and several steps are multiplied out
+ * (direct.h). result->mass points into the workspace. PRV_ERR_PRECISION when the power would amplify the
  * rounding of the transforms beyond first order. Cost: one transform per distinct step and one back.
  *
  * Rounding: with eta = 7 u log2(length) the relative L2 error of a transform (fft provider's contract)

@@ -7,6 +7,7 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "convolution.h"
+#include "direct.h"
 #include "mesh.h"
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
@@ -157,7 +158,8 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
         lay_out_window(view, aim, log_budget, layout);
         if (engine == PRV_ENGINE_CONVOLUTION)
             layout->bytes = layout->window.length > 0
-                                ? prv_workspace_bytes(layout->window.length, view->steps)
+                                ? prv_workspace_bytes(layout->window.length, view->steps) +
+                                      prv_direct_bytes(layout->window.length)
                                 : 16.0 * layout->uniform_points;
         if (!(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     }

@@ -175,11 +175,13 @@ static void status_codes(void)
     wrong.discretization = PRV_MEAN_MATCHING;
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "mean-matching without delta_error");
     wrong = options_of(1e-2);
+    wrong.engine = PRV_ENGINE_CONVOLUTION;
     wrong.fft = NULL;
-    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "no provider");
+    const prv_step transformed = {good, 1000};
+    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "no provider");
     const prv_fft_provider refusing = {NULL, no_plan};
     wrong.fft = &refusing;
-    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider that cannot plan");
+    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider that cannot plan");
     wrong = options_of(1e-2);
     wrong.mesh_size = 1e-6;
     wrong.memory_limit = 1000;
@@ -279,12 +281,14 @@ static prv_status a_table(void)
 
 static prv_step query_steps[3];
 static prv_discretization query_way;
+static prv_engine query_engine = PRV_ENGINE_AUTO;
 static int query_delta;
 
 static prv_status a_query(void)
 {
     prv_options o = options_of(query_way == PRV_MEAN_MATCHING ? 0.2 : 2e-2);
     o.discretization = query_way;
+    o.engine = query_engine;
     o.delta_error = 1e-8;
     const double deltas[] = {1e-5, 0.1}, epsilons[] = {0.5, 2.0};
     prv_bounds b[2];
@@ -324,6 +328,13 @@ static void allocations(void)
         every_allocation(a_query, query_delta ? "delta, bracketing" : "epsilon, bracketing");
         query_way = PRV_MEAN_MATCHING;
         every_allocation(a_query, query_delta ? "delta, mean-matching" : "epsilon, mean-matching");
+        query_way = PRV_BRACKETING;
+        query_steps[1].count = 500; /* more than are multiplied out, and the number from which spectra are taken */
+        query_engine = PRV_ENGINE_CONVOLUTION;
+        every_allocation(a_query, query_delta ? "delta, transforms" : "epsilon, transforms");
+        query_engine = PRV_ENGINE_AUTO;
+        every_allocation(a_query, query_delta ? "delta, spectrum" : "epsilon, spectrum");
+        query_steps[1].count = 5;
     }
     for (size_t i = 0; i < 3; i++) prv_mechanism_free((prv_mechanism *)(uintptr_t)query_steps[i].mechanism);
 }
