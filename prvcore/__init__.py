@@ -32,6 +32,8 @@ from prvcore.mechanisms import (
     PoissonSubsampledGaussian,
     PureDP,
 )
+from prvcore.sweeps import SweepBounds, dpsgd_delta, dpsgd_epsilon
+from prvcore.training import TrainingSchedule, dpsgd_schedule
 
 __all__ = [
     "AccuracyWarning",
@@ -51,9 +53,14 @@ __all__ = [
     "PrecisionError",
     "PrivacyCurve",
     "PureDP",
+    "SweepBounds",
+    "TrainingSchedule",
     "__version__",
     "compose",
     "delta_from_eps",
+    "dpsgd_delta",
+    "dpsgd_epsilon",
+    "dpsgd_schedule",
     "eps_from_delta",
     "get_include",
     "get_memory_limit",

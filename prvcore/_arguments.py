@@ -120,6 +120,46 @@ def extended_reals(values: ArrayLike, name: str) -> FloatArray:
     return points(values, name, "a number in [-inf, inf], not nan", -math.inf, math.inf)
 
 
+def non_negatives(values: ArrayLike, name: str) -> FloatArray:
+    """Return an array of any shape of finite numbers >= 0."""
+    return points(values, name, "finite and >= 0", 0.0, np.finfo(np.float64).max)
+
+
+def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray[np.int64]:
+    """Return an array of any shape of integers in [least, greatest]; floats are refused."""
+    requirement = f"in [{least}, {greatest}]"
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be an integer or a regular array, got {values!r}") from None
+    # an object array may hold integers that fit no integer type
+    whole = found.dtype.kind in "iu" or (
+        found.dtype.kind == "O"
+        and all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in found.flat)
+    )
+    if not whole and found.size:
+        raise TypeError(f"{name} must be integers {requirement}, got {values!r}")
+    outside = np.asarray((found < least) | (found > greatest), dtype=bool)
+    if outside.any():
+        raise ValueError(f"{name} must be {requirement}, got {int(found[outside].flat[0])}")
+    return found.astype(np.int64)
+
+
+def counts(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    """Return an array of any shape of integers in [0, 2^53]."""
+    return integers(values, name, 0, _MAX_COUNT)
+
+
+def broadcast(**arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return read-only views of the arrays in their common shape, which they must have."""
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"the shapes must broadcast to one, got {shapes}") from None
+    return tuple(np.broadcast_to(array, shape) for array in arrays.values())
+
+
 def _refuse(bad: NDArray[Any], name: str, values: FloatArray, requirement: str) -> None:
     if not bad.any():
         return

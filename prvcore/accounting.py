@@ -353,7 +353,7 @@ class PrivacyCurve:
         return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
 
     def _ask(
-        self, for_epsilon: bool, points: NDArray[np.float64]
+        self, for_epsilon: bool, points: NDArray[np.float64], memory_limit: int | None = None
     ) -> tuple[NDArray[np.float64], list[Any]]:
         eps_error, delta_error = self.eps_error, self.delta_error
         if self.discretization == "mean-matching":
@@ -371,7 +371,7 @@ class PrivacyCurve:
             eps_floor=_EPS_FLOOR,
             delta_error=_MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
             mesh_size=0.0 if self.mesh_size is None else self.mesh_size,
-            memory_limit=_memory_limit,
+            memory_limit=_memory_limit if memory_limit is None else memory_limit,
         )
         return bounds, reports
 

@@ -1,0 +1,191 @@
+"""From the terms of training (epochs, batches) to those of accounting (probability, steps)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prvcore import _arguments
+from prvcore.sweeps import SweepBounds, dpsgd_delta, dpsgd_epsilon
+
+__all__ = ["TrainingSchedule", "dpsgd_schedule"]
+
+_ROUNDINGS = ("up-each-epoch", "up", "down")
+_MOST = 2**53
+
+
+class TrainingSchedule(NamedTuple):
+    """How often DP-SGD samples, and with which probability.
+
+    Made by `dpsgd_schedule`. Numbers, or arrays of one shape.
+
+    Attributes
+    ----------
+    sampling_probability : float or ndarray of float64
+        With which each record enters each batch: ``batch_size * accumulation_steps /
+        dataset_size``, rounded to the nearest float.
+    steps : int or ndarray of int64
+        How often the parameters are updated.
+    dataset_size, batch_size, accumulation_steps, epochs, rounding
+        As given to `dpsgd_schedule`.
+
+    """
+
+    sampling_probability: float | NDArray[np.float64]
+    steps: int | NDArray[np.int64]
+    dataset_size: int | NDArray[np.int64]
+    batch_size: int | NDArray[np.int64]
+    accumulation_steps: int | NDArray[np.int64]
+    epochs: float | NDArray[np.float64]
+    rounding: str
+
+    def epsilon(self, noise_multiplier: ArrayLike, delta: ArrayLike, **options: Any) -> SweepBounds:
+        """Bound the epsilon of the training.
+
+        Parameters
+        ----------
+        noise_multiplier, delta : float or array_like of float
+            As `dpsgd_epsilon` takes them; broadcast against this schedule.
+        **options
+            The keyword arguments of `dpsgd_epsilon`.
+
+        Returns
+        -------
+        SweepBounds
+            Nats. Its settings are those of `dpsgd_epsilon` and all of this schedule.
+
+        See Also
+        --------
+        dpsgd_epsilon : raises and warns of the same.
+
+        """
+        return self._told(
+            dpsgd_epsilon(noise_multiplier, self.sampling_probability, self.steps, delta, **options)
+        )
+
+    def delta(self, noise_multiplier: ArrayLike, epsilon: ArrayLike, **options: Any) -> SweepBounds:
+        """Bound the delta of the training.
+
+        Parameters
+        ----------
+        noise_multiplier, epsilon : float or array_like of float
+            As `dpsgd_delta` takes them; broadcast against this schedule.
+        **options
+            The keyword arguments of `dpsgd_delta`.
+
+        Returns
+        -------
+        SweepBounds
+            Probabilities. Its settings are those of `dpsgd_delta` and all of this schedule.
+
+        See Also
+        --------
+        dpsgd_epsilon : raises and warns of the same.
+
+        """
+        return self._told(
+            dpsgd_delta(noise_multiplier, self.sampling_probability, self.steps, epsilon, **options)
+        )
+
+    def _told(self, bounds: Any) -> Any:
+        """Return what a sweep returned with the rest of this schedule among its settings."""
+        shape = np.shape(bounds.settings["steps"])
+        for name in ("dataset_size", "batch_size", "accumulation_steps", "epochs"):
+            value = getattr(self, name)
+            bounds.settings[name] = np.broadcast_to(value, shape) if shape else value
+        bounds.settings["rounding"] = self.rounding
+        return bounds
+
+
+def dpsgd_schedule(
+    dataset_size: ArrayLike,
+    batch_size: ArrayLike,
+    epochs: ArrayLike,
+    *,
+    accumulation_steps: ArrayLike = 1,
+    rounding: str = "up-each-epoch",
+) -> TrainingSchedule:
+    """Return sampling probability and steps of a training of so many epochs.
+
+    All numbers are broadcast against each other.
+
+    Parameters
+    ----------
+    dataset_size : int or array_like of int
+        Number of records, in [1, 2^53].
+    batch_size : int or array_like of int
+        Expected number of records in a (physical) batch, >= 1.
+    epochs : float or array_like of float
+        How often the data set is gone through, finite and >= 0; need not be whole.
+    accumulation_steps : int or array_like of int, default 1
+        How many batches make one update of the parameters, >= 1. Together they hold at most
+        `dataset_size` records.
+    rounding : {"up-each-epoch", "up", "down"}
+        An epoch has ``dataset_size / (batch_size * accumulation_steps)`` steps, seldom a whole
+        number. ``"up-each-epoch"``: rounded up in each, as a loop over the batches does that
+        keeps the last, smaller one; a part of an epoch has its part of that, rounded up. ``"up"``
+        and ``"down"``: the steps of all epochs together, rounded once. Computed exactly, with the
+        number of epochs that its shortest decimal says: 0.1 is a tenth.
+
+    Returns
+    -------
+    TrainingSchedule
+        To be asked for bounds, or for the numbers themselves.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind or out of its range, the shapes do not broadcast, or there
+        would be more than 2^53 steps.
+
+    Notes
+    -----
+    The accounting is that of Poisson sampling: each step draws one sample, in which every record
+    is with the sampling probability, independently of all others, and which is then split into
+    `accumulation_steps` parts if it is too large at once. Shuffled or fixed-size batches are other
+    mechanisms, and so are parts that are drawn one by one, where a record may come twice.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> plan = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=15)
+    >>> plan.steps, plan.sampling_probability
+    (3525, 0.004266666666666667)
+    >>> epsilon = plan.epsilon(noise_multiplier=1.1, delta=1e-5).upper
+
+    """
+    _arguments.choice(rounding, "rounding", _ROUNDINGS)
+    sizes, batches, parts, times = _arguments.broadcast(
+        dataset_size=_arguments.integers(dataset_size, "dataset_size", 1, _MOST),
+        batch_size=_arguments.integers(batch_size, "batch_size", 1, _MOST),
+        accumulation_steps=_arguments.integers(accumulation_steps, "accumulation_steps", 1, _MOST),
+        epochs=_arguments.non_negatives(epochs, "epochs"),
+    )
+    probabilities, steps = np.empty(sizes.shape), np.empty(sizes.shape, dtype=np.int64)
+    for i in np.ndindex(sizes.shape):
+        size, batch, part = int(sizes[i]), int(batches[i]), int(parts[i])
+        probabilities[i] = batch * part / size  # integers: correctly rounded
+        if batch * part > size:
+            raise ValueError(
+                "batch_size * accumulation_steps must be at most dataset_size, "
+                f"got {batch} * {part} for {size}"
+            )
+        steps[i] = _arguments.integer(
+            _steps(Fraction(size, batch * part), Fraction(repr(float(times[i]))), rounding),
+            "the number of steps",
+            0,
+            _MOST,
+        )
+    told = (part[()] if part.ndim else part.item() for part in (sizes, batches, parts, times))
+    found = (probabilities, steps) if sizes.ndim else (probabilities.item(), steps.item())
+    return TrainingSchedule(*found, *told, rounding)
+
+
+def _steps(steps_per_epoch: Fraction, epochs: Fraction, rounding: str) -> int:
+    if rounding == "up-each-epoch":
+        return math.ceil(math.ceil(steps_per_epoch) * epochs)
+    return (math.ceil if rounding == "up" else math.floor)(steps_per_epoch * epochs)
