@@ -14,7 +14,7 @@ prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
     return fft->length == length ? PRV_OK : PRV_ERR_FFT;
 }
 
-static prv_status check_options(const prv_options *o)
+prv_status prv_check_options(const prv_options *o)
 {
     const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
     if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
@@ -29,9 +29,8 @@ static prv_status check_options(const prv_options *o)
     return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;
 }
 
-/* The directions that have to be looked at: one, where all mechanisms are symmetric. */
-static prv_status views_new(const prv_step *steps, size_t step_count, const prv_options *options,
-                            prv_side_view views[2], size_t *count)
+prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                         prv_side_view views[2], size_t *count)
 {
     int symmetric = 1;
     double total = 0.0;
@@ -124,9 +123,9 @@ static prv_status ask_together(prv_side_view *views, size_t view_count, const pr
     return status;
 }
 
-static prv_status answer_all(prv_side_view *views, size_t view_count, const prv_options *options,
-                             prv_question question, const double *values, size_t length,
-                             prv_bounds *bounds, prv_report *reports)
+prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
+                      prv_question question, const double *values, size_t length,
+                      prv_bounds *bounds, prv_report *reports)
 {
     size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
     if (open == NULL) return PRV_ERR_MEMORY;
@@ -153,7 +152,7 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
                       prv_question question, const double *values, size_t length,
                       prv_bounds *bounds, prv_report *reports)
 {
-    prv_status status = check_options(options);
+    prv_status status = prv_check_options(options);
     if (status != PRV_OK) return status;
     for (size_t i = 0; i < length; i++) {
         if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0))
@@ -162,9 +161,9 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
     }
     prv_side_view views[2];
     size_t count = 0;
-    status = views_new(steps, step_count, options, views, &count);
+    status = prv_views_new(steps, step_count, options, views, &count);
     if (status != PRV_OK) return status;
-    status = answer_all(views, count, options, question, values, length, bounds, reports);
+    status = prv_answer(views, count, options, question, values, length, bounds, reports);
     for (size_t i = 0; i < count; i++) prv_side_view_free(&views[i]);
     return status;
 }

@@ -10,6 +10,18 @@ typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
 /* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft);
 
+/* PRV_OK or PRV_ERR_OPTIONS. */
+prv_status prv_check_options(const prv_options *options);
+
+/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. */
+prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                         prv_side_view views[2], size_t *count);
+
+/* Bounds of epsilon at each delta, or of delta at each epsilon, over these views. reports may be NULL. */
+prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
+                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                      prv_report *reports);
+
 /* Bracketing: views are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
  * epsilon below the greatest loss. bracketing.c */
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,

@@ -13,6 +13,7 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_SAMPLING_PROBABILITY: return "sampling_probability must be in [0, 1]";
     case PRV_ERR_EPSILON: return "epsilon must not be nan, and >= 0 where it is a parameter";
     case PRV_ERR_DELTA: return "delta must be in [0, 1]";
+    case PRV_ERR_RATE: return "a false positive rate must be in [0, 1]";
     case PRV_ERR_TABLE:
         return "losses must be finite and strictly increasing, probabilities finite and >= 0";
     case PRV_ERR_TABLE_SUM: return "probabilities and mass_at_infinity must sum to 1 within 1e-9";

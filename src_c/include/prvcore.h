@@ -41,6 +41,7 @@ typedef enum prv_status {
     PRV_ERR_SAMPLING_PROBABILITY, /* sampling_probability is outside [0, 1] */
     PRV_ERR_EPSILON,              /* an epsilon is nan, or negative where it is a parameter */
     PRV_ERR_DELTA,                /* a delta is outside [0, 1] */
+    PRV_ERR_RATE,                 /* a false positive rate is outside [0, 1] */
     PRV_ERR_TABLE,                /* losses not finite and increasing, probabilities negative or nan */
     PRV_ERR_TABLE_SUM,            /* probabilities and mass at infinity do not sum to one */
     PRV_ERR_TABLE_REVERSE,        /* the sum of probability * e^(-loss) exceeds one */
@@ -245,6 +246,13 @@ prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_optio
 prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
                      const double *epsilons, size_t length, prv_bounds *bounds,
                      prv_report *reports);
+
+/* Bounds of the greatest power (true positive rate) that a test can have which tells the two output distributions apart
+ * with each of `length` false positive rates in [0, 1], else PRV_ERR_RATE; the greater of both directions. 1 - power is
+ * the trade-off function of Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022, arXiv:1905.02383).
+ * The width asked is one in epsilon; that of the power is some times as much, relatively. Cost: 5 to 60 deltas each. */
+prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
+                     const double *false_positive_rates, size_t length, prv_bounds *bounds);
 
 #ifdef __cplusplus
 }
