@@ -389,18 +389,19 @@ static prv_status compose_lattices(const prv_side_view *view, const prv_options 
                                    const prv_lattice *const *list, const setting *s,
                                    const errors *e, double needed, composition *c)
 {
-    prv_fft fft = {0};
+    prv_fft plans;
+    const prv_fft *fft = view->total > 1.0 ? &plans : NULL; /* one step needs none */
     prv_status status = prv_workspace_new(s->length, view->steps, s->length, &c->work);
-    if (status == PRV_OK && view->total > 1.0) status = prv_plan_fft(options, s->length, &fft);
+    if (status == PRV_OK && fft != NULL) status = prv_plan_fft(options, s->length, &plans);
     if (status == PRV_OK) status = prv_check_interrupt(options);
     if (status != PRV_OK) return status;
-    status = compose_once(view, list, s, &fft, e, 0, c);
+    status = compose_once(view, list, s, fft, e, 0, c);
     const double plain = status == PRV_OK ? c->add.additive : HUGE_VAL;
     if ((status != PRV_OK && status != PRV_ERR_PRECISION) || plain <= needed) return status;
     status = prv_check_interrupt(options);
-    if (status == PRV_OK) status = compose_once(view, list, s, &fft, e, 1, c);
+    if (status == PRV_OK) status = compose_once(view, list, s, fft, e, 1, c);
     const int worse = status == PRV_ERR_PRECISION || (status == PRV_OK && c->add.additive > plain);
-    if (isfinite(plain) && worse) status = compose_once(view, list, s, &fft, e, 0, c);
+    if (isfinite(plain) && worse) status = compose_once(view, list, s, fft, e, 0, c);
     return status;
 }
 

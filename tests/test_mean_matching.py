@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples import gaussian_cdf_p, gaussian_cdf_q, randomized_response_curve
+from examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta, randomized_response_curve
 
 import prvcore as prv
 
@@ -77,6 +77,14 @@ def test_the_bounds_contain_the_truth_and_are_as_wide_as_the_theorem_says(
     assert 0.0 <= lower <= delta * (1.0 + 1e-10)
     assert delta * (1.0 - 1e-10) <= upper <= 1.0
     assert lower <= estimate <= upper
+
+
+def test_one_step_needs_no_transform():
+    # of N(0, 1) against N(1, 1)
+    curve = prv.compose(prv.Gaussian(1.0), 1, eps_error=0.01, discretization="mean-matching")
+    lower, _, upper = curve.delta(1.0)
+    assert lower <= gaussian_delta(1.0, 1.0) <= upper
+    assert curve.error_budget(delta=1e-3).transforms == 0
 
 
 @pytest.mark.parametrize("eps_error", [1.0, 0.1, 0.01])
