@@ -17,7 +17,8 @@ from prvcore.accounting import (
     get_memory_limit,
     set_memory_limit,
 )
-from prvcore.errors import AccuracyWarning, PrecisionError
+from prvcore.calibration import Calibration, calibrate
+from prvcore.errors import AccuracyWarning, PrecisionError, TargetError
 from prvcore.mechanisms import (
     ApproximateDP,
     DiscreteGaussian,
@@ -39,6 +40,7 @@ __all__ = [
     "AccuracyWarning",
     "ApproximateDP",
     "Bounds",
+    "Calibration",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ErrorBudget",
@@ -54,8 +56,10 @@ __all__ = [
     "PrivacyCurve",
     "PureDP",
     "SweepBounds",
+    "TargetError",
     "TrainingSchedule",
     "__version__",
+    "calibrate",
     "compose",
     "delta_from_eps",
     "dpsgd_delta",

@@ -1,9 +1,11 @@
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prvcore._mechanism import Handle
+
+_Bounds: TypeAlias = tuple[float, float, float]
 
 @final
 class Composition:
@@ -26,3 +28,14 @@ class Composition:
     ) -> list[
         tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
     ]: ...
+    def calibrate(
+        self,
+        parameter: str,
+        *,
+        epsilon: float,
+        delta: float,
+        tolerance: float,
+        neighbors: str,
+        engine: str,
+        memory_limit: int,
+    ) -> tuple[float, float, _Bounds, float, float, _Bounds, int, int]: ...

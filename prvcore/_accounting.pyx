@@ -4,6 +4,7 @@ from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fabs
+from libc.string cimport memset
 
 from prvcore._core cimport (
     PRV_ADD,
@@ -14,9 +15,15 @@ from prvcore._core cimport (
     PRV_ENGINE_SPECTRUM,
     PRV_ERR_FFT,
     PRV_ERR_MEMORY_LIMIT,
+    PRV_ERR_TARGET,
     PRV_MEAN_MATCHING,
+    PRV_NOISE_SCALE,
     PRV_REMOVE,
+    PRV_SAMPLING_PROBABILITY,
+    PRV_STEPS,
     prv_bounds,
+    prv_calibrate,
+    prv_calibration,
     prv_delta,
     prv_engine,
     prv_epsilon,
@@ -24,6 +31,7 @@ from prvcore._core cimport (
     prv_fft_provider,
     prv_neighbors,
     prv_options,
+    prv_parameter,
     prv_report,
     prv_status,
     prv_step,
@@ -32,6 +40,8 @@ from prvcore._mechanism cimport Handle
 from prvcore._status cimport check
 
 import threading
+
+from prvcore.errors import TargetError
 
 cdef extern from "<time.h>" nogil:
     cdef struct timespec:
@@ -57,6 +67,11 @@ cdef dict ENGINES = {
     "auto": <int>PRV_ENGINE_AUTO,
     "convolution": <int>PRV_ENGINE_CONVOLUTION,
     "spectrum": <int>PRV_ENGINE_SPECTRUM,
+}
+cdef dict PARAMETERS = {
+    "noise": <int>PRV_NOISE_SCALE,
+    "sampling_probability": <int>PRV_SAMPLING_PROBABILITY,
+    "steps": <int>PRV_STEPS,
 }
 
 
@@ -95,6 +110,21 @@ cdef int interrupted(void *last_look) except -1 nogil:
             PyErr_CheckSignals()
             return 0
     return 1
+
+
+cdef prv_options new_options(str neighbors, str engine, size_t memory_limit, double *last_look):
+    """Return what queries and calibrations have in common; last_look outlives the call of C."""
+    cdef prv_options options
+    memset(&options, 0, sizeof(options))
+    options.neighbors = NEIGHBORS[neighbors]
+    options.engine = ENGINES[engine]
+    options.memory_limit = memory_limit
+    options.fft = &TRANSFORMS
+    last_look[0] = seconds()
+    options.interrupted_context = last_look
+    if threading.get_ident() == threading.main_thread().ident:  # no other receives signals
+        options.interrupted = interrupted
+    return options
 
 
 cdef class Composition:
@@ -141,22 +171,14 @@ cdef class Composition:
         if length == 0:
             return []
 
-        cdef prv_options options
+        cdef double last_look
+        cdef prv_options options = new_options(neighbors, engine, memory_limit, &last_look)
         options.discretization = DISCRETIZATIONS[discretization]
-        options.neighbors = NEIGHBORS[neighbors]
-        options.engine = ENGINES[engine]
         options.eps_error = eps_error
         options.eps_relative_error = eps_relative_error
         options.eps_floor = eps_floor
         options.delta_error = delta_error
         options.mesh_size = mesh_size
-        options.memory_limit = memory_limit
-        options.fft = &TRANSFORMS
-        cdef double last_look = seconds()
-        options.interrupted = NULL
-        options.interrupted_context = &last_look
-        if threading.get_ident() == threading.main_thread().ident:  # no other receives signals
-            options.interrupted = interrupted
 
         cdef size_t step_count = len(self.handles)
         cdef const double *point = &points[0]
@@ -181,6 +203,55 @@ cdef class Composition:
             return [fields_of(&reports[i]) for i in range(length)]
         finally:
             PyMem_Free(reports)
+
+    def calibrate(
+        self,
+        str parameter not None,
+        *,
+        double epsilon,
+        double delta,
+        double tolerance,
+        str neighbors not None,
+        str engine not None,
+        size_t memory_limit,
+    ):
+        """Return prv_calibration as a tuple of its fields, bounds as tuples."""
+        cdef double last_look
+        cdef prv_options options = new_options(neighbors, engine, memory_limit, &last_look)
+        cdef prv_parameter changed = <prv_parameter><int>PARAMETERS[parameter]
+        cdef size_t step_count = len(self.handles)
+        cdef prv_calibration found
+        cdef prv_status status
+        with nogil:
+            status = prv_calibrate(
+                self.steps, step_count, changed, epsilon, delta, tolerance, &options, &found
+            )
+        if status == PRV_ERR_TARGET:
+            raise TargetError(missed(parameter, epsilon, delta, &found.epsilon))
+        check(status)
+        return (
+            found.factor,
+            found.eps_error,
+            bounds_of(&found.epsilon),
+            found.next_factor,
+            found.next_eps_error,
+            bounds_of(&found.next_epsilon),
+            found.compositions,
+            found.fine,
+        )
+
+
+cdef tuple bounds_of(const prv_bounds *bounds):
+    return (bounds.lower, bounds.estimate, bounds.upper)
+
+
+cdef str missed(str parameter, double epsilon, double delta, const prv_bounds *limit):
+    change = "more noise" if parameter == "noise" else "a smaller sampling_probability"
+    remains = f"at least {limit.lower!r}" if limit.lower > epsilon else f"up to {limit.upper!r}"
+    return (
+        f"epsilon = {epsilon!r} at delta = {delta!r} cannot be met by {change}: in the limit an "
+        f"epsilon of {remains} is left"
+    )
 
 
 cdef tuple fields_of(const prv_report *report):

@@ -33,6 +33,10 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_MEMORY_LIMIT
         PRV_ERR_PRECISION
         PRV_ERR_DISCRETIZATION
+        PRV_ERR_ENGINE
+        PRV_ERR_PARAMETER
+        PRV_ERR_TOLERANCE
+        PRV_ERR_TARGET
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)
@@ -96,6 +100,18 @@ cdef extern from "prvcore.h" nogil:
     )
     prv_status prv_mechanism_poisson_subsampled(
         const prv_mechanism *base, double sampling_probability, prv_mechanism **mechanism
+    )
+
+    ctypedef enum prv_parameter:
+        PRV_NOISE_SCALE
+        PRV_SAMPLING_PROBABILITY
+        PRV_STEPS
+
+    prv_status prv_mechanism_scaled(
+        const prv_mechanism *base,
+        prv_parameter parameter,
+        double factor,
+        prv_mechanism **mechanism,
     )
     void prv_mechanism_free(prv_mechanism *mechanism)
 
@@ -170,4 +186,25 @@ cdef extern from "prvcore.h" nogil:
         size_t length,
         prv_bounds *bounds,
         prv_report *reports,
+    )
+
+    ctypedef struct prv_calibration:
+        double factor
+        double eps_error
+        prv_bounds epsilon
+        double next_factor
+        double next_eps_error
+        prv_bounds next_epsilon
+        size_t compositions
+        size_t fine
+
+    prv_status prv_calibrate(
+        const prv_step *steps,
+        size_t step_count,
+        prv_parameter parameter,
+        double epsilon,
+        double delta,
+        double tolerance,
+        const prv_options *options,
+        prv_calibration *calibration,
     )

@@ -7,6 +7,7 @@ from prvcore._core cimport (
     PRV_ERR_INTERRUPTED,
     PRV_ERR_MEMORY,
     PRV_ERR_PRECISION,
+    PRV_ERR_TARGET,
     PRV_OK,
     PRV_STATUS_COUNT,
     PRV_VERSION,
@@ -14,7 +15,7 @@ from prvcore._core cimport (
     prv_status_message,
 )
 
-from prvcore.errors import PrecisionError
+from prvcore.errors import PrecisionError, TargetError
 
 VERSION = PRV_VERSION.decode("ascii")
 STATUS_COUNT = <int>PRV_STATUS_COUNT
@@ -24,6 +25,7 @@ cdef dict EXCEPTIONS = {
     <int>PRV_ERR_INTERRUPTED: KeyboardInterrupt,
     <int>PRV_ERR_FFT: RuntimeError,
     <int>PRV_ERR_PRECISION: PrecisionError,
+    <int>PRV_ERR_TARGET: TargetError,
 }
 
 

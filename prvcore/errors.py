@@ -15,3 +15,9 @@ class AccuracyWarning(UserWarning):
     """The bounds hold, but are wider than was asked."""
 
     __module__ = "prvcore"
+
+
+class TargetError(ValueError):
+    """No value of the parameter that was to be calibrated meets the target."""
+
+    __module__ = "prvcore"

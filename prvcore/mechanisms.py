@@ -7,8 +7,8 @@ its parameters are. All losses, epsilons and scales of loss are in nats.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,12 +38,23 @@ class Mechanism:
 
     __slots__ = ()
 
+    _FIELDS: ClassVar[dict[str, str]] = {}  # which of them calibration may change
+
     def _key(self) -> tuple[Any, ...]:
         """Return what orders mechanisms; equal keys are one mechanism to the C core."""
         raise NotImplementedError
 
     def _handle(self) -> _mechanism.Handle:
         raise NotImplementedError
+
+    def _parameter(self, name: str) -> float | None:
+        """Return the "noise" or the "sampling_probability", None where there is none."""
+        field = self._FIELDS.get(name)
+        return None if field is None else getattr(self, field)
+
+    def _with(self, name: str, value: float) -> Mechanism:
+        """Return this mechanism with another value of a parameter that it has."""
+        return replace(self, **{self._FIELDS[name]: value})
 
     def _build(self) -> _mechanism.Handle:
         """Return the mechanism of the C core; its refusal is told with this mechanism's name."""
@@ -78,6 +89,8 @@ class Gaussian(Mechanism):
 
     noise_multiplier: float
 
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
     def __post_init__(self) -> None:
         self._set(
             noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier")
@@ -110,6 +123,8 @@ class Laplace(Mechanism):
 
     scale: float
     sensitivity: float = 1.0
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "scale"}
 
     def __post_init__(self) -> None:
         self._set(
@@ -226,6 +241,11 @@ class PoissonSubsampledGaussian(Mechanism):
     noise_multiplier: float
     sampling_probability: float
 
+    _FIELDS: ClassVar[dict[str, str]] = {
+        "noise": "noise_multiplier",
+        "sampling_probability": "sampling_probability",
+    }
+
     def __post_init__(self) -> None:
         self._set(
             noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
@@ -282,6 +302,14 @@ class PoissonSubsampled(Mechanism):
             )
         )
 
+    def _parameter(self, name: str) -> float | None:
+        return self.mechanism._parameter(name) if name == "noise" else self.sampling_probability
+
+    def _with(self, name: str, value: float) -> Mechanism:
+        if name == "noise":
+            return replace(self, mechanism=self.mechanism._with(name, value))
+        return replace(self, sampling_probability=value)
+
     def _key(self) -> tuple[Any, ...]:
         return ("PoissonSubsampled", self.mechanism._key(), self.sampling_probability)
 
@@ -295,6 +323,8 @@ class _DiscreteNoise(Mechanism):
 
     scale: float
     sensitivity: int = 1
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "scale"}
 
     def __post_init__(self) -> None:
         self._set(

@@ -51,6 +51,21 @@ static prv_atoms *atoms_new(size_t length)
     return a;
 }
 
+static prv_atoms *atoms_copy(const prv_atoms *a)
+{
+    prv_atoms *copy = atoms_new(a->length);
+    if (copy == NULL) return NULL;
+    double *loss = copy->loss, *q = copy->q, *p = copy->p;
+    *copy = *a;
+    copy->loss = loss;
+    copy->q = q;
+    copy->p = p;
+    memcpy(loss, a->loss, a->length * sizeof *loss);
+    memcpy(q, a->q, a->length * sizeof *q);
+    memcpy(p, a->p, a->length * sizeof *p);
+    return copy;
+}
+
 static prv_atoms *atoms_reversed(const prv_atoms *a)
 {
     prv_atoms *r = atoms_new(a->length);
@@ -106,6 +121,7 @@ void prv_mechanism_free(prv_mechanism *m)
     if (m == NULL) return;
     if (m->atoms[1] != m->atoms[0]) atoms_free(m->atoms[1]);
     atoms_free(m->atoms[0]);
+    atoms_free(m->base_atoms);
     prv_release(m);
 }
 
@@ -142,17 +158,29 @@ static prv_status mechanism_additive(prv_base base, double mu, prv_mechanism **m
     return PRV_OK;
 }
 
+/* Remembers what prv_mechanism_scaled needs. Without noise there is nothing to multiply. */
+static prv_status with_noise(prv_status status, prv_noise noise, double scale, prv_mechanism **mechanism)
+{
+    if (status != PRV_OK || scale == 0.0) return status;
+    (*mechanism)->noise = noise;
+    (*mechanism)->scale = scale;
+    return PRV_OK;
+}
+
 prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
 {
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
-    return mechanism_additive(PRV_BASE_GAUSSIAN, 1.0 / noise_multiplier, mechanism);
+    const prv_status status = mechanism_additive(PRV_BASE_GAUSSIAN, 1.0 / noise_multiplier, mechanism);
+    return with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
 }
 
 prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
 {
     if (!(scale >= 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
-    return mechanism_additive(PRV_BASE_LAPLACE, sensitivity / scale, mechanism);
+    const prv_status status = mechanism_additive(PRV_BASE_LAPLACE, sensitivity / scale, mechanism);
+    if (status == PRV_OK) (*mechanism)->sensitivity = sensitivity;
+    return with_noise(status, PRV_NOISE_LAPLACE, scale, mechanism);
 }
 
 prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
@@ -176,11 +204,8 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
     return mechanism_of_atoms(a, mechanism);
 }
 
-prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
-                                           prv_mechanism **mechanism)
+static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
-    if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
-    if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
     const double shift = (double)sensitivity, reach = ceil(scale * sqrt(-2.0 * CUT_OFF_LOG_MASS));
     /* Outcomes x from -reach to shift + reach: beyond, both masses underflow. The loss is
      * ((2x - shift) shift) / (2 scale^2) with Q centred on the shift. */
@@ -207,11 +232,8 @@ prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
     return mechanism_of_atoms(a, mechanism);
 }
 
-prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
-                                          prv_mechanism **mechanism)
+static prv_status discrete_laplace(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
-    if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
-    if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
     if ((uint64_t)sensitivity >= PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
     const size_t last = (size_t)sensitivity;
     /* The loss (|x| - |x - shift|) / scale takes the values (2i - shift) / scale, i = 0..shift: inner
@@ -228,6 +250,29 @@ prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
         a->q[i] = weight * exp(-above * rate);
     }
     return mechanism_of_atoms(a, mechanism);
+}
+
+static prv_status discrete(prv_noise noise, double scale, int64_t sensitivity, prv_mechanism **mechanism)
+{
+    if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
+    if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
+    const prv_status status = noise == PRV_NOISE_DISCRETE_GAUSSIAN
+                                  ? discrete_gaussian(scale, sensitivity, mechanism)
+                                  : discrete_laplace(scale, sensitivity, mechanism);
+    if (status == PRV_OK) (*mechanism)->integer_sensitivity = sensitivity;
+    return with_noise(status, noise, scale, mechanism);
+}
+
+prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
+                                           prv_mechanism **mechanism)
+{
+    return discrete(PRV_NOISE_DISCRETE_GAUSSIAN, scale, sensitivity, mechanism);
+}
+
+prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
+                                          prv_mechanism **mechanism)
+{
+    return discrete(PRV_NOISE_DISCRETE_LAPLACE, scale, sensitivity, mechanism);
 }
 
 prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
@@ -312,17 +357,73 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     prv_mechanism *m = mechanism_new(base->base);
     if (m == NULL) return PRV_ERR_MEMORY;
     *m = *base;
+    m->sampled = 1;
     m->sampling_probability = base->sampling_probability * p;
-    m->atoms[0] = m->atoms[1] = NULL;
+    m->atoms[0] = m->atoms[1] = m->base_atoms = NULL;
     prv_status status = PRV_OK;
-    if (base->base == PRV_BASE_ATOMS)
+    if (base->base == PRV_BASE_ATOMS) {
         status = atoms_subsampled_pair(base->atoms[0], base->atoms[1], p, m);
+        if (status == PRV_OK && m->noise == PRV_NOISE_NONE) {
+            m->base_atoms = atoms_copy(base->base_atoms != NULL ? base->base_atoms : base->atoms[0]);
+            if (m->base_atoms == NULL) status = PRV_ERR_MEMORY;
+        }
+    }
     if (status != PRV_OK) {
         prv_mechanism_free(m);
         return status;
     }
     *mechanism = m;
     return PRV_OK;
+}
+
+/* The mechanism that was sampled, with its noise multiplied by a factor. */
+static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
+{
+    const double scale = m->scale * factor;
+    switch (m->noise) {
+    case PRV_NOISE_GAUSSIAN: return prv_mechanism_gaussian(scale, mechanism);
+    case PRV_NOISE_LAPLACE: return prv_mechanism_laplace(scale, m->sensitivity, mechanism);
+    case PRV_NOISE_DISCRETE_GAUSSIAN:
+    case PRV_NOISE_DISCRETE_LAPLACE:
+        if (scale == 0.0) return mechanism_disjoint(mechanism);
+        return discrete(m->noise, scale, m->integer_sensitivity, mechanism);
+    case PRV_NOISE_NONE: break;
+    }
+    if (m->base == PRV_BASE_ATOMS)
+        return mechanism_of_atoms(atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]), mechanism);
+    prv_mechanism *copy = mechanism_new(m->base);
+    if (copy == NULL) return PRV_ERR_MEMORY;
+    *copy = *m;
+    copy->sampled = 0;
+    copy->sampling_probability = 1.0;
+    *mechanism = copy;
+    return PRV_OK;
+}
+
+int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
+{
+    return parameter == PRV_NOISE_SCALE ? m->noise != PRV_NOISE_NONE
+                                        : parameter == PRV_SAMPLING_PROBABILITY && m->sampled;
+}
+
+prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
+                                prv_mechanism **mechanism)
+{
+    if (!prv_has_parameter(m, parameter)) return PRV_ERR_PARAMETER;
+    if (!(factor >= 0.0 && isfinite(factor))) return PRV_ERR_PARAMETER;
+    const int noise = parameter == PRV_NOISE_SCALE;
+    double p = noise ? m->sampling_probability : m->sampling_probability * factor;
+    if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */
+    prv_mechanism *base = NULL;
+    prv_status status = unsampled(m, noise ? factor : 1.0, &base);
+    if (status != PRV_OK) return status;
+    if (!m->sampled) {
+        *mechanism = base;
+        return PRV_OK;
+    }
+    status = prv_mechanism_poisson_subsampled(base, p, mechanism);
+    prv_mechanism_free(base);
+    return status;
 }
 
 /* ---- Properties -------------------------------------------------------------------------- */

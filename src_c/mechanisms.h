@@ -20,11 +20,26 @@ typedef struct prv_atoms {
     int unbounded;     /* the atoms were cut off where their mass underflows */
 } prv_atoms;
 
+/* What prv_mechanism_scaled multiplies, where a mechanism has it. */
+typedef enum prv_noise {
+    PRV_NOISE_NONE = 0,
+    PRV_NOISE_GAUSSIAN,
+    PRV_NOISE_LAPLACE,
+    PRV_NOISE_DISCRETE_GAUSSIAN,
+    PRV_NOISE_DISCRETE_LAPLACE
+} prv_noise;
+
 struct prv_mechanism {
     prv_base base;
+    prv_noise noise;
+    double scale;                /* of the noise, > 0 */
+    double sensitivity;          /* of a Laplace mechanism */
+    int64_t integer_sensitivity; /* of a discrete one */
+    int sampled;                 /* by prv_mechanism_poisson_subsampled, even if with probability 1 */
     double sampling_probability;
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
     prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
+    prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
     prv_cdf_callback cdfs;
     prv_curve_callback curve;
     void *context;
@@ -43,6 +58,9 @@ typedef struct prv_features {
  * -infinity at and below log(1 - p). Both without forming e^y for large y. */
 double prv_subsampled_loss(double base_loss, double p);
 double prv_base_loss(double loss, double p);
+
+/* 1 if prv_mechanism_scaled can multiply this parameter of it. */
+int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
 
 /* 1 if both directions are the same pair. */
 int prv_is_symmetric(const prv_mechanism *m);

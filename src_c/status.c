@@ -40,6 +40,9 @@ const char *prv_status_message(prv_status status)
         return "a privacy curve does not determine the mean of the loss: use the bracketing discretization";
     case PRV_ERR_ENGINE:
         return "the spectrum falls too slowly for this question: let the engine be chosen";
+    case PRV_ERR_PARAMETER: return "no mechanism has the parameter, or its factor is negative or not finite";
+    case PRV_ERR_TOLERANCE: return "tolerance must be in [1e-9, 0.1]";
+    case PRV_ERR_TARGET: return "no value of the parameter meets the target epsilon at this delta";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

@@ -13,6 +13,7 @@ SPECIAL = {
     "PRV_ERR_INTERRUPTED": KeyboardInterrupt,
     "PRV_ERR_FFT": RuntimeError,
     "PRV_ERR_PRECISION": prv.PrecisionError,
+    "PRV_ERR_TARGET": prv.TargetError,
 }
 
 

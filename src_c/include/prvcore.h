@@ -57,6 +57,9 @@ typedef enum prv_status {
     PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
     PRV_ERR_DISCRETIZATION,       /* mean-matching of a mechanism given by its privacy curve alone */
     PRV_ERR_ENGINE,               /* the spectrum asked for falls too slowly to be summed */
+    PRV_ERR_PARAMETER,            /* no mechanism has the parameter, or its factor is out of range */
+    PRV_ERR_TOLERANCE,            /* the tolerance of a calibration is outside [1e-9, 0.1] */
+    PRV_ERR_TARGET,               /* no value of the parameter meets the target of a calibration */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -153,6 +156,20 @@ prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double m
  * (Zhu, Dong, Wang 2022, Theorem 11). The base is copied. */
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
                                             prv_mechanism **mechanism);
+
+/* What prv_mechanism_scaled and prv_calibrate change. */
+typedef enum prv_parameter {
+    PRV_NOISE_SCALE = 0,      /* noise_multiplier or scale, of the four kinds of noise, sampled or not */
+    PRV_SAMPLING_PROBABILITY, /* of what prv_mechanism_poisson_subsampled made */
+    PRV_STEPS                 /* the counts (prv_calibrate alone) */
+} prv_parameter;
+
+/* A mechanism like `base` with the parameter multiplied by a finite factor >= 0 and all else the same, as its
+ * constructor would make it of that product. PRV_ERR_PARAMETER where base has no such parameter or the factor is out
+ * of range; else what the constructor says of the product. Noise without scale (0) and a sample of probability 0
+ * are gone for good: mechanisms made with them have no such parameter. */
+prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter parameter, double factor,
+                                prv_mechanism **mechanism);
 
 /* NULL is allowed. */
 void prv_mechanism_free(prv_mechanism *mechanism);
@@ -253,6 +270,51 @@ prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options
  * The width asked is one in epsilon; that of the power is some times as much, relatively. Cost: 5 to 60 deltas each. */
 prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
                      const double *false_positive_rates, size_t length, prv_bounds *bounds);
+
+/* ---- Calibration ------------------------------------------------------------------------- */
+
+/* What prv_calibrate found. The bounds of epsilon at its delta are those that prv_epsilon gives with the options of
+ * the calibration and the eps_error stated. */
+typedef struct prv_calibration {
+    double factor;           /* the least noise, greatest sampling probability or most steps, as a factor */
+    double eps_error;        /* nats */
+    prv_bounds epsilon;      /* with that factor: epsilon.upper <= target */
+    double next_factor;      /* the next factor by the tolerance; nan where there is none: no noise, or the
+                                greatest probability or count, meets the target */
+    double next_eps_error;   /* nats */
+    prv_bounds next_epsilon; /* with that factor: next_epsilon.upper > target. Where next_epsilon.lower > target, as
+                                it is wherever rounding and the tolerance allow, the next factor does not
+                                meet the target however it is accounted for */
+    size_t compositions;     /* queries of an epsilon that were needed */
+    size_t fine;             /* those of them whose bounds were as close as the tolerance asks */
+} prv_calibration;
+
+/* The cheapest value of a parameter at which the composition is (epsilon, delta)-DP by the upper bound. `factor`
+ * multiplies the parameter in all steps that have it; the other steps stay as they are.
+ *   PRV_NOISE_SCALE            the least factor
+ *   PRV_SAMPLING_PROBABILITY   the greatest, so that no probability exceeds 1
+ *   PRV_STEPS                  the greatest whole number, of repetitions of all steps: 0 if one is too many, and at
+ *                              most so many that the counts add up to 2^53
+ *   epsilon     >= 0 and finite, else PRV_ERR_EPSILON
+ *   delta       in [0, 1], else PRV_ERR_DELTA
+ *   tolerance   relative, of the factor, in [1e-9, 0.1]: next_factor = factor (1 -+ tolerance), or closer. Steps are
+ *               exact (next_factor = factor + 1), but beyond 1 / tolerance of them what the width of the bounds
+ *               costs is only known to be below the tolerance.
+ *   options     as for prv_epsilon, of bracketing without a mesh_size (else PRV_ERR_OPTIONS); eps_error,
+ *               eps_relative_error and eps_floor are not looked at: the tolerance decides
+ * PRV_ERR_PARAMETER where no step has the parameter; PRV_ERR_TARGET where no factor in [2^-200, 2^200] meets the
+ * target, and calibration->epsilon alone is then written: the bounds of what remains in the limit of infinite noise or
+ * no sampling, or at the last factor if they do not tell.
+ *
+ * Epsilon falls with the noise and rises with the probability and the counts, since more noise, a smaller sample, or
+ * fewer steps are post-processing: what is known of two factors decides all beyond them. The discrete Gaussian is an
+ * exception (with sensitivity 1, delta at epsilon 3 is 0.052 at scale 0.42 and 0.121 at 0.56): its factor meets the target
+ * and the next does not, but a still smaller one may.
+ * Starting from factor 1, a secant in log epsilon against log factor, on coarse lattices, finds the crossing; then come
+ * two queries as fine as the tolerance asks, seldom more. Any thread. */
+prv_status prv_calibrate(const prv_step *steps, size_t step_count, prv_parameter parameter,
+                         double epsilon, double delta, double tolerance,
+                         const prv_options *options, prv_calibration *calibration);
 
 #ifdef __cplusplus
 }

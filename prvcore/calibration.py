@@ -1,0 +1,231 @@
+"""Choose noise, sampling probability or steps so that a privacy target is met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from prvcore import _arguments, accounting
+from prvcore.accounting import Bounds, PrivacyCurve
+from prvcore.mechanisms import Mechanism, PoissonSubsampled
+
+__all__ = ["Calibration", "calibrate"]
+
+# What the C core calls each.
+_PARAMETERS = {
+    "noise_multiplier": "noise",
+    "scale": "noise",
+    "sampling_probability": "sampling_probability",
+    "steps": "steps",
+}
+_TOLERANCE = 1e-4
+_LEAST_TOLERANCE, _GREATEST_TOLERANCE = 1e-9, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The cheapest value of a parameter that meets a target, and the proof that it is.
+
+    Attributes
+    ----------
+    parameter : str
+        As given to `calibrate`.
+    value : float or int
+        The least noise, the greatest sampling probability, or the most steps. Of a schedule, the
+        factor by which all its noises or probabilities are multiplied; steps are how often all is
+        repeated.
+    bounds : Bounds
+        Of epsilon at `delta` with this value, nats; ``bounds.upper <= epsilon``.
+    next_value : float, int or None
+        The next cheaper value: by the tolerance, or one step more. None where there is none, since
+        no noise at all, the sampling probability 1, or the greatest number of steps meets the
+        target.
+    next_bounds : Bounds or None
+        The same with the next value; ``next_bounds.upper > epsilon``.
+    mechanisms : tuple of (Mechanism, int)
+        What was given, with the value: ready to be used, or to be given to `compose`.
+    curve : PrivacyCurve
+        The composition of these; ``curve.epsilon(delta)`` is `bounds` again, to the bit.
+    epsilon, delta : float
+        The target.
+    compositions : int
+        How many compositions were bounded to find all this.
+    fine_compositions : int
+        How many of them with bounds as close as the tolerance asks; the others were coarse.
+
+    """
+
+    parameter: str
+    value: float | int
+    bounds: Bounds
+    next_value: float | int | None
+    next_bounds: Bounds | None
+    mechanisms: tuple[tuple[Mechanism, int], ...]
+    curve: PrivacyCurve
+    epsilon: float
+    delta: float
+    compositions: int
+    fine_compositions: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether even the lower bound at the next value is above the target.
+
+        Then the next value does not meet it however it is accounted for. Rounding, or more steps
+        than 1 / tolerance, may leave only the upper bound above the target.
+        """
+        return self.next_bounds is None or self.next_bounds.lower > self.epsilon
+
+
+def calibrate(
+    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    counts: int | Iterable[int] | None = None,
+    *,
+    epsilon: float,
+    delta: float,
+    parameter: str = "noise_multiplier",
+    tolerance: float = _TOLERANCE,
+    neighbors: str = "add-or-remove",
+    engine: str = "auto",
+) -> Calibration:
+    """Find the cheapest value of a parameter at which a composition is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mechanisms : Mechanism or iterable
+        As `compose` takes them. Of a single mechanism given as such, `value` is the parameter
+        itself, and the one it has is where the search starts; of an iterable, a schedule, it is one
+        factor for all mechanisms that have the parameter, and those without it stay as they are.
+    counts : int or iterable of int, optional
+        As `compose` takes it. Where `parameter` is ``"steps"``, all this is one step.
+    epsilon : float
+        Target, nats, finite and >= 0.
+    delta : float
+        Target, a probability in [0, 1].
+    parameter : {"noise_multiplier", "scale", "sampling_probability", "steps"}
+        What is chosen: the least noise (the first two are the same, by the mechanisms' own names),
+        the greatest sampling probability, or the greatest number of steps.
+    tolerance : float, default 1e-4
+        Relative distance of `value` and `next_value`, in [1e-9, 0.1]. A number of steps is exact,
+        but beyond ``1 / tolerance`` steps the width of the bounds may cost a part of them, below
+        the tolerance.
+    neighbors, engine : str
+        As `compose` takes them.
+
+    Returns
+    -------
+    Calibration
+        The value, the bounds of epsilon there, and those at the next value.
+
+    Raises
+    ------
+    TargetError
+        No value meets the target: what the parameter does not change is above it already, or delta
+        is below every mass of infinite loss.
+    TypeError, ValueError
+        An argument is of another kind or out of its range; no mechanism has the parameter; one that
+        is to be scaled has the value 0.
+
+    Notes
+    -----
+    The certified upper bound decides, so the value is safe. It also is tight: bounds are made so
+    close that at the next value even the lower one is above the target (`Calibration.proven`).
+    Epsilon falls with more noise, a smaller sampling probability and fewer steps, since each is
+    post-processing, so that no value beyond the next need be tried. Only the discrete Gaussian is
+    an exception: at scales below its sensitivity epsilon may rise with the scale, so that a still
+    smaller one than `next_value` may meet the target.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=1, sampling_probability=0.01)
+    >>> found = prv.calibrate(step, 1000, epsilon=8, delta=1e-5)
+    >>> found.bounds.upper <= 8 < found.next_bounds.upper
+    True
+    >>> prv.calibrate(step, epsilon=8, delta=1e-5, parameter="steps").next_bounds.lower > 8
+    True
+
+    """
+    name = _PARAMETERS[_arguments.choice(parameter, "parameter", tuple(_PARAMETERS))]
+    epsilon = _arguments.non_negative(epsilon, "epsilon")
+    delta = _arguments.probability(delta, "delta")
+    tolerance = _arguments.real(
+        tolerance,
+        "tolerance",
+        f"in [{_LEAST_TOLERANCE:g}, {_GREATEST_TOLERANCE:g}]",
+        lambda x: _LEAST_TOLERANCE <= x <= _GREATEST_TOLERANCE,
+    )
+    alone = isinstance(mechanisms, Mechanism)
+    steps = accounting._pairs(mechanisms, counts)
+    if name == "steps":
+        if not any(count for _, count in steps):
+            raise ValueError("counts must not be 0 throughout where parameter is 'steps'")
+    else:
+        steps = [(_started(mechanism, name, parameter, alone), n) for mechanism, n in steps]
+        if all(mechanism._parameter(name) is None or not count for mechanism, count in steps):
+            raise ValueError(f"no mechanism that runs has a {parameter}, got {mechanisms!r}")
+
+    start = PrivacyCurve(steps, neighbors=neighbors, engine=engine)
+    factor, eps_error, bounds, next_factor, _, next_bounds, compositions, fine = (
+        start._composition.calibrate(
+            name,
+            epsilon=epsilon,
+            delta=delta,
+            tolerance=tolerance,
+            neighbors=start.neighbors,
+            engine=start.engine,
+            memory_limit=accounting.get_memory_limit(),
+        )
+    )
+    found = tuple(_scaled(mechanism, count, name, factor) for mechanism, count in steps)
+    last = next_factor != next_factor
+
+    def value_of(factor: float) -> float | int:
+        if name == "steps":
+            return int(factor)
+        if not alone:
+            return factor
+        return _scaled(*steps[0], name, factor)[0]._parameter(name)
+
+    return Calibration(
+        parameter=parameter,
+        value=value_of(factor),
+        bounds=Bounds(*bounds),
+        next_value=None if last else value_of(next_factor),
+        next_bounds=None if last else Bounds(*next_bounds),
+        mechanisms=found,
+        curve=PrivacyCurve(found, neighbors=neighbors, engine=engine, eps_error=eps_error),
+        epsilon=epsilon,
+        delta=delta,
+        compositions=compositions,
+        fine_compositions=fine,
+    )
+
+
+def _started(mechanism: Mechanism, name: str, parameter: str, alone: bool) -> Mechanism:
+    """Return the mechanism with a parameter that can be multiplied, if it has it."""
+    base = mechanism.mechanism if isinstance(mechanism, PoissonSubsampled) else None
+    if name == "sampling_probability" and base is not None and base._parameter(name) is not None:
+        raise ValueError(
+            f"{mechanism!r} is sampled more than once: no one sampling_probability is meant"
+        )
+    if mechanism._parameter(name) != 0.0:
+        return mechanism
+    if not alone:
+        raise ValueError(
+            f"{parameter} must be > 0 in each mechanism of a schedule, got {mechanism!r}: "
+            "no factor changes it"
+        )
+    return mechanism._with(name, 1.0)
+
+
+def _scaled(mechanism: Mechanism, count: int, name: str, factor: float) -> tuple[Mechanism, int]:
+    if name == "steps":
+        return mechanism, count * int(factor)
+    value = mechanism._parameter(name)
+    if value is None:
+        return mechanism, count
+    value *= factor
+    if name == "sampling_probability":
+        value = min(value, 1.0)  # 1 / probability times probability is 1
+    return mechanism._with(name, value), count

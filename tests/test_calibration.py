@@ -1,0 +1,267 @@
+import math
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import prvcore as prv
+
+STEP = prv.PoissonSubsampledGaussian(noise_multiplier=1.0, sampling_probability=0.01)
+
+# Noise multipliers from tilted transforms on two meshes, contour quadrature, or closed forms:
+# epsilon, delta, sampling probability, steps, noise multiplier, its relative tolerance. Other
+# accountants take minutes for some of these, give up on others, or answer 16 times too much.
+REPORTED = [
+    (50.0, 1e-5, 0.01, 1000, 0.33339, 1e-4),
+    (1000.0, 1e-5, 0.01, 1000, 0.10848, 1e-3),
+    (0.01, 1e-5, 1.0, 1, 243.7854, 1e-5),
+    (0.1, 1e-6, 1.0, 1, 36.30469, 1e-5),
+    (10.0, 1e-6, 1.0, 1, 0.54108683, 1e-5),
+    (100.0, 1e-6, 1.0, 1, 0.09783722, 1e-5),
+    (700.0, 1e-6, 1.0, 1, 0.03031347, 1e-5),
+    (5000.0, 1e-6, 1.0, 1, 0.0104855618, 1e-5),
+    (0.0, 1e-6, 1.0, 1, 398942.28, 1e-6),
+    (4.0, 2e-5, 0.06950855281020907, 43, 0.90475, 1e-4),
+    (0.01, 1e-5, 0.01, 1000, 77.13, 1e-3),
+]
+
+
+def check_promises(found):
+    """Check what holds of every calibration."""
+    assert found.bounds.upper <= found.epsilon
+    assert found.curve.epsilon(found.delta) == found.bounds
+    assert prv.compose(found.mechanisms).mechanisms == found.curve.mechanisms
+    assert found.fine_compositions <= 15
+    assert found.fine_compositions <= found.compositions
+    if found.next_value is None:
+        assert found.next_bounds is None
+    else:
+        assert found.next_bounds.upper > found.epsilon
+        assert found.proven == (found.next_bounds.lower > found.epsilon)
+
+
+@pytest.mark.parametrize("row", REPORTED, ids=lambda row: f"epsilon={row[0]:g}-steps={row[3]}")
+def test_reported_settings(row):
+    epsilon, delta, probability, steps, noise, tolerance = row
+    step = prv.PoissonSubsampledGaussian(1.0, probability)
+    found = prv.calibrate(step, steps, epsilon=epsilon, delta=delta, tolerance=tolerance / 2)
+    check_promises(found)
+    assert found.proven
+    assert found.value == pytest.approx(noise, rel=tolerance)
+    assert found.value * (1 - tolerance / 2) * (1 - 1e-12) <= found.next_value < found.value
+    assert found.mechanisms == ((prv.PoissonSubsampledGaussian(found.value, probability), steps),)
+
+
+def test_defaults():
+    found = prv.calibrate(STEP, 1000, epsilon=8, delta=1e-5)
+    check_promises(found)
+    assert found.proven
+    assert found.parameter == "noise_multiplier"
+    assert found.next_value == pytest.approx(found.value, rel=1.01e-4)
+    assert (found.epsilon, found.delta) == (8.0, 1e-5)
+
+
+@pytest.mark.parametrize("start", [1e-3, 0.0, 40.0, 1e6])
+def test_where_the_search_starts_does_not_matter(start):
+    mechanism = prv.Gaussian(start)
+    found = prv.calibrate(mechanism, 16, epsilon=2, delta=1e-5, tolerance=1e-5)
+    check_promises(found)
+    # sixteen are one of a quarter of the noise
+    one = prv.calibrate(prv.Gaussian(1.0), epsilon=2, delta=1e-5, tolerance=1e-5)
+    assert found.value == pytest.approx(4 * one.value, rel=1.1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 30.0])
+def test_sampling_probability(epsilon):
+    found = prv.calibrate(STEP, 1000, epsilon=epsilon, delta=1e-5, parameter="sampling_probability")
+    check_promises(found)
+    assert found.proven
+    assert found.value < found.next_value <= 1.0
+    assert found.mechanisms == ((prv.PoissonSubsampledGaussian(1.0, found.value), 1000),)
+
+
+def test_every_record_may_be_sampled():
+    found = prv.calibrate(STEP, 10, epsilon=99, delta=1e-5, parameter="sampling_probability")
+    check_promises(found)
+    assert found.value == 1.0
+    assert found.next_value is None
+    assert found.proven
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 8.0])
+def test_steps_are_exact(epsilon):
+    found = prv.calibrate(STEP, epsilon=epsilon, delta=1e-5, parameter="steps")
+    check_promises(found)
+    assert found.proven
+    assert isinstance(found.value, int)
+    assert found.next_value == found.value + 1
+    assert found.curve.counts == (found.value,)
+    width = {"eps_error": found.curve.eps_error}
+    assert prv.eps_from_delta(STEP, 1e-5, found.value, **width).upper <= epsilon
+    assert prv.eps_from_delta(STEP, 1e-5, found.value + 1, **width).upper > epsilon
+
+
+def test_steps_of_a_pure_mechanism():
+    found = prv.calibrate(prv.PureDP(0.5), epsilon=4.6, delta=0, parameter="steps")
+    check_promises(found)
+    assert found.value == 9
+
+
+def test_any_number_of_steps_of_nothing():
+    nothing = prv.PoissonSubsampledGaussian(1.0, 0.0)
+    found = prv.calibrate(nothing, epsilon=0, delta=0, parameter="steps")
+    assert (found.value, found.next_value) == (2**53, None)
+
+
+def test_no_step_at_all():
+    found = prv.calibrate(prv.Gaussian(0.1), epsilon=0.1, delta=1e-6, parameter="steps")
+    check_promises(found)
+    assert (found.value, found.next_value) == (0, 1)
+
+
+def test_no_noise_is_needed():
+    """A record is in one of ten samples with a probability below delta."""
+    step = prv.PoissonSubsampledGaussian(1.0, 1e-6)
+    found = prv.calibrate(step, 10, epsilon=1, delta=1e-4)
+    assert (found.value, found.next_value, found.bounds.upper) == (0.0, None, 0.0)
+    assert found.curve.epsilon(1e-4).upper == 0.0
+
+
+@pytest.mark.parametrize("parameter", ["noise_multiplier", "sampling_probability", "steps"])
+@pytest.mark.parametrize("neighbors", ["add-or-remove", "add", "remove"])
+def test_schedules(parameter, neighbors):
+    """All is multiplied by one factor; what has no such parameter stays."""
+    schedule = [(STEP, 100), (prv.PoissonSubsampled(prv.Laplace(3.0), 0.05), 5), prv.PureDP(0.1)]
+    found = prv.calibrate(
+        schedule, epsilon=3, delta=1e-6, parameter=parameter, neighbors=neighbors, tolerance=1e-3
+    )
+    check_promises(found)
+    assert found.curve.neighbors == neighbors
+    noise, probability, times = 1.0, 1.0, 1
+    if parameter == "noise_multiplier":
+        noise = found.value
+    elif parameter == "sampling_probability":
+        probability = found.value
+    else:
+        times = found.value
+    assert found.mechanisms == (
+        (prv.PoissonSubsampledGaussian(noise, 0.01 * probability), 100 * times),
+        (prv.PoissonSubsampled(prv.Laplace(3.0 * noise), 0.05 * probability), 5 * times),
+        (prv.PureDP(0.1), times),
+    )
+
+
+def test_one_mechanism_in_a_list_is_a_schedule():
+    alone = prv.calibrate(prv.Gaussian(4.0), 10, epsilon=2, delta=1e-5)
+    listed = prv.calibrate([(prv.Gaussian(4.0), 10)], epsilon=2, delta=1e-5)
+    assert alone.value == 4.0 * listed.value
+    assert alone.mechanisms == listed.mechanisms
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [prv.Laplace(1.0, sensitivity=50.0), prv.DiscreteLaplace(2.0, 3), prv.DiscreteGaussian(7.0)],
+    ids=repr,
+)
+def test_scales_of_all_noises(mechanism):
+    found = prv.calibrate(mechanism, 4, epsilon=1.5, delta=1e-6, parameter="scale")
+    check_promises(found)
+    assert found.value == found.mechanisms[0][0].scale
+
+
+def test_laplace_at_delta_zero():
+    found = prv.calibrate(prv.Laplace(1.0), 10, epsilon=4, delta=0, parameter="scale")
+    assert found.value == pytest.approx(2.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["auto", "convolution", "spectrum"])
+def test_engines_agree(engine):
+    found = prv.calibrate(STEP, 500, epsilon=2, delta=1e-6, engine=engine, tolerance=1e-3)
+    check_promises(found)
+    truth = prv.calibrate(STEP, 500, epsilon=2, delta=1e-6, tolerance=1e-5)
+    assert found.next_value <= truth.value
+    assert truth.next_value <= found.value
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    epsilon=st.floats(1e-2, 1e3),
+    log_delta=st.floats(-40.0, -1.0),
+    steps=st.integers(1, 10**6),
+)
+def test_gaussians_follow_the_square_root_of_their_number(epsilon, log_delta, steps):
+    delta = math.exp(log_delta)
+    one = prv.calibrate(prv.Gaussian(1.0), epsilon=epsilon, delta=delta, tolerance=1e-3)
+    many = prv.calibrate(prv.Gaussian(1.0), steps, epsilon=epsilon, delta=delta, tolerance=1e-3)
+    check_promises(one)
+    check_promises(many)
+    root = math.sqrt(steps) * (1 + 1e-9)
+    assert many.next_value <= root * one.value
+    assert one.next_value * math.sqrt(steps) * (1 - 1e-9) <= many.value
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "epsilon", "delta", "says"),
+    [
+        (prv.Gaussian(1.0), 1.0, 0.0, "more noise"),
+        ([prv.Gaussian(1.0), prv.ApproximateDP(0.5, 1e-4)], 9.0, 1e-5, "at least inf is left"),
+        ([prv.Gaussian(1.0), prv.PureDP(0.5)], 0.4, 1e-5, r"at least 0\.49\d* is left"),
+    ],
+)
+def test_impossible_targets(mechanisms, epsilon, delta, says):
+    with pytest.raises(prv.TargetError, match=says):
+        prv.calibrate(mechanisms, epsilon=epsilon, delta=delta)
+
+
+def test_impossible_sampling():
+    with pytest.raises(prv.TargetError, match="a smaller sampling_probability"):
+        prv.calibrate(
+            [STEP, prv.PureDP(0.5)], epsilon=0.4, delta=0, parameter="sampling_probability"
+        )
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "options", "says"),
+    [
+        (prv.PureDP(1.0), {}, "no mechanism that runs has a noise_multiplier"),
+        (prv.Gaussian(1.0), {"parameter": "sampling_probability"}, "has a sampling_probability"),
+        ([(STEP, 0)], {}, "no mechanism that runs"),
+        ([], {}, "no mechanism that runs"),
+        ([(STEP, 0)], {"parameter": "steps"}, "counts must not be 0"),
+        ([prv.Gaussian(0.0)], {}, "noise_multiplier must be > 0 in each mechanism"),
+        (
+            prv.PoissonSubsampled(STEP, 0.5),
+            {"parameter": "sampling_probability"},
+            "sampled more than once",
+        ),
+        (STEP, {"parameter": "noise"}, "parameter must be one of"),
+        (STEP, {"epsilon": -1.0}, "epsilon must be finite and >= 0"),
+        (STEP, {"epsilon": math.inf}, "epsilon must be finite and >= 0"),
+        (STEP, {"epsilon": math.nan}, "epsilon must be finite and >= 0"),
+        (STEP, {"delta": 1.5}, "delta must be in"),
+        (STEP, {"delta": math.nan}, "delta must be in"),
+        (STEP, {"tolerance": 0.0}, "tolerance must be in"),
+        (STEP, {"tolerance": 0.5}, "tolerance must be in"),
+        (STEP, {"neighbors": "replace"}, "neighbors must be one of"),
+    ],
+)
+def test_refusals(mechanisms, options, says):
+    with pytest.raises(ValueError, match=says):
+        prv.calibrate(mechanisms, **{"epsilon": 1.0, "delta": 1e-5, **options})
+
+
+def test_threads_get_the_same_bits():
+    expected = prv.calibrate(STEP, 300, epsilon=2, delta=1e-6)
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(prv.calibrate(STEP, 300, epsilon=2, delta=1e-6))
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
