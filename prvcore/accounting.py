@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from html import escape
 from itertools import groupby
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -304,6 +306,19 @@ class PrivacyCurve:
         """
         return self._query("delta", epsilon, stacklevel=3)
 
+    def total_variation(self) -> Bounds:
+        """Bound the total variation distance of the output distributions, which is delta(0).
+
+        Returns
+        -------
+        Bounds
+            Floats in [0, 1]. Whoever guesses, with even odds at the start, which of the two data
+            sets was used is right with probability ``(1 + total_variation) / 2`` at most;
+            ``true positive rate - false positive rate`` of any membership test is at most that.
+
+        """
+        return self._query("delta", 0.0, stacklevel=3)
+
     def error_budget(
         self, *, delta: float | None = None, epsilon: float | None = None
     ) -> ErrorBudget:
@@ -413,16 +428,42 @@ class PrivacyCurve:
             return f"eps_error = {_MEAN_MATCHING_EPS_ERROR!r}"
         return f"eps_error = {_EPS_RELATIVE_ERROR:g} * max(epsilon, {_EPS_FLOOR:g})"
 
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "eps_error": self.eps_error,
+            "delta_error": self.delta_error,
+            "neighbors": self.neighbors,
+            "discretization": self.discretization,
+            "engine": self.engine,
+            "mesh_size": self.mesh_size,
+        }
+
+    def __add__(self, other: object) -> PrivacyCurve:
+        """Compose with what another curve of the same settings composes."""
+        if not isinstance(other, PrivacyCurve):
+            return NotImplemented
+        mine, others = self._settings(), other._settings()
+        for name, value in mine.items():
+            if value != others[name]:
+                raise ValueError(
+                    f"curves that are added must have the same settings, got {name}={value!r} and "
+                    f"{name}={others[name]!r}"
+                )
+        return PrivacyCurve(self._steps + other._steps, **mine)
+
+    def __mul__(self, times: object) -> PrivacyCurve:
+        """Compose with itself, `times` (an integer >= 0) in all."""
+        if isinstance(times, bool) or not isinstance(times, Integral):
+            return NotImplemented
+        if times < 0:
+            raise ValueError(f"a curve is multiplied by integers >= 0, got {times!r}")
+        steps = tuple((mechanism, count * int(times)) for mechanism, count in self._steps)
+        return PrivacyCurve(steps, **self._settings())
+
+    __rmul__ = __mul__
+
     def _identity(self) -> tuple[Any, ...]:
-        return (
-            self._steps,
-            self.eps_error,
-            self.delta_error,
-            self.neighbors,
-            self.discretization,
-            self.engine,
-            self.mesh_size,
-        )
+        return (self._steps, *self._settings().values())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PrivacyCurve):
@@ -433,7 +474,7 @@ class PrivacyCurve:
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, self._identity()
+        return _restored, (self._steps, self._settings())
 
     def __repr__(self) -> str:
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
@@ -447,6 +488,54 @@ class PrivacyCurve:
         if self.discretization == "mean-matching":
             parts.append(f"delta_error={self.delta_error or _MEAN_MATCHING_DELTA_ERROR!r}")
         return f"PrivacyCurve({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(repr(mechanism))}</td><td>{count:,}</td></tr>"
+            for mechanism, count in self._steps
+        )
+        settings = [f"neighbors {self.neighbors}", self.discretization]
+        if self.engine != "auto":
+            settings.append(f"engine {self.engine}")
+        if self.mesh_size is not None:
+            settings.append(f"mesh_size {self.mesh_size!r}")
+        settings.append(self._width())
+        return (
+            "<table><caption>PrivacyCurve</caption>"
+            f"<thead><tr><th>mechanism</th><th>count</th></tr></thead><tbody>{rows}</tbody>"
+            f"<tfoot><tr><td colspan=2>{escape('; '.join(settings))}</td></tr></tfoot></table>"
+        )
+
+    def plot(self, kind: str = "delta", ax: Any = None, **options: Any) -> Any:
+        """Draw the curve with its certified band; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : {"delta", "trade-off", "steps"}
+            delta against epsilon; least type II error against type I error of any test between the
+            neighbouring data sets; or epsilon at one delta while all counts grow together.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure if left out.
+        **options
+            Of ``"delta"``: `epsilons`, an array of nats. Of ``"trade-off"``:
+            `false_positive_rates`, an array in [0, 1]. Of ``"steps"``: `delta`, and `multiples`,
+            integers >= 1 by which all counts are multiplied. Each may be left out, but `delta`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            matplotlib is not installed.
+        TypeError, ValueError
+            An argument is of another kind or out of its range.
+
+        """
+        from prvcore import plotting
+
+        return plotting.plot(self, kind, ax, **options)
 
 
 def compose(
@@ -672,22 +761,6 @@ def _merged(steps: Iterable[tuple[Mechanism, int]]) -> _Steps:
     return tuple(merged)
 
 
-def _restored(
-    steps: _Steps,
-    eps_error: float | None,
-    delta_error: float | None,
-    neighbors: str,
-    discretization: str,
-    engine: str,
-    mesh_size: float | None,
-) -> PrivacyCurve:
+def _restored(steps: _Steps, settings: dict[str, Any]) -> PrivacyCurve:
     """Return a curve that was pickled."""
-    return PrivacyCurve(
-        steps,
-        eps_error=eps_error,
-        delta_error=delta_error,
-        neighbors=neighbors,
-        discretization=discretization,
-        engine=engine,
-        mesh_size=mesh_size,
-    )
+    return PrivacyCurve(steps, **settings)

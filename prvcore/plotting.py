@@ -1,0 +1,103 @@
+"""Pictures of privacy curves, by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from prvcore import _arguments
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from prvcore.accounting import Bounds, PrivacyCurve
+
+__all__ = ["plot"]
+
+# a blue and an orange that colour-blind people can tell apart (Okabe and Ito)
+_CURVE = "#0072b2"
+_REFERENCE = "#d55e00"
+
+_MANY = 60  # points of a picture
+
+
+def _new_axes() -> Axes:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plot needs matplotlib, which is not installed: pip install 'prvcore[plot]'"
+        ) from error
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _band(ax: Axes, x: ArrayLike, bounds: Bounds) -> None:
+    ax.fill_between(x, bounds.lower, bounds.upper, color=_CURVE, alpha=0.35, linewidth=0)
+    ax.plot(x, bounds.upper, color=_CURVE, linewidth=1.5, label="certified bounds")
+
+
+def _delta(curve: PrivacyCurve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
+    if epsilons is None:
+        # from delta(0) down to a delta that nobody asks for
+        least = max(1e-3 * curve.delta(0.0).upper, 1e-300)
+        greatest = curve.epsilon([least * 1e-9, least]).upper
+        finite = greatest[np.isfinite(greatest)]
+        epsilons = np.linspace(0.0, finite[0] if finite.size else 1.0, _MANY)
+    epsilons = _arguments.extended_reals(epsilons, "epsilons")
+    _band(ax, epsilons, curve.delta(epsilons))
+    ax.set_yscale("log")
+    ax.set_xlabel("epsilon (nats)")
+    ax.set_ylabel("delta")
+
+
+def _trade_off(
+    curve: PrivacyCurve, ax: Axes, false_positive_rates: ArrayLike | None = None
+) -> None:
+    if false_positive_rates is None:
+        # close together at both ends, where trade-off functions bend
+        angles = np.linspace(0.0, np.pi, _MANY)
+        false_positive_rates = 0.5 - 0.5 * np.cos(angles)
+    rates = _arguments.probabilities(false_positive_rates, "false_positive_rates")
+    _band(ax, rates, curve.trade_off(rates))
+    ax.plot([0, 1], [1, 0], color=_REFERENCE, linewidth=1, linestyle="--", label="blind guessing")
+    ax.set_aspect("equal")
+    ax.set_xlabel("type I error (false positive rate)")
+    ax.set_ylabel("least type II error")
+
+
+def _steps(
+    curve: PrivacyCurve, ax: Axes, delta: float | None = None, multiples: ArrayLike | None = None
+) -> None:
+    if delta is None:
+        raise TypeError("delta must be given to plot epsilon against steps")
+    once = sum(curve.counts)
+    if multiples is None:
+        multiples = np.unique(np.geomspace(1, 1000, _MANY // 2).astype(int))
+    multiples = [_arguments.integer(multiple, "multiples", 1, 2**53) for multiple in multiples]
+    points = [(curve * multiple).epsilon(delta) for multiple in multiples]
+    bounds = type(points[0])(*np.transpose(points))
+    _band(ax, [once * multiple for multiple in multiples], bounds)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("steps")
+    ax.set_ylabel(f"epsilon (nats) at delta = {delta:g}")
+
+
+_KINDS: dict[str, Callable[..., None]] = {
+    "delta": _delta,
+    "trade-off": _trade_off,
+    "steps": _steps,
+}
+
+
+def plot(curve: PrivacyCurve, kind: str = "delta", ax: Axes | None = None, **options: Any) -> Axes:
+    """Draw `curve`: see `PrivacyCurve.plot`."""
+    kind = _arguments.choice(kind, "kind", tuple(_KINDS))
+    ax = _new_axes() if ax is None else ax
+    _KINDS[kind](curve, ax, **options)
+    ax.legend(frameon=False)
+    ax.grid(alpha=0.3)
+    return ax
