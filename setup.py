@@ -1,12 +1,16 @@
 """The list of extensions; everything else is in pyproject.toml."""
 
+import gzip
+import os
 import re
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.sdist import sdist
 
 HEADERS = sorted(str(path) for path in Path("src_c").rglob("*.h"))
 SOURCES = sorted(str(path) for path in Path("src_c").glob("*.c"))
@@ -48,8 +52,35 @@ def version() -> str:
     return re.search(r'^#define PRV_VERSION "(.+)"$', header, re.MULTILINE)[1]
 
 
+class ReproducibleSdist(sdist):
+    """Of the same files the same bytes, where SOURCE_DATE_EPOCH says what time it is."""
+
+    def make_archive(self, base_name: str, format: str, *args, base_dir=None, **kwargs) -> str:  # noqa: A002
+        """Write the archive with that time and no owner."""
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        if epoch is None or format != "gztar":
+            return super().make_archive(base_name, format, *args, base_dir=base_dir, **kwargs)
+
+        def same(member: tarfile.TarInfo) -> tarfile.TarInfo:
+            member.mtime = int(epoch)
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            return member
+
+        path = f"{base_name}.tar.gz"
+        with (
+            Path(path).open("wb") as file,
+            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=int(epoch)) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=same)
+        return path
+
+
 setup(
     version=version(),
+    cmdclass={"sdist": ReproducibleSdist},
     libraries=[CORE],
     ext_modules=cythonize(
         [
