@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import TypeAlias, final
 
 import numpy as np
@@ -5,6 +6,7 @@ from numpy.typing import NDArray
 
 from prvcore._mechanism import Handle
 
+_Progress: TypeAlias = Callable[[tuple[int, int, int, int, float, float, float]], object]
 _Bounds: TypeAlias = tuple[float, float, float]
 
 @final
@@ -25,6 +27,7 @@ class Composition:
         delta_error: float,
         mesh_size: float,
         memory_limit: int,
+        progress: _Progress | None = None,
     ) -> list[
         tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
     ]: ...
@@ -38,4 +41,5 @@ class Composition:
         neighbors: str,
         engine: str,
         memory_limit: int,
+        progress: _Progress | None = None,
     ) -> tuple[float, float, _Bounds, float, float, _Bounds, int, int]: ...

@@ -32,6 +32,7 @@ from prvcore._core cimport (
     prv_neighbors,
     prv_options,
     prv_parameter,
+    prv_progress,
     prv_report,
     prv_status,
     prv_step,
@@ -98,32 +99,57 @@ cdef double seconds() noexcept nogil:
     return moment.tv_sec + 1e-9 * moment.tv_nsec
 
 
-cdef int interrupted(void *last_look) except -1 nogil:
-    # Taking the GIL may wait for other threads, so look for signals now and then only.
+# What goes on between the stages of a call.
+cdef struct watch:
+    bint signals  # no thread but the main one receives any
+    double last_look
+    void *callback  # a borrowed Python object, or NULL
+
+
+cdef int look(void *context, const prv_progress *progress) except -1 nogil:
+    cdef watch *w = <watch *>context
     cdef double now = seconds()
-    cdef double *last = <double *>last_look
-    if fabs(now - last[0]) < 0.02:
+    # Taking the GIL may wait for other threads, so look for signals now and then only.
+    cdef bint signals = w.signals and fabs(now - w.last_look) >= 0.02
+    if not signals and w.callback is NULL:
         return 0
-    last[0] = now
     with gil:
-        if not PyErr_Occurred():
+        if PyErr_Occurred():  # an earlier callback of this call has failed: C has only to stop
+            return -1
+        if signals:
+            w.last_look = now
             PyErr_CheckSignals()
-            return 0
-    return 1
+        if w.callback is not NULL:
+            (<object>w.callback)(
+                (
+                    progress.question,
+                    progress.questions,
+                    progress.compositions,
+                    progress.passes,
+                    progress.width,
+                    progress.width_asked,
+                    progress.fraction,
+                )
+            )
+    return 0
 
 
-cdef prv_options new_options(str neighbors, str engine, size_t memory_limit, double *last_look):
-    """Return what queries and calibrations have in common; last_look outlives the call of C."""
+cdef prv_options new_options(
+    str neighbors, str engine, size_t memory_limit, object progress, watch *w
+):
+    """Return what queries and calibrations have in common; progress and w outlive the call."""
     cdef prv_options options
     memset(&options, 0, sizeof(options))
     options.neighbors = NEIGHBORS[neighbors]
     options.engine = ENGINES[engine]
     options.memory_limit = memory_limit
     options.fft = &TRANSFORMS
-    last_look[0] = seconds()
-    options.interrupted_context = last_look
-    if threading.get_ident() == threading.main_thread().ident:  # no other receives signals
-        options.interrupted = interrupted
+    w.signals = threading.get_ident() == threading.main_thread().ident
+    w.last_look = seconds()
+    w.callback = NULL if progress is None else <void *>progress
+    options.progress_context = w
+    if w.signals or w.callback is not NULL:
+        options.progress = look
     return options
 
 
@@ -160,10 +186,12 @@ cdef class Composition:
         double delta_error,
         double mesh_size,
         size_t memory_limit,
+        object progress=None,
     ):
         """Fill `bounds` (shape (n, 3): lower, estimate, upper) at each of n `points`.
 
-        Returns a list of n tuples: the fields of prv_report in the order of ErrorBudget.
+        Returns a list of n tuples: the fields of prv_report in the order of ErrorBudget. `progress`
+        is called with the fields of prv_progress as a tuple.
         """
         cdef size_t length = points.shape[0]
         if <size_t>bounds.shape[0] != length or bounds.shape[1] != 3:
@@ -171,8 +199,8 @@ cdef class Composition:
         if length == 0:
             return []
 
-        cdef double last_look
-        cdef prv_options options = new_options(neighbors, engine, memory_limit, &last_look)
+        cdef watch w
+        cdef prv_options options = new_options(neighbors, engine, memory_limit, progress, &w)
         options.discretization = DISCRETIZATIONS[discretization]
         options.eps_error = eps_error
         options.eps_relative_error = eps_relative_error
@@ -214,10 +242,11 @@ cdef class Composition:
         str neighbors not None,
         str engine not None,
         size_t memory_limit,
+        object progress=None,
     ):
-        """Return prv_calibration as a tuple of its fields, bounds as tuples."""
-        cdef double last_look
-        cdef prv_options options = new_options(neighbors, engine, memory_limit, &last_look)
+        """Return prv_calibration as a tuple of its fields, bounds as tuples; progress as above."""
+        cdef watch w
+        cdef prv_options options = new_options(neighbors, engine, memory_limit, progress, &w)
         cdef prv_parameter changed = <prv_parameter><int>PARAMETERS[parameter]
         cdef size_t step_count = len(self.handles)
         cdef prv_calibration found

@@ -133,6 +133,19 @@ cdef extern from "prvcore.h" nogil:
         PRV_ENGINE_CONVOLUTION
         PRV_ENGINE_SPECTRUM
 
+    ctypedef struct prv_progress:
+        size_t question
+        size_t questions
+        size_t compositions
+        size_t passes
+        double width
+        double width_asked
+        double fraction
+
+    ctypedef int (*prv_progress_callback)(
+        void *context, const prv_progress *progress
+    ) except -1 nogil
+
     ctypedef struct prv_options:
         prv_discretization discretization
         prv_engine engine
@@ -144,8 +157,8 @@ cdef extern from "prvcore.h" nogil:
         double mesh_size
         size_t memory_limit
         const prv_fft_provider *fft
-        int (*interrupted)(void *context) except -1 nogil
-        void *interrupted_context
+        prv_progress_callback progress
+        void *progress_context
 
     ctypedef struct prv_bounds:
         double lower

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from itertools import groupby
 from numbers import Integral
@@ -21,6 +21,7 @@ __all__ = [
     "Bounds",
     "ErrorBudget",
     "PrivacyCurve",
+    "Progress",
     "compose",
     "delta_from_eps",
     "eps_from_delta",
@@ -146,6 +147,46 @@ class ErrorBudget(NamedTuple):
     accurate: bool
 
 
+class Progress(NamedTuple):
+    """How far a query or a calibration has come, as `progress` functions get it.
+
+    Attributes
+    ----------
+    question, questions : int
+        Which of the points asked is being answered, from 0, and how many there are.
+    compositions : int
+        That a calibration has bounded so far; 0 in a query.
+    passes : int
+        Finished on this point, all directions together.
+    width : float
+        Of its bounds so far, nats; infinite at first.
+    width_asked : float
+        Nats; 0 at first.
+    fraction : float
+        Of the whole call, a guess in [0, 1] that never falls.
+
+    """
+
+    question: int
+    questions: int
+    compositions: int
+    passes: int
+    width: float
+    width_asked: float
+    fraction: float
+
+
+def _listener(
+    progress: Callable[[Progress], object] | None,
+) -> Callable[[tuple[Any, ...]], object] | None:
+    """Return what the C core's fields are given to."""
+    if progress is None:
+        return None
+    if not callable(progress):
+        raise TypeError(f"progress must be a function of a Progress, or None, got {progress!r}")
+    return lambda fields: progress(Progress(*fields))
+
+
 class PrivacyCurve:
     """The privacy of a composition: delta as a function of epsilon, and the reverse.
 
@@ -246,13 +287,18 @@ class PrivacyCurve:
         """How often each of the mechanisms runs."""
         return tuple(count for _, count in self._steps)
 
-    def epsilon(self, delta: ArrayLike) -> Bounds:
+    def epsilon(
+        self, delta: ArrayLike, *, progress: Callable[[Progress], object] | None = None
+    ) -> Bounds:
         """Bound the epsilon at which the composition is (epsilon, delta)-DP.
 
         Parameters
         ----------
         delta : float or array_like of float, any shape
             Probabilities in [0, 1].
+        progress : callable, optional
+            Called with a `Progress` between stages, in the thread of the query. What it raises ends
+            the query and comes out of it.
 
         Returns
         -------
@@ -282,15 +328,19 @@ class PrivacyCurve:
         over the mesh size; mean-matching transforms once for all.
 
         """
-        return self._query("epsilon", delta, stacklevel=3)
+        return self._query("epsilon", delta, stacklevel=3, progress=progress)
 
-    def delta(self, epsilon: ArrayLike) -> Bounds:
+    def delta(
+        self, epsilon: ArrayLike, *, progress: Callable[[Progress], object] | None = None
+    ) -> Bounds:
         """Bound the delta at which the composition is (epsilon, delta)-DP.
 
         Parameters
         ----------
         epsilon : float or array_like of float, any shape
             Nats, of either sign and infinite too, but not nan.
+        progress : callable, optional
+            As in `epsilon`.
 
         Returns
         -------
@@ -304,7 +354,7 @@ class PrivacyCurve:
         epsilon : raises and warns of the same, and costs as much.
 
         """
-        return self._query("delta", epsilon, stacklevel=3)
+        return self._query("delta", epsilon, stacklevel=3, progress=progress)
 
     def total_variation(self) -> Bounds:
         """Bound the total variation distance of the output distributions, which is delta(0).
@@ -356,19 +406,31 @@ class PrivacyCurve:
         _, reports = self._ask(delta is not None, point.reshape(1))
         return ErrorBudget(*reports[0])
 
-    def _query(self, wanted: str, points: ArrayLike, stacklevel: int) -> Bounds:
+    def _query(
+        self,
+        wanted: str,
+        points: ArrayLike,
+        stacklevel: int,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Bounds:
         if wanted == "epsilon":
             points = _arguments.probabilities(points, "delta")
         else:
             points = _arguments.extended_reals(points, "epsilon")
-        bounds, reports = self._ask(wanted == "epsilon", np.ascontiguousarray(points).reshape(-1))
+        bounds, reports = self._ask(
+            wanted == "epsilon", np.ascontiguousarray(points).reshape(-1), progress=progress
+        )
         self._warn(reports, stacklevel + 1)
         if points.ndim == 0:
             return Bounds(*bounds[0].tolist())
         return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
 
     def _ask(
-        self, for_epsilon: bool, points: NDArray[np.float64], memory_limit: int | None = None
+        self,
+        for_epsilon: bool,
+        points: NDArray[np.float64],
+        memory_limit: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
     ) -> tuple[NDArray[np.float64], list[Any]]:
         eps_error, delta_error = self.eps_error, self.delta_error
         if self.discretization == "mean-matching":
@@ -387,6 +449,7 @@ class PrivacyCurve:
             delta_error=_MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
             mesh_size=0.0 if self.mesh_size is None else self.mesh_size,
             memory_limit=_memory_limit if memory_limit is None else memory_limit,
+            progress=_listener(progress),
         )
         return bounds, reports
 

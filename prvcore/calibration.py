@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from prvcore import _arguments, accounting
-from prvcore.accounting import Bounds, PrivacyCurve
+from prvcore.accounting import Bounds, PrivacyCurve, Progress
 from prvcore.mechanisms import Mechanism, PoissonSubsampled
 
 __all__ = ["Calibration", "calibrate"]
@@ -87,6 +87,7 @@ def calibrate(
     tolerance: float = _TOLERANCE,
     neighbors: str = "add-or-remove",
     engine: str = "auto",
+    progress: Callable[[Progress], object] | None = None,
 ) -> Calibration:
     """Find the cheapest value of a parameter at which a composition is (epsilon, delta)-DP.
 
@@ -111,6 +112,8 @@ def calibrate(
         the tolerance.
     neighbors, engine : str
         As `compose` takes them.
+    progress : callable, optional
+        As `PrivacyCurve.epsilon` takes it.
 
     Returns
     -------
@@ -175,6 +178,7 @@ def calibrate(
             neighbors=start.neighbors,
             engine=start.engine,
             memory_limit=accounting.get_memory_limit(),
+            progress=accounting._listener(progress),
         )
     )
     found = tuple(_scaled(mechanism, count, name, factor) for mechanism, count in steps)

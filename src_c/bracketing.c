@@ -554,9 +554,18 @@ static prv_engine likely_engine(const prv_side_view *view)
                                                                         : PRV_ENGINE_CONVOLUTION;
 }
 
+/* Each pass narrows the bounds by about the same factor. */
+static double part_done(double first, double width, double asked)
+{
+    if (!(width > asked)) return 1.0;
+    return isfinite(first) ? fmax(log(first / width), 0.0) / log(first / asked) : 0.0;
+}
+
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
                        prv_question question, double value, prv_bounds *bounds, prv_report *report)
 {
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     progress directions[2];
     memset(directions, 0, sizeof directions);
     const int ask_epsilon = question == PRV_ASK_EPSILON;
@@ -585,10 +594,10 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         if (status == PRV_ERR_MEMORY_LIMIT) report->memory = (size_t)fmin(d->best.bytes, 0x1p62);
         if (status != PRV_OK) return status;
         lower = fmax(lower, d->bounds.lower);
-        needed++;
+        layer.now.passes = ++needed;
     }
 
-    for (;;) {
+    for (double first = HUGE_VAL;;) {
         progress *top = &directions[0];
         for (size_t i = 1; i < needed; i++)
             if (directions[i].bounds.upper > top->bounds.upper) top = &directions[i];
@@ -616,6 +625,11 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
             report->transforms = transforms;
             return PRV_OK;
         }
+        if (!isfinite(first)) first = width;
+        layer.now.passes = (size_t)passes;
+        layer.now.width = width;
+        layer.now.width_asked = asked;
+        layer.now.fraction = part_done(first, width, asked);
         /* Where the lower bound is still far off, the estimate tells what width will be asked. */
         const double expected = ask_epsilon ? fmax(lower, 0.95 * fmin(estimate, upper)) : value;
         const prv_status status = advance(top, 0.95 * prv_width_asked(options, expected));

@@ -4,6 +4,7 @@
 
 #include "allocate.h"
 #include "mechanisms.h"
+#include "progress.h"
 
 /* Steps of the secant in the logarithm of the factor are at most this long, so that no search meets so little
  * noise that its losses explode. */
@@ -23,6 +24,7 @@ typedef struct search {
     prv_parameter parameter;
     double epsilon, delta, tolerance;
     prv_options options;
+    prv_layer *layer;
     double sign;             /* of the log of the factor in a position: epsilon falls along positions */
     double risky, safe;      /* ends of the range of the factor */
     prv_step *scaled;        /* [step_count] */
@@ -76,6 +78,12 @@ static prv_status scale_steps(search *s, double factor)
     return PRV_OK;
 }
 
+/* How far the search has come, a guess. */
+static void tell(search *s, double fraction)
+{
+    s->layer->now.fraction = fmax(s->layer->now.fraction, fraction);
+}
+
 /* Bounds at a factor: of this absolute width, or where it is 0 of a coarse one. */
 static prv_status measure(search *s, double factor, double eps_error, double floor, point *p)
 {
@@ -91,7 +99,7 @@ static prv_status measure(search *s, double factor, double eps_error, double flo
     if (status == PRV_OK)
         status = prv_epsilon(s->scaled, s->step_count, &s->options, &s->delta, 1, &p->epsilon, &report);
     if (status != PRV_OK) return status;
-    s->compositions++;
+    s->layer->now.compositions = ++s->compositions;
     p->scale = report.tilt > 0.0 ? 1.0 / report.tilt : 0.0;
     p->width = report.width;
     p->rounding = report.rounding;
@@ -201,6 +209,8 @@ static prv_status approach(search *s, crossing *c)
         const int above = p.epsilon.estimate > s->epsilon, bracketed = c->has_above && c->has_within;
         double step;
         position = next_position(c, s, &p, &step);
+        /* Half of the work is to find the crossing: the steps of the search shrink from about 1 to the tolerance. */
+        tell(s, 0.5 * fmin(log(fmin(step, 1.0)) / log(s->tolerance), 1.0));
         c->position = position;
         if (p.factor == (above ? s->safe : s->risky)) c->position = p.position;
         if (c->position == p.position) return PRV_OK;
@@ -237,6 +247,7 @@ static prv_status judge(search *s, double factor, double eps_error, double least
         const prv_status status = measure(s, factor, eps_error, 1.0, p);
         if (status != PRV_OK) return status;
         s->fine++;
+        tell(s, 0.5 + 0.5 * (1.0 - exp2(-(double)s->fine)));
         *v = p->epsilon.upper <= s->epsilon ? MEETS : FAILS;
         if (*v == MEETS || p->epsilon.lower > s->epsilon || p->final || eps_error <= least) return PRV_OK;
         const double distance = fabs(p->epsilon.estimate - s->epsilon);
@@ -420,8 +431,10 @@ static prv_status check_arguments(prv_parameter parameter, double epsilon, doubl
 prv_status prv_calibrate(const prv_step *steps, size_t step_count, prv_parameter parameter, double epsilon,
                          double delta, double tolerance, const prv_options *options, prv_calibration *calibration)
 {
+    prv_layer layer;
     search s = {.steps = steps, .step_count = step_count, .parameter = parameter, .epsilon = epsilon, .delta = delta,
-                .tolerance = tolerance, .options = *options};
+                .tolerance = tolerance, .layer = &layer};
+    s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
     int fixed = 0;
     prv_status status = check_arguments(parameter, epsilon, delta, tolerance, options);
     if (status == PRV_OK) status = range_of(&s, &fixed);

@@ -8,7 +8,7 @@
 #include "certificate.h"
 #include "direct.h"
 #include "dispatch.h"
-#include "interrupt.h"
+#include "progress.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 #define LANES 8

@@ -6,7 +6,7 @@
 
 #include "allocate.h"
 #include "dispatch.h"
-#include "interrupt.h"
+#include "progress.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 

@@ -182,7 +182,11 @@ prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options
     prv_side_view views[2];
     size_t count = 0;
     if (status == PRV_OK) status = prv_views_new(steps, step_count, options, views, &count);
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
+    layer.now.questions = length;
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        layer.now.question = i;
         prv_bounds greatest = {0.0, 0.0, 0.0};
         for (size_t v = 0; v < count && status == PRV_OK; v++) {
             prv_bounds b;

@@ -130,7 +130,11 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
     size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
     if (open == NULL) return PRV_ERR_MEMORY;
     prv_status status = PRV_OK;
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
+    layer.now.questions = length;
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        layer.now.question = i;
         prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
         status = prv_check_interrupt(options);
         if (status != PRV_OK) break;

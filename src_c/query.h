@@ -2,7 +2,7 @@
 #ifndef PRV_QUERY_H
 #define PRV_QUERY_H
 
-#include "interrupt.h"
+#include "progress.h"
 #include "layout.h"
 
 typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;

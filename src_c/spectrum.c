@@ -7,7 +7,7 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "dispatch.h"
-#include "interrupt.h"
+#include "progress.h"
 #include "left_out.h"
 #include "tilt.h"
 #include "vector_math.h"

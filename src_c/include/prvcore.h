@@ -34,7 +34,7 @@ extern "C" {
 typedef enum prv_status {
     PRV_OK = 0,
     PRV_ERR_MEMORY,               /* an allocation failed */
-    PRV_ERR_INTERRUPTED,          /* prv_options.interrupted asked to stop */
+    PRV_ERR_INTERRUPTED,          /* prv_options.progress asked to stop */
     PRV_ERR_NOISE_MULTIPLIER,     /* noise_multiplier is negative, infinite or nan */
     PRV_ERR_SCALE,                /* scale is negative, infinite or nan (discrete: not positive) */
     PRV_ERR_SENSITIVITY,          /* sensitivity is not positive and finite (discrete: >= 1) */
@@ -208,6 +208,20 @@ typedef enum prv_engine {
     PRV_ENGINE_SPECTRUM     /* PRV_ERR_ENGINE where the spectrum falls too slowly */
 } prv_engine;
 
+/* How far a call has come. */
+typedef struct prv_progress {
+    size_t question, questions; /* which of the values asked is being answered, from 0, and their number */
+    size_t compositions;        /* that a calibration has bounded; else 0 */
+    size_t passes;              /* finished on this question, all directions together */
+    double width;               /* of its bounds so far, nats; infinite before the first pass */
+    double width_asked;         /* nats; 0 before the first pass */
+    double fraction;            /* of the whole call, a guess in [0, 1] that never falls */
+} prv_progress;
+
+/* Called in the thread of the call, between stages, some times a millisecond to some times a second. Returns 0 to go on;
+ * anything else ends the call with PRV_ERR_INTERRUPTED. *progress is gone when it returns. */
+typedef int (*prv_progress_callback)(void *context, const prv_progress *progress);
+
 typedef struct prv_options {
     prv_discretization discretization;
     prv_engine engine;         /* bracketing alone */
@@ -219,8 +233,8 @@ typedef struct prv_options {
     double mesh_size;          /* 0: chosen; else the lattice step, nats, at most 100; the width is what it gives */
     size_t memory_limit;       /* bytes of the largest buffers together */
     const prv_fft_provider *fft;
-    int (*interrupted)(void *context); /* NULL, or asked between stages: nonzero stops the query */
-    void *interrupted_context;
+    prv_progress_callback progress; /* NULL, or called between stages */
+    void *progress_context;
 } prv_options;
 
 /* Always 0 <= lower <= estimate <= upper. */

@@ -121,9 +121,10 @@ static int wrong_curve(void *context, const double *epsilons, size_t length, dou
                                 : -expm1(fmin(epsilons[i], 0.0));
     return 0;
 }
-static int stop_after(void *context)
+static int stop_after(void *context, const prv_progress *progress)
 {
     int *left = context;
+    (void)progress;
     return (*left)-- <= 0;
 }
 static prv_status no_plan(void *context, size_t length, prv_fft *fft)
@@ -232,8 +233,8 @@ static void status_codes(void)
     for (int n = 0; n < 10000; n++) {
         int left = n;
         prv_options i = options_of(1e-2);
-        i.interrupted = stop_after;
-        i.interrupted_context = &left;
+        i.progress = stop_after;
+        i.progress_context = &left;
         const prv_status status = prv_epsilon(&step, 1, &i, &delta, 1, &b, NULL);
         reached[status] = 1;
         if (status == PRV_OK) break;
