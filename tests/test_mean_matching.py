@@ -1,16 +1,12 @@
 """The paper's algorithm: its bounds, its errors, and what it refuses."""
 
 import math
-import sys
-from pathlib import Path
 
-import numpy as np
 import pytest
 from examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta, randomized_response_curve
 
 import prvcore as prv
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 STEP = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
 
 
@@ -142,48 +138,6 @@ def test_an_explicit_mesh_size_sets_the_error():
     )
     assert curve.error_budget(delta=1e-5).mesh_size == mesh_size
     assert curve.epsilon(1e-5) == pytest.approx(tuple(same.epsilon(1e-5)), rel=1e-9)
-
-
-def reference():
-    if not (BENCHMARKS / "reference" / "compose_prv.py").exists():
-        pytest.skip("the reference is part of the checkout")
-    if np.finfo(np.longdouble).nmant < 63:
-        pytest.skip("the reference needs a long double of 64 bits")
-    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
-        pytest.skip("the reference needs long double transforms")
-    sys.path.append(str(BENCHMARKS))
-    try:
-        from reference import compose_prv
-        from reference.subsampled_gaussian import SubsampledGaussian
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return compose_prv, SubsampledGaussian
-
-
-@pytest.mark.parametrize(
-    ("noise_multiplier", "sampling_probability", "count"),
-    [(0.8, 1e-3, 1000), (2.0, 0.1, 30), (1.0, 1.0, 10)],
-)
-def test_the_estimate_is_that_of_the_plain_reference(noise_multiplier, sampling_probability, count):
-    compose_prv, SubsampledGaussian = reference()  # noqa: N806
-    eps_error, delta_error = 0.1, 1e-10
-    mechanism = sampled(noise_multiplier, sampling_probability)
-    curve = prv.compose(
-        mechanism,
-        count,
-        eps_error=eps_error,
-        delta_error=delta_error,
-        neighbors="remove",
-        discretization="mean-matching",
-    )
-    plain = SubsampledGaussian(noise_multiplier, sampling_probability)
-    h = compose_prv.mesh_size([count], eps_error, delta_error)
-    truncation = curve.error_budget(delta=1e-5).transform_length * h / 2
-    pmf = compose_prv.discretize(plain.cdf, plain.conditional_mean(truncation), truncation, h)
-    composed = compose_prv.compose([pmf], [count])
-    for epsilon in (-0.1, 0.0, 0.3, 1.0, 3.0):
-        found = curve.delta(epsilon).estimate
-        assert found == pytest.approx(float(compose_prv.delta(composed, epsilon)), abs=1e-12)
 
 
 # ---- Refusals --------------------------------------------------------------------------------

@@ -1,27 +1,5 @@
-"""The algorithms of Gopi, Lee, Wutschitz (arXiv:2106.02848), written down literally."""
+"""The algorithms that prvcore is compared with, written down literally.
 
-from .compose_prv import (
-    LatticePmf,
-    compose,
-    delta,
-    discretize,
-    epsilon,
-    epsilon_bounds,
-    mesh_size,
-    renyi_epsilon,
-    truncation,
-)
-from .subsampled_gaussian import SubsampledGaussian
-
-__all__ = [
-    "LatticePmf",
-    "SubsampledGaussian",
-    "compose",
-    "delta",
-    "discretize",
-    "epsilon",
-    "epsilon_bounds",
-    "mesh_size",
-    "renyi_epsilon",
-    "truncation",
-]
+``compose_prv``: Gopi, Lee, Wutschitz (arXiv:2106.02848). ``fourier_accountant``: Koskela et al.
+(arXiv:2006.07134, arXiv:2102.12412). ``subsampled_gaussian``: the privacy random variable of both.
+"""

@@ -134,6 +134,8 @@ def epsilon(pmf, delta):
     # crossing is searched from the top, where rounding has not yet made the curve wavy.
     too_much = np.flatnonzero(q_above - np.exp(x) * p_above > target)
     first = too_much[-1] + 1 if too_much.size else 0
+    if first == len(x):  # rounding hides so small a delta in the whole window
+        return np.longdouble(np.inf)
     if q_above[first] <= target:
         return np.longdouble(-np.inf)
     return np.log((q_above[first] - target) / p_above[first])
@@ -151,11 +153,24 @@ def renyi_epsilon(log_moments, delta, tilts=TILTS):
 
 def mesh_size(counts, eps_error, delta_error):
     """Choose the mesh of Theorem 5.5."""
-    return np.longdouble(eps_error) / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error))
+    return np.longdouble(eps_error) / _eps_error_per_mesh(counts, delta_error)
+
+
+def eps_error_of(counts, h, delta_error):
+    """Invert `mesh_size`: the eps_error that Theorem 5.5 promises at mesh `h`."""
+    return float(h * _eps_error_per_mesh(counts, delta_error))
+
+
+def _eps_error_per_mesh(counts, delta_error):
+    return np.sqrt(np.longdouble(sum(counts)) / 2 * np.log(12 / np.longdouble(delta_error)))
 
 
 def truncation(prvs, counts, eps_error, delta_error):
-    """Choose the truncation L of Theorem 5.5, rounded up to ``h/2 + h*Z``."""
+    """Choose the truncation L of Theorem 5.5, rounded up to ``h/2 + h*Z``.
+
+    The theorem asks for L to be at least so large. Of those that are, the first is taken for which
+    the transform is fast: ``2L/h`` odd, with prime factors up to 7.
+    """
     h, total = mesh_size(counts, eps_error, delta_error), sum(counts)
     log_moments = [prv.log_moment(TILTS) for prv in prvs]
     composed = sum(k * moments for k, moments in zip(counts, log_moments, strict=True))
@@ -163,30 +178,51 @@ def truncation(prvs, counts, eps_error, delta_error):
         eps_error + renyi_epsilon(composed, delta_error / 4),
         *(renyi_epsilon(moments, delta_error / (8 * total)) for moments in log_moments),
     )
-    return h / 2 + np.ceil(L / h - np.longdouble(0.5)) * h
+    return odd_smooth_number(2 * L / h) * h / 2
 
 
-def epsilon_bounds(prvs, counts, target_delta, eps_error, delta_error):
-    """Bounds on epsilon by Theorem 5.5, rounding aside.
+def odd_smooth_number(least):
+    """Find the smallest odd number >= `least` without prime factors above 7."""
+    bits = range(int(np.log2(float(least))) + 2)
+    return min(
+        number
+        for number in (3**a * 5**b * 7**c for a in bits for b in bits for c in bits)
+        if number >= least
+    )
+
+
+def compose_prvs(prvs, counts, eps_error, delta_error):
+    """Discretize and compose as Theorem 5.5 asks.
 
     Parameters
     ----------
     prvs : sequence of PRVs
         See the head of this module.
     counts : sequence of int
-    target_delta : float
     eps_error, delta_error : float
         The errors of the theorem.
 
     Returns
     -------
-    lower, estimate, upper : float
+    LatticePmf
     """
     h = mesh_size(counts, eps_error, delta_error)
     L = truncation(prvs, counts, eps_error, delta_error)
     pmfs = [discretize(prv.cdf, prv.conditional_mean(L), L, h, prv.infinity) for prv in prvs]
-    composed = compose(pmfs, counts)
+    return compose(pmfs, counts)
+
+
+def epsilon_bounds(composed, target_delta, eps_error, delta_error):
+    """Bound epsilon by Theorem 5.5, rounding aside: ``(lower, estimate, upper)``."""
     lower = epsilon(composed, target_delta + delta_error) - eps_error
     estimate = epsilon(composed, target_delta)
     upper = epsilon(composed, target_delta - delta_error) + eps_error
     return tuple(max(0.0, float(bound)) for bound in (lower, estimate, upper))
+
+
+def delta_bounds(composed, target_epsilon, eps_error, delta_error):
+    """Bound delta by Theorem 5.5, rounding aside: ``(lower, estimate, upper)``."""
+    lower = delta(composed, target_epsilon + eps_error) - delta_error
+    estimate = delta(composed, target_epsilon)
+    upper = delta(composed, target_epsilon - eps_error) + delta_error
+    return tuple(min(max(0.0, float(bound)), 1.0) for bound in (lower, estimate, upper))

@@ -64,10 +64,15 @@ class SubsampledGaussian(NamedTuple):
     def log_moment(self, tilts):
         """``log E[exp(tilt * Y)]`` by the trapezoidal rule, exact to rounding for such densities.
 
-        The 'add' direction has the smaller moments (Mironov, Talwar, Zhang, arXiv:1908.10530).
+        Of the positive tilts the 'add' direction has the smaller moments (Mironov, Talwar, Zhang,
+        arXiv:1908.10530).
         """
         s, tilts = self.noise_multiplier, np.asarray(tilts)
-        w = np.arange(-14 * s, 1 + tilts.max() + 14 * s, min(s, s * s) / 4)
+        low, high = (
+            min(0.0, 1 + tilts.min()),
+            max(0.0, 1 + tilts.max()),
+        )  # means of the tilted noise
+        w = np.arange(low - 14 * s, high + 14 * s, min(s, s * s) / 4)
         p = self.sampling_probability
         with np.errstate(divide="ignore"):
             stay = np.log1p(-p)
