@@ -6,14 +6,14 @@ repeats it.
 
 import argparse
 import heapq
-import signal
 import sys
 import time
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
+
+from .measure import within
 
 MEMORY = 2**26
 WIDTH = 1e-2
@@ -26,7 +26,9 @@ MOST_SHOWN = 10
 
 def main(arguments=None):
     """Ask, count, print; the exit status is 1 if any two bounds do not overlap."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.overlap_of_engines", description=__doc__
+    )
     parser.add_argument("--settings", type=int, default=10_000, help="how many (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of all of them (%(default)s)")
     parser.add_argument("--first", type=int, default=0, help="setting to begin with (%(default)s)")
@@ -36,12 +38,10 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
 
-    sys.path.append(str(Path(__file__).resolve().parent.parent))  # last: installed packages win
     import prvcore
 
     warnings.simplefilter("ignore", prvcore.AccuracyWarning)
     prvcore.set_memory_limit(MEMORY)
-    signal.signal(signal.SIGALRM, give_up)
     kinds, asked, left, wrong, slowest = Counter(), 0, Counter(), 0, []
     taken = dict.fromkeys(ENGINES, 0.0)
     start = time.perf_counter()
@@ -114,20 +114,6 @@ def ask(prvcore, steps, neighbors, delta, patience):
             if engine in seconds:
                 seconds[engine] = time.perf_counter() - start
     return answers, seconds
-
-
-def within(patience, question, point):
-    """Ask `question` at `point`; TimeoutError if that takes more seconds."""
-    signal.setitimer(signal.ITIMER_REAL, patience)
-    try:
-        return question(point)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-
-
-def give_up(_signal, _frame):
-    """Stop a query, as Ctrl-C would."""
-    raise TimeoutError
 
 
 def overlap(a, b):
