@@ -19,7 +19,7 @@ SETTINGS = {
 class Epsilon:
     """Those that are not installed where asv measures are skipped."""
 
-    params = [name for name in PEERS if PEERS[name].promise != "none"]
+    params = tuple(name for name in PEERS if PEERS[name].promise != "none")
     param_names = ("implementation",)
     timeout = 300
     number, repeat, rounds, warmup_time = 1, (1, 10, 2.0), 1, 0
