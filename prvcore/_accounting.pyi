@@ -31,6 +31,21 @@ class Composition:
     ) -> list[
         tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
     ]: ...
+    def power(
+        self,
+        rates: NDArray[np.float64],
+        bounds: NDArray[np.float64],
+        *,
+        discretization: str,
+        neighbors: str,
+        engine: str,
+        eps_error: float,
+        eps_relative_error: float,
+        eps_floor: float,
+        delta_error: float,
+        mesh_size: float,
+        memory_limit: int,
+    ) -> None: ...
     def calibrate(
         self,
         parameter: str,

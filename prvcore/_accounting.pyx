@@ -32,6 +32,7 @@ from prvcore._core cimport (
     prv_neighbors,
     prv_options,
     prv_parameter,
+    prv_power,
     prv_progress,
     prv_report,
     prv_status,
@@ -153,6 +154,25 @@ cdef prv_options new_options(
     return options
 
 
+cdef prv_options query_options(dict settings, object progress, watch *w):
+    cdef prv_options options = new_options(
+        settings["neighbors"], settings["engine"], settings["memory_limit"], progress, w
+    )
+    options.discretization = DISCRETIZATIONS[settings["discretization"]]
+    options.eps_error = settings["eps_error"]
+    options.eps_relative_error = settings["eps_relative_error"]
+    options.eps_floor = settings["eps_floor"]
+    options.delta_error = settings["delta_error"]
+    options.mesh_size = settings["mesh_size"]
+    return options
+
+
+cdef size_t length_of(const double[::1] points, const double[:, ::1] bounds) except? 0:
+    if bounds.shape[0] != points.shape[0] or bounds.shape[1] != 3:
+        raise ValueError(f"bounds must have shape ({points.shape[0]}, 3)")
+    return points.shape[0]
+
+
 cdef class Composition:
     """Steps as C takes them; never modified, so any thread may query it."""
 
@@ -177,37 +197,20 @@ cdef class Composition:
         const double[::1] points not None,
         double[:, ::1] bounds not None,
         *,
-        str discretization not None,
-        str neighbors not None,
-        str engine not None,
-        double eps_error,
-        double eps_relative_error,
-        double eps_floor,
-        double delta_error,
-        double mesh_size,
-        size_t memory_limit,
         object progress=None,
+        **settings,
     ):
         """Fill `bounds` (shape (n, 3): lower, estimate, upper) at each of n `points`.
 
         Returns a list of n tuples: the fields of prv_report in the order of ErrorBudget. `progress`
         is called with the fields of prv_progress as a tuple.
         """
-        cdef size_t length = points.shape[0]
-        if <size_t>bounds.shape[0] != length or bounds.shape[1] != 3:
-            raise ValueError(f"bounds must have shape ({length}, 3)")
+        cdef size_t length = length_of(points, bounds)
         if length == 0:
             return []
 
         cdef watch w
-        cdef prv_options options = new_options(neighbors, engine, memory_limit, progress, &w)
-        options.discretization = DISCRETIZATIONS[discretization]
-        options.eps_error = eps_error
-        options.eps_relative_error = eps_relative_error
-        options.eps_floor = eps_floor
-        options.delta_error = delta_error
-        options.mesh_size = mesh_size
-
+        cdef prv_options options = query_options(settings, progress, &w)
         cdef size_t step_count = len(self.handles)
         cdef const double *point = &points[0]
         cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]
@@ -231,6 +234,21 @@ cdef class Composition:
             return [fields_of(&reports[i]) for i in range(length)]
         finally:
             PyMem_Free(reports)
+
+    def power(
+        self, const double[::1] rates not None, double[:, ::1] bounds not None, **settings
+    ):
+        """Fill `bounds` with those of the power of a test at each false positive rate."""
+        cdef size_t length = length_of(rates, bounds), step_count = len(self.handles)
+        if length == 0:
+            return
+        cdef watch w
+        cdef prv_options options = query_options(settings, None, &w)
+        cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]
+        cdef prv_status status
+        with nogil:
+            status = prv_power(self.steps, step_count, &options, &rates[0], length, bound)
+        check(status)
 
     def calibrate(
         self,

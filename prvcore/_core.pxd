@@ -19,6 +19,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_SAMPLING_PROBABILITY
         PRV_ERR_EPSILON
         PRV_ERR_DELTA
+        PRV_ERR_RATE
         PRV_ERR_TABLE
         PRV_ERR_TABLE_SUM
         PRV_ERR_TABLE_REVERSE
@@ -220,4 +221,13 @@ cdef extern from "prvcore.h" nogil:
         double tolerance,
         const prv_options *options,
         prv_calibration *calibration,
+    )
+
+    prv_status prv_power(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *false_positive_rates,
+        size_t length,
+        prv_bounds *bounds,
     )

@@ -356,6 +356,66 @@ class PrivacyCurve:
         """
         return self._query("delta", epsilon, stacklevel=3, progress=progress)
 
+    def power(self, false_positive_rate: ArrayLike) -> Bounds:
+        """Bound the power of every test that tells the neighbouring data sets apart.
+
+        The true positive rate of a membership inference attack, for one.
+
+        Parameters
+        ----------
+        false_positive_rate : float or array_like of float, any shape
+            Type I errors of the test, in [0, 1].
+
+        Returns
+        -------
+        Bounds
+            Of the greatest power that a test with this type I error can have, the greater of the
+            directions asked: floats for a scalar, else arrays. No attack, whatever it knows and
+            computes, has a power above `upper`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `epsilon` does.
+
+        Notes
+        -----
+        The infimum over all real epsilons of ``delta(epsilon) + exp(epsilon) *
+        false_positive_rate`` [1]_: some ten to fifty deltas for each rate.
+
+        References
+        ----------
+        .. [1] Dong, Roth, Su, "Gaussian differential privacy", JRSS B 84 (2022), Proposition 2.12,
+           arXiv:1905.02383.
+
+        """
+        rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
+        flat = np.ascontiguousarray(rates).reshape(-1)
+        bounds = np.empty((flat.size, 3))
+        self._composition.power(flat, bounds, **self._core_options())
+        return _shaped(bounds, rates)
+
+    def trade_off(self, false_positive_rate: ArrayLike) -> Bounds:
+        """Bound the trade-off function: the least type II error at each type I error.
+
+        Parameters
+        ----------
+        false_positive_rate : float or array_like of float, any shape
+            Type I errors, in [0, 1].
+
+        Returns
+        -------
+        Bounds
+            Type II errors, ``1 - power``; privacy guarantees `lower`.
+
+        See Also
+        --------
+        power : raises the same, and costs as much; keeps relative accuracy where it is small.
+
+        """
+        lower, estimate, upper = self.power(false_positive_rate)
+        return Bounds(1.0 - upper, 1.0 - estimate, 1.0 - lower)
+
     def total_variation(self) -> Bounds:
         """Bound the total variation distance of the output distributions, which is delta(0).
 
@@ -421,9 +481,7 @@ class PrivacyCurve:
             wanted == "epsilon", np.ascontiguousarray(points).reshape(-1), progress=progress
         )
         self._warn(reports, stacklevel + 1)
-        if points.ndim == 0:
-            return Bounds(*bounds[0].tolist())
-        return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
+        return _shaped(bounds, points)
 
     def _ask(
         self,
@@ -432,26 +490,30 @@ class PrivacyCurve:
         memory_limit: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> tuple[NDArray[np.float64], list[Any]]:
+        bounds = np.empty((points.size, 3))
+        options = self._core_options()
+        if memory_limit is not None:
+            options["memory_limit"] = memory_limit
+        reports = self._composition.query(
+            for_epsilon, points, bounds, progress=_listener(progress), **options
+        )
+        return bounds, reports
+
+    def _core_options(self) -> dict[str, Any]:
         eps_error, delta_error = self.eps_error, self.delta_error
         if self.discretization == "mean-matching":
             eps_error = _MEAN_MATCHING_EPS_ERROR if eps_error is None else eps_error
-        bounds = np.empty((points.size, 3))
-        reports = self._composition.query(
-            for_epsilon,
-            points,
-            bounds,
-            discretization=self.discretization,
-            neighbors=self.neighbors,
-            engine=self.engine,
-            eps_error=0.0 if eps_error is None else eps_error,
-            eps_relative_error=_EPS_RELATIVE_ERROR,
-            eps_floor=_EPS_FLOOR,
-            delta_error=_MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
-            mesh_size=0.0 if self.mesh_size is None else self.mesh_size,
-            memory_limit=_memory_limit if memory_limit is None else memory_limit,
-            progress=_listener(progress),
-        )
-        return bounds, reports
+        return {
+            "discretization": self.discretization,
+            "neighbors": self.neighbors,
+            "engine": self.engine,
+            "eps_error": 0.0 if eps_error is None else eps_error,
+            "eps_relative_error": _EPS_RELATIVE_ERROR,
+            "eps_floor": _EPS_FLOOR,
+            "delta_error": _MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
+            "mesh_size": 0.0 if self.mesh_size is None else self.mesh_size,
+            "memory_limit": _memory_limit,
+        }
 
     def _warn(self, reports: list[Any], stacklevel: int) -> None:
         budgets = [ErrorBudget(*report) for report in reports]
@@ -822,6 +884,13 @@ def _merged(steps: Iterable[tuple[Mechanism, int]]) -> _Steps:
         (_, _, mechanism, first), *others = group
         merged.append((mechanism, first + sum(entry[3] for entry in others)))
     return tuple(merged)
+
+
+def _shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds:
+    """Return bounds of shape (n, 3) as the caller gave his n points."""
+    if points.ndim == 0:
+        return Bounds(*bounds[0].tolist())
+    return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
 
 
 def _restored(steps: _Steps, settings: dict[str, Any]) -> PrivacyCurve:

@@ -41,11 +41,10 @@ def _band(ax: Axes, x: ArrayLike, bounds: Bounds) -> None:
 
 def _delta(curve: PrivacyCurve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
     if epsilons is None:
-        # from delta(0) down to a delta that nobody asks for
-        least = max(1e-3 * curve.delta(0.0).upper, 1e-300)
-        greatest = curve.epsilon([least * 1e-9, least]).upper
-        finite = greatest[np.isfinite(greatest)]
-        epsilons = np.linspace(0.0, finite[0] if finite.size else 1.0, _MANY)
+        # from delta(0) down by ten decades, or as far as there is a finite epsilon
+        levels = curve.delta(0.0).upper * np.array([1e-10, 1e-6, 1e-3, 0.5])
+        reached = [e for e in curve.epsilon(levels).upper if 0.0 < e < np.inf]
+        epsilons = np.linspace(0.0, reached[0] if reached else 1.0, _MANY)
     epsilons = _arguments.extended_reals(epsilons, "epsilons")
     _band(ax, epsilons, curve.delta(epsilons))
     ax.set_yscale("log")

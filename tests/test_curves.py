@@ -1,0 +1,169 @@
+"""Curves as objects: sums, multiples, tests of hypotheses, pictures."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import prvcore as prv
+
+STEP = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-2)
+
+
+# ---- Sums and multiples ------------------------------------------------------------------------
+
+
+def test_a_sum_composes_all_steps_of_both():
+    a = prv.compose([(STEP, 100), prv.Laplace(scale=20)], neighbors="remove")
+    b = prv.compose([(STEP, 50), (prv.Gaussian(noise_multiplier=30), 3)], neighbors="remove")
+    together = prv.compose(
+        [(STEP, 150), prv.Laplace(scale=20), (prv.Gaussian(noise_multiplier=30), 3)],
+        neighbors="remove",
+    )
+    assert a + b == b + a == together
+    assert (a + b).epsilon(1e-6) == together.epsilon(1e-6)
+
+
+def test_a_multiple_repeats_all_steps():
+    curve = prv.compose([(STEP, 10), prv.Laplace(scale=20)], eps_error=0.01)
+    assert 3 * curve == curve * 3 == curve + curve + curve
+    assert curve * np.int64(2) == curve + curve
+    assert (curve * 0).epsilon(1e-6) == (0.0, 0.0, 0.0)
+    assert pickle.loads(pickle.dumps(curve * 3)) == 3 * curve
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [({"neighbors": "add"}, "neighbors"), ({"eps_error": 0.5}, "eps_error")],
+)
+def test_curves_of_other_settings_are_not_added(settings, name):
+    with pytest.raises(ValueError, match=f"same settings, got {name}"):
+        prv.compose(STEP) + prv.compose(STEP, **settings)
+
+
+@pytest.mark.parametrize("times", [-1, 1.5, True, "2"])
+def test_multiples_are_counts(times):
+    with pytest.raises(ValueError if times == -1 else TypeError):
+        prv.compose(STEP) * times
+    with pytest.raises(TypeError):
+        prv.compose(STEP) + STEP
+
+
+def test_counts_of_multiples_stay_in_range():
+    with pytest.raises(ValueError, match="counts must add up to at most"):
+        prv.compose(STEP, 2**30) * 2**30
+
+
+# ---- Tests of hypotheses -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("noise", "count"), [(1.0, 1), (10.0, 25), (50.0, 1000)])
+def test_power_against_gaussian_noise(noise, count):
+    """Neyman and Pearson: Phi(Phi^-1(alpha) + mu)."""
+    rates = np.array([1e-12, 1e-6, 1e-3, 0.05, 0.5, 0.99])
+    bounds = prv.compose(prv.Gaussian(noise_multiplier=noise), count).power(rates)
+    truth = norm.cdf(norm.ppf(rates) + math.sqrt(count) / noise)
+    assert np.all(bounds.lower <= truth * (1 + 1e-12))
+    assert np.all(truth * (1 - 1e-12) <= bounds.upper)
+    assert np.all(bounds.upper - bounds.lower <= 0.1 * truth)
+
+
+def test_power_against_randomized_response():
+    """alpha e^epsilon up to the kink at 1 / (1 + e^epsilon), then a line of slope e^-epsilon."""
+    epsilon = 1.2
+    rates = np.linspace(0.0, 1.0, 11)
+    bounds = prv.compose(prv.PureDP(epsilon=epsilon)).power(rates)
+    truth = np.minimum(math.exp(epsilon) * rates, 1.0 - math.exp(-epsilon) * (1.0 - rates))
+    assert np.all((bounds.lower <= truth + 1e-12) & (truth - 1e-12 <= bounds.upper))
+    assert np.all(bounds.upper - bounds.lower <= 0.01)
+
+
+def test_trade_off_is_what_power_leaves():
+    curve = prv.compose(STEP, 1000)
+    power, errors = curve.power([0.01, 0.2]), curve.trade_off([0.01, 0.2])
+    np.testing.assert_array_equal(errors.lower, 1.0 - power.upper)
+    np.testing.assert_array_equal(errors.upper, 1.0 - power.lower)
+    assert np.all((errors.lower <= errors.estimate) & (errors.estimate <= errors.upper))
+
+
+def test_power_is_the_greater_of_both_directions():
+    both, add, remove = (
+        prv.compose(STEP, 1000, neighbors=neighbors).power(0.05)
+        for neighbors in ("add-or-remove", "add", "remove")
+    )
+    assert both.upper == max(add.upper, remove.upper)
+    assert both.lower == max(add.lower, remove.lower)
+
+
+def test_no_test_beats_guessing_by_more_than_the_total_variation():
+    curve = prv.compose(STEP, 1000)
+    rates = np.linspace(0.0, 1.0, 21)
+    advantage = curve.power(rates).lower - rates
+    total = curve.total_variation()
+    assert np.all(advantage <= total.upper)
+    assert total == curve.delta(0.0)
+
+
+def test_mass_at_infinity_is_power_for_nothing():
+    bounds = prv.compose(prv.ApproximateDP(epsilon=1.0, delta=0.25)).power([0.0, 1.0])
+    assert np.all((bounds.lower <= [0.25, 1.0]) & (bounds.upper >= [0.25, 1.0]))
+    np.testing.assert_allclose(bounds.upper, bounds.lower, rtol=1e-13)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, math.nan])
+def test_rates_are_probabilities(rate):
+    with pytest.raises(ValueError, match=r"false_positive_rate must be in \[0, 1\]"):
+        prv.compose(STEP).power(rate)
+
+
+# ---- For people --------------------------------------------------------------------------------
+
+
+def test_html_names_all_that_is_assumed():
+    curve = prv.compose([(STEP, 1000), prv.Laplace(scale=20)], neighbors="add", eps_error=0.25)
+    text = curve._repr_html_()
+    for part in ("PoissonSubsampledGaussian", "1,000", "Laplace", "neighbors add", "0.25"):
+        assert part in text
+
+
+@pytest.fixture
+def axes():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot.subplots()[1]
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("delta", {}),
+        ("trade-off", {"false_positive_rates": [0, 0.1, 0.5, 1]}),
+        ("steps", {"delta": 1e-6, "multiples": [1, 10]}),
+    ],
+)
+def test_a_plot_shows_the_certified_bounds(axes, kind, options):
+    curve = prv.compose(STEP, 100)
+    assert curve.plot(kind, axes, **options) is axes
+    x, upper = axes.lines[0].get_data()
+    if kind == "delta":
+        truth = curve.delta(x).upper
+    elif kind == "trade-off":
+        truth = curve.trade_off(x).upper
+    else:
+        truth = [(curve * (int(n) // 100)).epsilon(1e-6).upper for n in x]
+    np.testing.assert_array_equal(upper, truth)
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+
+
+def test_a_plot_says_what_it_lacks(axes):
+    curve = prv.compose(STEP, 100)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        curve.plot("pie", axes)
+    with pytest.raises(TypeError, match="delta must be given"):
+        curve.plot("steps", axes)
