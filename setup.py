@@ -14,6 +14,7 @@ from setuptools.command.sdist import sdist
 
 HEADERS = sorted(str(path) for path in Path("src_c").rglob("*.h"))
 SOURCES = sorted(str(path) for path in Path("src_c").glob("*.c"))
+SOURCES += [f"src_c/providers/{name}.c" for name in ("plans", "portable", "provider")]
 INCLUDE_DIRS = ["src_c/include", "src_c"]
 
 if sys.platform == "win32":
@@ -30,6 +31,7 @@ CORE = (
     {
         "sources": SOURCES,
         "include_dirs": INCLUDE_DIRS,
+        "macros": [("PRV_FFT_PLANNER", "prv_portable_planner")],
         "cflags": C_FLAGS,
         "obj_deps": {"": HEADERS},
     },

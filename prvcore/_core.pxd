@@ -60,6 +60,10 @@ cdef extern from "prvcore.h" nogil:
             void *context, size_t length, prv_fft *fft
         ) except? PRV_ERR_FFT nogil
 
+    prv_status prv_fft_provider_new(prv_fft_provider **provider)
+    void prv_fft_provider_free(prv_fft_provider *provider)
+    const char *prv_fft_provider_name()
+
     ctypedef struct prv_mechanism:
         pass
 

@@ -30,6 +30,18 @@ extern "C" {
 
 #define PRV_VERSION "0.1.0"
 
+/* Marks what a shared library exports. CMake defines PRV_BUILD_SHARED while it builds one, and PRV_SHARED for
+ * those who link it, which matters on Windows alone. */
+#if defined(_WIN32) && defined(PRV_BUILD_SHARED)
+#define PRV_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(PRV_SHARED)
+#define PRV_API __declspec(dllimport)
+#elif defined(PRV_BUILD_SHARED) && defined(__GNUC__)
+#define PRV_API __attribute__((visibility("default")))
+#else
+#define PRV_API
+#endif
+
 /* One code for each rule that a caller can break; prv_status_message says it in words. */
 typedef enum prv_status {
     PRV_OK = 0,
@@ -64,7 +76,7 @@ typedef enum prv_status {
 } prv_status;
 
 /* A sentence without a full stop; never NULL, static storage. */
-const char *prv_status_message(prv_status status);
+PRV_API const char *prv_status_message(prv_status status);
 
 /* ---- Transforms -------------------------------------------------------------------------- */
 
@@ -74,7 +86,7 @@ const char *prv_status_message(prv_status status);
 typedef void (*prv_fft_execute)(void *plan, void *in, void *out);
 
 /* Real transforms of one length: forward takes double[length] to complex[length / 2 + 1] (pairs of
- * doubles), inverse back, unnormalised: inverse(forward(x)) = length * x. The inverse may overwrite
+ * doubles), inverse back, unnormalised: inverse(forward(x)) = length * x. Either may overwrite
  * its input. Both are re-entrant on different buffers. The plans belong to the provider and outlive
  * every call that uses them. */
 typedef struct prv_fft {
@@ -84,7 +96,7 @@ typedef struct prv_fft {
 } prv_fft;
 
 /* Supplies transforms. plan is called from whatever thread a query runs in, with lengths whose only
- * prime factors are 2, 3, 5 and 7, and must be thread-safe; it returns PRV_OK or PRV_ERR_FFT.
+ * prime factors are 2, 3, 5 and 7, and must be thread-safe; it returns PRV_OK, PRV_ERR_FFT or PRV_ERR_MEMORY.
  * The relative L2 error of one transform must stay below 7 u log2(length), u = 2^-53, the bound of
  * Higham, "Accuracy and Stability of Numerical Algorithms", Theorem 24.2, for accurate twiddles; and
  * the error of each output below the same times the sum of the inputs' moduli (each output is a sum of all
@@ -93,6 +105,15 @@ typedef struct prv_fft_provider {
     void *context;
     prv_status (*plan)(void *context, size_t length, prv_fft *fft);
 } prv_fft_provider;
+
+/* The transform that the library was built with (PRVCORE_FFT in CMake): its own, FFTW3, or none, which is
+ * PRV_ERR_FFT. A provider keeps its plans, about as many bytes as the buffers of each length asked, until it is
+ * freed; make one and let all threads share it. Free it once no query uses it. */
+PRV_API prv_status prv_fft_provider_new(prv_fft_provider **provider);
+/* Of prv_fft_provider_new alone; NULL is allowed. */
+PRV_API void prv_fft_provider_free(prv_fft_provider *provider);
+/* "portable", "fftw" or "none"; static storage. */
+PRV_API const char *prv_fft_provider_name(void);
 
 /* ---- Mechanisms -------------------------------------------------------------------------- */
 
@@ -103,31 +124,31 @@ typedef struct prv_mechanism prv_mechanism;
 /* Each constructor allocates *mechanism; free it with prv_mechanism_free once no query uses it. */
 
 /* N(0, s^2) against N(1, s^2), s = noise_multiplier >= 0; 0 is no noise at all (epsilon infinite). */
-prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism);
 
 /* Laplace noise of this scale >= 0 on a query of this sensitivity > 0. */
-prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism);
 
 /* Discrete Gaussian of parameter scale > 0 on the integers against its shift by sensitivity >= 1:
  * pmf proportional to exp(-x^2 / (2 scale^2)) (Canonne, Kamath, Steinke 2020, arXiv:2004.00010). */
-prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
-                                           prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
+                                                   prv_mechanism **mechanism);
 
 /* Discrete Laplace on the integers, pmf proportional to exp(-|x| / scale), against its shift. */
-prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
-                                          prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
+                                                  prv_mechanism **mechanism);
 
 /* The dominating pair of every (epsilon, delta)-DP mechanism: loss +epsilon with probability
  * (1 - delta) e^epsilon / (1 + e^epsilon), -epsilon with (1 - delta) / (1 + e^epsilon), infinite
  * with delta (Kairouz, Oh, Viswanath 2015, arXiv:1311.0776). epsilon in [0, inf), delta in [0, 1]. */
-prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism);
 
 /* A finite table: losses double[length], nats, finite and increasing; probabilities double[length]
  * under Q, >= 0; together with mass_at_infinity they sum to one within 1e-9 (then normalised). P has mass
  * probability * e^(-loss) there, and the rest of P lies where Q vanishes. The pair is taken to
  * dominate in both directions of the neighbouring relation. */
-prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
-                               double mass_at_infinity, prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
+                                       double mass_at_infinity, prv_mechanism **mechanism);
 
 /* Fills cdf_q[i] = Q(Y <= losses[i]) and cdf_p[i] = P(loss <= losses[i]) for increasing losses;
  * returns 0, anything else stops the query with PRV_ERR_CALLBACK. Must be thread-safe. */
@@ -138,8 +159,8 @@ typedef int (*prv_cdf_callback)(void *context, const double *losses, size_t leng
  * rises to 1 - mass_at_infinity). An absolute error of 4 units of 2^-53 of each cdf value
  * enters the bounds; cdfs that miss dP = e^(-loss) dQ by much more are PRV_ERR_CDF_PAIR. context must
  * outlive the mechanism. */
-prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
-                              prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                                      prv_mechanism **mechanism);
 
 /* Fills deltas[i] = delta(epsilons[i]) for increasing epsilons of either sign; returns 0. */
 typedef int (*prv_curve_callback)(void *context, const double *epsilons, size_t length,
@@ -148,14 +169,14 @@ typedef int (*prv_curve_callback)(void *context, const double *epsilons, size_t 
 /* One's own mechanism by its privacy curve, which must be convex in e^eps, fall from
  * 1 at -infinity, and satisfy delta(eps) >= 1 - e^eps. mass_at_infinity is its limit at +infinity.
  * An absolute error of 4 units of 2^-53 of each value enters the bounds. */
-prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
-                               prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                                       prv_mechanism **mechanism);
 
 /* The base mechanism on a Poisson sample: each record enters with probability
  * sampling_probability in [0, 1]. 'remove' is the pair ((1-p)P + pQ, P), 'add' (Q, (1-p)Q + pP)
  * (Zhu, Dong, Wang 2022, Theorem 11). The base is copied. */
-prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
-                                            prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
+                                                    prv_mechanism **mechanism);
 
 /* What prv_mechanism_scaled and prv_calibrate change. */
 typedef enum prv_parameter {
@@ -168,11 +189,11 @@ typedef enum prv_parameter {
  * constructor would make it of that product. PRV_ERR_PARAMETER where base has no such parameter or the factor is out
  * of range; else what the constructor says of the product. Noise without scale (0) and a sample of probability 0
  * are gone for good: mechanisms made with them have no such parameter. */
-prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter parameter, double factor,
-                                prv_mechanism **mechanism);
+PRV_API prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter parameter, double factor,
+                                        prv_mechanism **mechanism);
 
 /* NULL is allowed. */
-void prv_mechanism_free(prv_mechanism *mechanism);
+PRV_API void prv_mechanism_free(prv_mechanism *mechanism);
 
 /* ---- Queries ----------------------------------------------------------------------------- */
 
@@ -268,22 +289,22 @@ typedef struct prv_report {
  *   reports  prv_report[length]     or NULL
  * Cost for each delta: of a spectrum O(atoms * frequencies), a few hundred each whatever the counts are; of a convolution
  * O(N log N), N about window / mesh (mean-matching: once a call). */
-prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
-                       const double *deltas, size_t length, prv_bounds *bounds,
-                       prv_report *reports);
+PRV_API prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
+                               const double *deltas, size_t length, prv_bounds *bounds,
+                               prv_report *reports);
 
 /* Bounds of delta at each of `length` epsilons (any sign, infinities allowed, nan is PRV_ERR_EPSILON);
  * the width asked is still one in epsilon. Everything else as prv_epsilon. */
-prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
-                     const double *epsilons, size_t length, prv_bounds *bounds,
-                     prv_report *reports);
+PRV_API prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
+                             const double *epsilons, size_t length, prv_bounds *bounds,
+                             prv_report *reports);
 
 /* Bounds of the greatest power (true positive rate) that a test can have which tells the two output distributions apart
  * with each of `length` false positive rates in [0, 1], else PRV_ERR_RATE; the greater of both directions. 1 - power is
  * the trade-off function of Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022, arXiv:1905.02383).
  * The width asked is one in epsilon; that of the power is some times as much, relatively. Cost: 5 to 60 deltas each. */
-prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
-                     const double *false_positive_rates, size_t length, prv_bounds *bounds);
+PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
+                             const double *false_positive_rates, size_t length, prv_bounds *bounds);
 
 /* ---- Calibration ------------------------------------------------------------------------- */
 
@@ -326,9 +347,9 @@ typedef struct prv_calibration {
  * and the next does not, but a still smaller one may.
  * Starting from factor 1, a secant in log epsilon against log factor, on coarse lattices, finds the crossing; then come
  * two queries as fine as the tolerance asks, seldom more. Any thread. */
-prv_status prv_calibrate(const prv_step *steps, size_t step_count, prv_parameter parameter,
-                         double epsilon, double delta, double tolerance,
-                         const prv_options *options, prv_calibration *calibration);
+PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, prv_parameter parameter,
+                                 double epsilon, double delta, double tolerance,
+                                 const prv_options *options, prv_calibration *calibration);
 
 #ifdef __cplusplus
 }

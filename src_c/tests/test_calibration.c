@@ -1,14 +1,13 @@
 /* Calibration: closed forms, proofs of tightness, exact steps, ends of the range, refusals. */
 #include "check.h"
 #include "prvcore.h"
-#include "transforms.h"
+#include "providers/plans.h"
 
-static radix_plan *plans;
-static const prv_fft_provider provider = {&plans, radix_plan_new};
+static prv_fft_provider *provider;
 
 static prv_options options_of(prv_neighbors neighbors)
 {
-    prv_options o = {.neighbors = neighbors, .memory_limit = (size_t)1 << 28, .fft = &provider};
+    prv_options o = {.neighbors = neighbors, .memory_limit = (size_t)1 << 28, .fft = provider};
     return o;
 }
 
@@ -214,10 +213,11 @@ static void scaling(void)
 
 int main(void)
 {
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
     parameters();
     ends();
     scaling();
-    radix_free(&plans);
+    prv_fft_provider_free(provider);
     return summary();
 }

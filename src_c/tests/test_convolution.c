@@ -5,6 +5,7 @@
 #include "../tilt.h"
 
 #include "check.h"
+#include "providers/plans.h"
 #include "transforms.h"
 
 #define U (0.5 * DBL_EPSILON)
@@ -183,9 +184,10 @@ static void binomial(way how, int k, double rare, size_t n)
                                .precise = how == PRECISE};
     prv_workspace work;
     if (prv_workspace_new(n, 1, 2, &work) != PRV_OK) abort();
-    radix_plan *plans = NULL;
+    prv_fft_provider *provider = NULL;
     prv_fft fft;
-    if (radix_plan_new(&plans, n, &fft) != PRV_OK) abort();
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
+    if (provider->plan(provider->context, n, &fft) != PRV_OK) abort();
     prv_composed c;
     const prv_status status = prv_compose(&list, &counts, 1, 0.0, &window, how == DIRECT ? NULL : &fft, &work, &c);
     check(status == PRV_OK, "binomial of %d at %g, %s: composes", k, rare, names[how]);
@@ -207,7 +209,7 @@ static void binomial(way how, int k, double rare, size_t n)
         check(worst <= 1.0, "binomial of %d at %g, %s: masses within the bounds (%.2g of them; error %.2g, rounding %.2g)",
               k, rare, names[how], worst, error_most, c.rounding);
     }
-    radix_free(&plans);
+    prv_fft_provider_free(provider);
     prv_workspace_free(&work);
     prv_lattice_free(&y);
 }

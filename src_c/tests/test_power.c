@@ -2,15 +2,14 @@
 #include "prvcore.h"
 
 #include "check.h"
-#include "transforms.h"
+#include "providers/plans.h"
 
-static radix_plan *plans;
-static const prv_fft_provider provider = {&plans, radix_plan_new};
+static prv_fft_provider *provider;
 
 static prv_options options_of(double eps_error)
 {
     const prv_options o = {.eps_error = eps_error, .eps_relative_error = 1e-3, .eps_floor = 1e-3,
-                           .memory_limit = (size_t)1 << 28, .fft = &provider};
+                           .memory_limit = (size_t)1 << 28, .fft = provider};
     return o;
 }
 
@@ -135,9 +134,10 @@ static void edges(void)
 
 int main(void)
 {
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     gaussians();
     tables();
     edges();
-    radix_free(&plans);
+    prv_fft_provider_free(provider);
     return summary();
 }

@@ -2,18 +2,17 @@
 #include "prvcore.h"
 
 #include "check.h"
-#include "transforms.h"
+#include "providers/plans.h"
 
 #ifdef PRV_TEST_ALLOCATION
 extern long prv_test_allocations_left;
 #endif
 
-static radix_plan *plans;
-static const prv_fft_provider provider = {&plans, radix_plan_new};
+static prv_fft_provider *provider;
 
 static prv_options options_of(double eps_error)
 {
-    const prv_options o = {.eps_error = eps_error, .memory_limit = (size_t)1 << 28, .fft = &provider};
+    const prv_options o = {.eps_error = eps_error, .memory_limit = (size_t)1 << 28, .fft = provider};
     return o;
 }
 
@@ -349,11 +348,12 @@ static void allocations(void)
 
 int main(void)
 {
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
     status_codes();
 #ifdef PRV_TEST_ALLOCATION
     allocations();
 #endif
-    radix_free(&plans);
+    prv_fft_provider_free(provider);
     return summary();
 }
