@@ -20,6 +20,7 @@ from prvcore.accounting import (
 )
 from prvcore.calibration import Calibration, calibrate
 from prvcore.errors import AccuracyWarning, PrecisionError, TargetError
+from prvcore.explanation import Explanation, StepShare, explain
 from prvcore.mechanisms import (
     ApproximateDP,
     DiscreteGaussian,
@@ -34,6 +35,7 @@ from prvcore.mechanisms import (
     PoissonSubsampledGaussian,
     PureDP,
 )
+from prvcore.schedule import read_schedule
 from prvcore.sweeps import SweepBounds, dpsgd_delta, dpsgd_epsilon
 from prvcore.training import TrainingSchedule, dpsgd_schedule
 
@@ -45,6 +47,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ErrorBudget",
+    "Explanation",
     "FromCDFs",
     "FromPrivacyCurve",
     "FromTable",
@@ -57,6 +60,7 @@ __all__ = [
     "PrivacyCurve",
     "Progress",
     "PureDP",
+    "StepShare",
     "SweepBounds",
     "TargetError",
     "TrainingSchedule",
@@ -68,8 +72,10 @@ __all__ = [
     "dpsgd_epsilon",
     "dpsgd_schedule",
     "eps_from_delta",
+    "explain",
     "get_include",
     "get_memory_limit",
+    "read_schedule",
     "set_memory_limit",
 ]
 

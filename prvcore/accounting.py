@@ -563,6 +563,10 @@ class PrivacyCurve:
             "mesh_size": self.mesh_size,
         }
 
+    def _with_steps(self, steps: Iterable[tuple[Mechanism, int]]) -> PrivacyCurve:
+        """Return the curve of other steps under the same settings."""
+        return PrivacyCurve(steps, **self._settings())
+
     def __add__(self, other: object) -> PrivacyCurve:
         """Compose with what another curve of the same settings composes."""
         if not isinstance(other, PrivacyCurve):
@@ -574,7 +578,7 @@ class PrivacyCurve:
                     f"curves that are added must have the same settings, got {name}={value!r} and "
                     f"{name}={others[name]!r}"
                 )
-        return PrivacyCurve(self._steps + other._steps, **mine)
+        return self._with_steps(self._steps + other._steps)
 
     def __mul__(self, times: object) -> PrivacyCurve:
         """Compose with itself, `times` (an integer >= 0) in all."""
@@ -583,7 +587,7 @@ class PrivacyCurve:
         if times < 0:
             raise ValueError(f"a curve is multiplied by integers >= 0, got {times!r}")
         steps = tuple((mechanism, count * int(times)) for mechanism, count in self._steps)
-        return PrivacyCurve(steps, **self._settings())
+        return self._with_steps(steps)
 
     __rmul__ = __mul__
 

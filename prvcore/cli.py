@@ -1,90 +1,479 @@
-"""The command `prvcore`: bounds of epsilon or delta of a (subsampled) Gaussian mechanism.
+"""The command `prvcore`: bounds of epsilon and delta, calibration, sweeps and explanations.
 
 Numbers are printed rounded outward, the lower bound down and the upper bound up. With --json they
-are printed exactly; infinite ones are the strings "inf" and "-inf", since JSON has no infinite
-numbers. The exit status is 0, or 2 if an option is bad or no answer can be given, which one line on
-the standard error explains.
+are printed exactly, and infinite ones are the strings "inf" and "-inf", since JSON has no infinite
+numbers. Warnings go to the standard error.
+
+The exit status is 0; 2 if an option is bad or no answer can be given, which one line on the
+standard error explains; 3 if no noise or number of steps meets the target; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
 
 import prvcore
+from prvcore.explanation import explain
+from prvcore.schedule import read_schedule
 
 _DIGITS = 10
+_BAD_OPTION, _NO_VALUE, _INTERRUPTED = 2, 3, 130
 _OPTIONS = {  # how the library's messages name what the options set
     "noise_multiplier": "--noise-multiplier",
     "sampling_probability": "--sampling-probability",
     "counts": "--steps",
+    "steps": "--steps",
     "delta": "--delta",
     "epsilon": "--epsilon",
     "eps_error": "--eps-error",
     "neighbors": "--neighbors",
+    "tolerance": "--tolerance",
+    "limit": "--memory-limit",
+    "workers": "--workers",
 }
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        self.exit(_BAD_OPTION, f"{self.prog}: error: {message}\n")
+
+
+# ---- Options -----------------------------------------------------------------------------------
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="prvcore", description="Certified numerical privacy accounting.")
     parser.add_argument("--version", action="version", version=f"prvcore {prvcore.__version__}")
-    commands = parser.add_subparsers(dest="wanted", required=True, metavar="{epsilon,delta}")
-    for wanted, given, what in (
-        ("epsilon", "delta", "a probability in [0, 1]"),
-        ("delta", "epsilon", "in nats, of either sign"),
-    ):
+    _add_completion(parser)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (run, add_options, summary) in _COMMANDS.items():
         command = commands.add_parser(
-            wanted,
-            help=f"bound {wanted} at a given {given}",
-            description=f"Bound the {wanted} of a Gaussian mechanism, run --steps times, each time "
-            f"on a Poisson sample, at a given {given}.",
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
-        command.add_argument(
-            "--noise-multiplier",
-            type=float,
-            required=True,
-            metavar="S",
-            help="standard deviation of the noise over the sensitivity, >= 0",
-        )
-        command.add_argument(
-            "--sampling-probability",
-            type=float,
-            default=1.0,
-            metavar="P",
-            help="of each record in each step, in [0, 1] (default: 1, no sampling)",
-        )
-        command.add_argument(
-            "--steps", type=int, required=True, metavar="K", help="how often it runs, >= 0"
-        )
-        command.add_argument(
-            f"--{given}", type=float, required=True, metavar=given[0].upper(), help=what
-        )
-        command.add_argument(
-            "--neighbors",
-            choices=("add-or-remove", "add", "remove"),
-            default="add-or-remove",
-            help="neighbouring relation (default: add-or-remove, the worse of both)",
-        )
-        command.add_argument(
-            "--eps-error",
-            type=float,
-            metavar="W",
-            help="greatest width of the bounds in epsilon (default: 1e-3 * max(epsilon, 1e-3))",
-        )
-        command.add_argument("--json", action="store_true", help="print one JSON object")
-        command.set_defaults(given=given, parser=command)
+        add_options(command)
+        command.set_defaults(run=run, parser=command)
     return parser
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    try:
+        import shtab
+    except ImportError:
+        parser.add_argument(
+            "--print-completion",
+            metavar="SHELL",
+            type=_no_completion,
+            help="print a completion script (needs shtab: pip install 'prvcore[completion]')",
+        )
+    else:
+        shtab.add_argument_to(parser, "--print-completion", help="print a completion script")
+
+
+def _no_completion(shell: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(
+        f"a script for {shell} needs shtab, which is not installed: "
+        "pip install 'prvcore[completion]'"
+    )
+
+
+def _add_composition(
+    command: argparse.ArgumentParser, *, noise: bool = True, steps: bool = True
+) -> None:
+    """Add what says which mechanisms run: a Gaussian on samples, or a file."""
+    command.add_argument(
+        "--noise-multiplier",
+        type=float,
+        metavar="S",
+        help="standard deviation of Gaussian noise over the sensitivity, >= 0"
+        + ("" if noise else " (where the search starts; default: 1)"),
+    )
+    command.add_argument(
+        "--sampling-probability",
+        type=float,
+        metavar="P",
+        help="of each record in each step, in [0, 1] (default: 1, no sampling)",
+    )
+    if steps:
+        command.add_argument("--steps", type=int, metavar="K", help="how often it runs, >= 0")
+    command.add_argument(
+        "--schedule",
+        metavar="FILE",
+        help="instead of these: a .toml or .json file of steps",
+    )
+    _add_relation(command)
+
+
+def _add_relation(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--neighbors",
+        choices=("add-or-remove", "add", "remove"),
+        default="add-or-remove",
+        help="neighbouring relation (default: add-or-remove, the worse of both)",
+    )
+    command.add_argument(
+        "--memory-limit",
+        type=int,
+        metavar="BYTES",
+        help="of the largest buffers (default: 1 GiB)",
+    )
+
+
+def _add_width(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--eps-error",
+        type=float,
+        metavar="W",
+        help="greatest width of the bounds in epsilon (default: 1e-3 * max(epsilon, 1e-3))",
+    )
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_delta(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--delta", type=float, required=True, metavar="D", help="a probability in [0, 1]"
+    )
+
+
+def _add_epsilon_query(command: argparse.ArgumentParser) -> None:
+    _add_delta(command)
+    _add_composition(command)
+    _add_width(command)
+    _add_json(command)
+
+
+def _add_delta_query(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilon", type=float, required=True, metavar="E", help="in nats, of either sign"
+    )
+    _add_composition(command)
+    _add_width(command)
+    _add_json(command)
+
+
+def _add_target(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilon", type=float, required=True, metavar="E", help="the target, nats, >= 0"
+    )
+    _add_delta(command)
+    command.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-4,
+        metavar="T",
+        help="relative, of the answer, in [1e-9, 0.1] (default: 1e-4)",
+    )
+    _add_json(command)
+
+
+def _add_noise(command: argparse.ArgumentParser) -> None:
+    _add_target(command)
+    _add_composition(command, noise=False)
+
+
+def _add_steps(command: argparse.ArgumentParser) -> None:
+    _add_target(command)
+    _add_composition(command, steps=False)
+
+
+def _add_curve(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilons",
+        type=float,
+        nargs="+",
+        metavar="E",
+        help="nats (default: 50 from 0 to where delta is 1e-10 of its greatest)",
+    )
+    command.add_argument("--plot", metavar="FILE", help="draw it too, as .png, .pdf or .svg")
+    _add_composition(command)
+    _add_width(command)
+    _add_json(command)
+
+
+def _add_sweep(command: argparse.ArgumentParser) -> None:
+    for option, kind, what in (
+        ("--noise-multiplier", float, "standard deviations of the noise, >= 0"),
+        ("--sampling-probability", float, "probabilities in [0, 1]"),
+        ("--steps", int, "counts, >= 0"),
+        ("--delta", float, "probabilities in [0, 1]"),
+    ):
+        command.add_argument(option, type=kind, nargs="+", required=True, metavar="X", help=what)
+    command.add_argument(
+        "--plot", metavar="FILE", help="draw epsilon against steps, as .png, .pdf, .svg"
+    )
+    command.add_argument("--workers", type=int, metavar="N", help="threads (default: one a core)")
+    command.add_argument("--progress", action="store_true", help="show a bar (needs tqdm)")
+    _add_relation(command)
+    _add_width(command)
+    _add_json(command)
+
+
+# ---- What is composed ----------------------------------------------------------------------------
+
+
+def _steps_of(options: argparse.Namespace) -> Any:
+    """Return what `compose` takes as mechanisms and counts."""
+    single = ("noise_multiplier", "sampling_probability", "steps")
+    given = [name for name in single if getattr(options, name, None) is not None]
+    if options.schedule is not None:
+        if given:
+            options.parser.error(f"argument {_OPTIONS[given[0]]}: not allowed with --schedule")
+        return read_schedule(options.schedule), None
+    needed = [name for name in _NEEDED[options.command] if getattr(options, name) is None]
+    if needed:
+        options.parser.error(f"{_OPTIONS[needed[0]]} or --schedule is required")
+    mechanism = prvcore.PoissonSubsampledGaussian(
+        noise_multiplier=1.0 if options.noise_multiplier is None else options.noise_multiplier,
+        sampling_probability=1.0
+        if options.sampling_probability is None
+        else options.sampling_probability,
+    )
+    return mechanism, getattr(options, "steps", None)
+
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "epsilon": ("noise_multiplier", "steps"),
+    "delta": ("noise_multiplier", "steps"),
+    "curve": ("noise_multiplier", "steps"),
+    "explain": ("noise_multiplier", "steps"),
+    "noise": ("steps",),
+    "steps": ("noise_multiplier",),
+}
+
+
+def _curve_of(options: argparse.Namespace) -> prvcore.PrivacyCurve:
+    mechanisms, counts = _steps_of(options)
+    return prvcore.compose(
+        mechanisms, counts, eps_error=options.eps_error, neighbors=options.neighbors
+    )
+
+
+# ---- Commands ------------------------------------------------------------------------------------
+
+
+def _query(options: argparse.Namespace) -> None:
+    wanted = options.command
+    given = "delta" if wanted == "epsilon" else "epsilon"
+    point = getattr(options, given)
+    curve = _curve_of(options)
+    bounds = getattr(curve, wanted)(point)
+    if options.json:
+        budget = curve.error_budget(**{given: point})
+        _print_json(
+            {
+                "query": wanted,
+                given: point,
+                **bounds._asdict(),
+                "accurate": budget.accurate,
+                "assumed": _assumed(curve),
+            }
+        )
+    else:
+        print(f"{wanted} at {given} = {point!r}")
+        _print_bounds(bounds)
+        print(f"assumed: {curve!r}")
+
+
+def _calibrate(options: argparse.Namespace) -> None:
+    mechanisms, counts = _steps_of(options)
+    parameter = "steps" if options.command == "steps" else "noise_multiplier"
+    found = prvcore.calibrate(
+        mechanisms,
+        counts,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        parameter=parameter,
+        tolerance=options.tolerance,
+        neighbors=options.neighbors,
+    )
+    what = {
+        ("noise", False): "least noise_multiplier",
+        ("noise", True): "least factor of all noise",
+        ("steps", False): "most steps",
+        ("steps", True): "most repetitions of the schedule",
+    }[options.command, options.schedule is not None]
+    if options.json:
+        _print_json(
+            {
+                "query": options.command,
+                "epsilon": options.epsilon,
+                "delta": options.delta,
+                "value": found.value,
+                "bounds": found.bounds._asdict(),
+                "next_value": found.next_value,
+                "next_bounds": None if found.next_bounds is None else found.next_bounds._asdict(),
+                "assumed": _assumed(found.curve),
+            }
+        )
+        return
+    print(f"{what} for epsilon = {options.epsilon!r} at delta = {options.delta!r}: {found.value!r}")
+    print("epsilon with it")
+    _print_bounds(found.bounds)
+    if found.next_bounds is not None:
+        print(f"epsilon with {found.next_value!r}, which does not meet the target")
+        _print_bounds(found.next_bounds)
+    print(f"assumed: {found.curve!r}")
+
+
+def _curve(options: argparse.Namespace) -> None:
+    curve = _curve_of(options)
+    epsilons = options.epsilons
+    if epsilons is None:
+        levels = curve.delta(0.0).upper * np.array([1e-10, 1e-6, 1e-3, 0.5])
+        reached = [e for e in curve.epsilon(levels).upper if 0.0 < e < math.inf]
+        epsilons = np.linspace(0.0, reached[0] if reached else 1.0, 50).tolist()
+    bounds = curve.delta(epsilons)
+    rows = list(zip(epsilons, *(part.tolist() for part in bounds), strict=True))
+    if options.plot is not None:
+        _save(curve.plot("delta", epsilons=epsilons), options.plot)
+    if options.json:
+        names = ("epsilon", *bounds._fields)
+        _print_json(
+            {
+                "query": "curve",
+                "points": [dict(zip(names, row, strict=True)) for row in rows],
+                "assumed": _assumed(curve),
+            }
+        )
+    else:
+        _print_csv(("epsilon", "delta_lower", "delta_estimate", "delta_upper"), rows)
+
+
+def _sweep(options: argparse.Namespace) -> None:
+    names = ("noise_multiplier", "sampling_probability", "steps", "delta")
+    grid = np.meshgrid(*(getattr(options, name) for name in names), indexing="ij")
+    bounds = prvcore.dpsgd_epsilon(
+        *(part.ravel() for part in grid),
+        workers=options.workers,
+        progress=options.progress,
+        eps_error=options.eps_error,
+        neighbors=options.neighbors,
+    )
+    settings = [part.ravel().tolist() for part in grid]
+    rows = list(zip(*settings, *(part.tolist() for part in bounds), strict=True))
+    if options.plot is not None:
+        from prvcore import plotting
+
+        _save(plotting.plot_sweep(bounds), options.plot)
+    if options.json:
+        fields = (*names, *bounds._fields)
+        _print_json(
+            {
+                "query": "sweep",
+                "points": [dict(zip(fields, row, strict=True)) for row in rows],
+                "assumed": {"neighbors": options.neighbors, "eps_error": options.eps_error},
+            }
+        )
+    else:
+        _print_csv((*names, "epsilon_lower", "epsilon_estimate", "epsilon_upper"), rows)
+
+
+def _explain(options: argparse.Namespace) -> None:
+    curve = _curve_of(options)
+    found = explain(curve, options.delta)
+    if not options.json:
+        print(found)
+        return
+    _print_json(
+        {
+            "query": "explain",
+            "delta": options.delta,
+            "epsilon": found.epsilon._asdict(),
+            "other_direction": None
+            if found.other_direction is None
+            else found.other_direction._asdict(),
+            "steps": [
+                {
+                    "mechanism": repr(step.mechanism),
+                    "count": step.count,
+                    "alone": step.alone._asdict(),
+                    "without": step.without._asdict(),
+                }
+                for step in found.steps
+            ],
+            "budget": found.budget._asdict(),
+            "assumed": _assumed(curve),
+        }
+    )
+
+
+_COMMANDS: dict[
+    str,
+    tuple[Callable[[argparse.Namespace], None], Callable[[argparse.ArgumentParser], None], str],
+] = {
+    "epsilon": (_query, _add_epsilon_query, "bound epsilon at a given delta"),
+    "delta": (_query, _add_delta_query, "bound delta at a given epsilon"),
+    "noise": (_calibrate, _add_noise, "find the least noise that meets a target"),
+    "steps": (_calibrate, _add_steps, "find how many steps a target allows"),
+    "curve": (_curve, _add_curve, "tabulate or draw delta against epsilon"),
+    "sweep": (_sweep, _add_sweep, "bound epsilon of DP-SGD at every combination of settings"),
+    "explain": (_explain, _add_epsilon_query, "say what an epsilon and its error come from"),
+}
+
+
+# ---- Output --------------------------------------------------------------------------------------
+
+
+def _assumed(curve: prvcore.PrivacyCurve) -> dict[str, Any]:
+    return {
+        "steps": [
+            {"mechanism": repr(mechanism), "count": count}
+            for mechanism, count in zip(curve.mechanisms, curve.counts, strict=True)
+        ],
+        "neighbors": curve.neighbors,
+        "discretization": curve.discretization,
+        "eps_error": curve.eps_error,
+    }
+
+
+def _print_json(values: dict[str, Any]) -> None:
+    print(json.dumps(_finite(values), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print_csv(names: Sequence[str], rows: Iterable[Sequence[float]]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+
+
+def _print_bounds(bounds: prvcore.Bounds) -> None:
+    print(f"  lower     {_decimal(float(bounds.lower), ROUND_FLOOR)}")
+    print(f"  estimate  {_decimal(float(bounds.estimate), ROUND_HALF_EVEN)}")
+    print(f"  upper     {_decimal(float(bounds.upper), ROUND_CEILING)}")
+
+
+def _decimal(value: float, rounding: str) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    rounded = Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value))
+    return f"{rounded.normalize():g}"
+
+
+def _save(axes: Any, path: str) -> None:
+    axes.figure.savefig(path, dpi=150)
+
+
+# ---- The process ---------------------------------------------------------------------------------
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,79 +487,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0. A bad option exits by SystemExit with status 2.
+        0, or 130 after Ctrl-C. Anything else exits by SystemExit: see the module.
 
     """
     options = _parser().parse_args(arguments)
-    point = getattr(options, options.given)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", prvcore.AccuracyWarning)
+        limit = prvcore.get_memory_limit()
         try:
-            curve = prvcore.compose(
-                prvcore.PoissonSubsampledGaussian(
-                    noise_multiplier=options.noise_multiplier,
-                    sampling_probability=options.sampling_probability,
-                ),
-                options.steps,
-                eps_error=options.eps_error,
-                neighbors=options.neighbors,
-            )
-            bounds = getattr(curve, options.wanted)(point)
-        except (ValueError, MemoryError, RuntimeError) as error:
-            options.parser.error(_in_options(str(error)))
+            if options.memory_limit is not None:
+                prvcore.set_memory_limit(options.memory_limit)
+            options.run(options)
+        except prvcore.TargetError as error:
+            options.parser.exit(_NO_VALUE, f"{options.parser.prog}: {error}\n")
+        except (OSError, TypeError, ValueError, MemoryError, RuntimeError, ImportError) as error:
+            options.parser.error(_in_options(str(error) or type(error).__name__))
+        except KeyboardInterrupt:
+            return _INTERRUPTED
+        finally:
+            prvcore.set_memory_limit(limit)
     for warning in caught:
-        print(f"{options.parser.prog}: warning: {warning.message}", file=sys.stderr)
-    if options.json:
-        print(_json(options, point, bounds))
-    else:
-        print(_text(options, point, bounds, curve))
+        text = str(warning.message).replace("prvcore.set_memory_limit", "--memory-limit")
+        print(f"{options.parser.prog}: warning: {text}", file=sys.stderr)
     return 0
 
 
 def _in_options(message: str) -> str:
     name, space, rest = message.partition(" ")
     return f"argument {_OPTIONS[name]}: {name}{space}{rest}" if name in _OPTIONS else message
-
-
-def _json(options: argparse.Namespace, point: float, bounds: prvcore.Bounds) -> str:
-    return json.dumps(
-        {
-            "query": options.wanted,
-            options.given: _json_number(point),
-            **{name: _json_number(value) for name, value in bounds._asdict().items()},
-            "assumed": {
-                "mechanism": "PoissonSubsampledGaussian",
-                "noise_multiplier": options.noise_multiplier,
-                "sampling_probability": options.sampling_probability,
-                "steps": options.steps,
-                "neighbors": options.neighbors,
-                "discretization": "bracketing",
-                "eps_error": options.eps_error,
-            },
-        }
-    )
-
-
-def _json_number(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
-
-
-def _text(
-    options: argparse.Namespace, point: float, bounds: prvcore.Bounds, curve: prvcore.PrivacyCurve
-) -> str:
-    return "\n".join(
-        [
-            f"{options.wanted} at {options.given} = {point!r}",
-            f"  lower     {_decimal(float(bounds.lower), ROUND_FLOOR)}",
-            f"  estimate  {_decimal(float(bounds.estimate), ROUND_HALF_EVEN)}",
-            f"  upper     {_decimal(float(bounds.upper), ROUND_CEILING)}",
-            f"assumed: {curve!r}",
-        ]
-    )
-
-
-def _decimal(value: float, rounding: str) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    rounded = Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value))
-    return f"{rounded.normalize():g}"

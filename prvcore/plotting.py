@@ -9,22 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments
+from prvcore.accounting import Bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from prvcore.accounting import Bounds, PrivacyCurve
+    from prvcore.accounting import PrivacyCurve
+    from prvcore.sweeps import SweepBounds
 
-__all__ = ["plot"]
+__all__ = ["plot", "plot_sweep"]
 
-# a blue and an orange that colour-blind people can tell apart (Okabe and Ito)
-_CURVE = "#0072b2"
-_REFERENCE = "#d55e00"
+# colours that colour-blind people can tell apart (Okabe and Ito)
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_CURVE, _REFERENCE = _COLOURS[:2]
 
 _MANY = 60  # points of a picture
 
 
-def _new_axes() -> Axes:
+def new_axes() -> Axes:
+    """Return the axes of a new figure."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -34,9 +37,12 @@ def _new_axes() -> Axes:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _band(ax: Axes, x: ArrayLike, bounds: Bounds) -> None:
-    ax.fill_between(x, bounds.lower, bounds.upper, color=_CURVE, alpha=0.35, linewidth=0)
-    ax.plot(x, bounds.upper, color=_CURVE, linewidth=1.5, label="certified bounds")
+def _band(
+    ax: Axes, x: ArrayLike, bounds: Bounds, label: str = "certified bounds", **style: Any
+) -> None:
+    style = {"color": _CURVE, **style}
+    ax.fill_between(x, bounds.lower, bounds.upper, color=style["color"], alpha=0.35, linewidth=0)
+    ax.plot(x, bounds.upper, linewidth=1.5, label=label, **style)
 
 
 def _delta(curve: PrivacyCurve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
@@ -95,8 +101,58 @@ _KINDS: dict[str, Callable[..., None]] = {
 def plot(curve: PrivacyCurve, kind: str = "delta", ax: Axes | None = None, **options: Any) -> Axes:
     """Draw `curve`: see `PrivacyCurve.plot`."""
     kind = _arguments.choice(kind, "kind", tuple(_KINDS))
-    ax = _new_axes() if ax is None else ax
+    ax = new_axes() if ax is None else ax
     _KINDS[kind](curve, ax, **options)
     ax.legend(frameon=False)
+    ax.grid(alpha=0.3)
+    return ax
+
+
+def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
+    """Draw the epsilons of a sweep against steps, a line for each combination of the others.
+
+    Parameters
+    ----------
+    bounds : SweepBounds
+        What `dpsgd_epsilon` returned.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+
+    """
+    ax = new_axes() if ax is None else ax
+    settings = {name: np.ravel(values) for name, values in bounds.settings.items()}
+    steps = settings.pop("steps")
+    parts = Bounds(*map(np.ravel, bounds))
+    varied = [name for name, values in settings.items() if np.unique(values).size > 1]
+    others = np.stack(list(settings.values()), axis=-1)
+    for number, setting in enumerate(np.unique(others, axis=0)):
+        chosen = np.flatnonzero((others == setting).all(axis=-1))
+        chosen = chosen[np.argsort(steps[chosen], kind="stable")]
+        named = dict(zip(settings, setting, strict=True))
+        label = ", ".join(f"{name.replace('_', ' ')} {named[name]:g}" for name in varied)
+        _band(
+            ax,
+            steps[chosen],
+            Bounds(*(part[chosen] for part in parts)),
+            label or "certified bounds",
+            color=_COLOURS[number % len(_COLOURS)],
+            marker="o",
+            markersize=3,
+            linestyle=("-", "--", ":", "-.")[number // len(_COLOURS) % 4],
+        )
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("steps")
+    ax.set_ylabel("epsilon (nats)")
+    ax.legend(frameon=False, fontsize="small")
     ax.grid(alpha=0.3)
     return ax

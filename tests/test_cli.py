@@ -56,11 +56,10 @@ def test_json_has_the_exact_numbers(capsys, arguments):
     )
     assert prv.Bounds(answer["lower"], answer["estimate"], answer["upper"]) == bounds
     assert answer["query"] == arguments[0]
+    assert answer["accurate"] is True
+    mechanism = prv.PoissonSubsampledGaussian(0.8, 1e-3)
     assert answer["assumed"] == {
-        "mechanism": "PoissonSubsampledGaussian",
-        "noise_multiplier": 0.8,
-        "sampling_probability": 0.001,
-        "steps": 1000,
+        "steps": [{"mechanism": repr(mechanism), "count": 1000}],
         "neighbors": "remove",
         "discretization": "bracketing",
         "eps_error": None,
@@ -81,7 +80,7 @@ def test_sampling_probability_defaults_to_one(capsys):
     default = json.loads(printed(capsys, *arguments, "--json"))
     one = json.loads(printed(capsys, *arguments, "--json", "--sampling-probability", "1"))
     assert default == one
-    assert default["assumed"]["sampling_probability"] == 1.0
+    assert "sampling_probability=1.0" in default["assumed"]["steps"][0]["mechanism"]
 
 
 def test_eps_error_is_passed_on(capsys):
@@ -159,8 +158,190 @@ def test_as_a_module_and_as_a_program(tmp_path):
     assert json.loads(outputs[0])["lower"] == curve().epsilon(1e-7).lower
 
 
+# ---- Calibration -------------------------------------------------------------------------------
+
+TARGET = ["--epsilon", "2", "--delta", "1e-5"]
+
+
+def test_noise_is_the_librarys_calibration(capsys):
+    arguments = ["noise", *TARGET, "--sampling-probability", "0.01", "--steps", "1000", "--json"]
+    answer = json.loads(printed(capsys, *arguments))
+    assert answer["bounds"]["upper"] <= 2 < answer["next_bounds"]["upper"]
+    step = prv.PoissonSubsampledGaussian(answer["value"], 0.01)
+    assert prv.eps_from_delta(step, 1e-5, counts=1000).lower <= 2
+
+
+def test_steps_are_the_most(capsys):
+    arguments = ["steps", *TARGET, "--noise-multiplier", "1", "--sampling-probability", "0.01"]
+    answer = json.loads(printed(capsys, *arguments, "--json"))
+    assert answer["next_value"] == answer["value"] + 1
+    assert answer["bounds"]["upper"] <= 2 < answer["next_bounds"]["upper"]
+    out = printed(capsys, *arguments)
+    assert f": {answer['value']}" in out.splitlines()[0]
+
+
+def test_a_target_that_nothing_meets_has_a_status_of_its_own(capsys, tmp_path):
+    schedule = tmp_path / "leak.json"
+    schedule.write_text(
+        json.dumps(
+            {
+                "steps": [
+                    {"type": "ApproximateDP", "epsilon": 1, "delta": 0.1},
+                    {"type": "Gaussian", "noise_multiplier": 1},
+                ]
+            }
+        )
+    )
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["noise", *TARGET, "--schedule", str(schedule)])
+    assert stop.value.code == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert "cannot be met" in err
+
+
+SWEEP = [
+    *("sweep", "--noise-multiplier", "1", "2", "--sampling-probability", "0.1"),
+    *("--steps", "1", "10", "--delta", "1e-5"),
+]
+
+# ---- Tables and pictures -----------------------------------------------------------------------
+
+
+def test_a_curve_is_a_table_of_deltas(capsys):
+    out = printed(capsys, "curve", *SETTING, "--epsilons", "0", "0.5", "0.7")
+    header, *rows = [line.split(",") for line in out.splitlines()]
+    assert header == ["epsilon", "delta_lower", "delta_estimate", "delta_upper"]
+    bounds = curve().delta([0.0, 0.5, 0.7])
+    shown = [[float(number) for number in row] for row in rows]
+    assert shown == [list(row) for row in zip([0.0, 0.5, 0.7], *bounds, strict=True)]
+
+
+def test_a_sweep_is_every_combination(capsys):
+    out = printed(
+        capsys,
+        *("sweep", "--noise-multiplier", "0.8", "1", "--sampling-probability", "0.001"),
+        *("--steps", "10", "1000", "--delta", "1e-7", "--json"),
+    )
+    points = json.loads(out)["points"]
+    assert [(p["noise_multiplier"], p["steps"]) for p in points] == [
+        (0.8, 10), (0.8, 1000), (1.0, 10), (1.0, 1000)
+    ]  # fmt: skip
+    assert points[1]["upper"] == curve().epsilon(1e-7).upper
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["curve", *SETTING],
+        SWEEP,
+    ],
+    ids=["curve", "sweep"],
+)
+def test_plots_are_files(capsys, tmp_path, arguments):
+    pytest.importorskip("matplotlib").use("Agg")
+    path = tmp_path / "picture.png"
+    printed(capsys, *arguments, "--plot", str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+# ---- Schedules ---------------------------------------------------------------------------------
+
+
+TOML = """
+[[steps]]
+type = "PoissonSubsampledGaussian"
+noise_multiplier = 0.8
+sampling_probability = 0.001
+count = 1000
+
+[[steps]]
+type = "PoissonSubsampled"
+sampling_probability = 0.5
+mechanism = {type = "Laplace", scale = 20}
+"""
+
+
+def test_a_schedule_is_composed(capsys, tmp_path):
+    path = tmp_path / "schedule.toml"
+    path.write_text(TOML)
+    answer = json.loads(
+        printed(capsys, "epsilon", "--schedule", str(path), "--delta", "1e-7", "--json")
+    )
+    steps = [
+        (prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000),
+        prv.PoissonSubsampled(prv.Laplace(scale=20), 0.5),
+    ]
+    assert answer["upper"] == prv.compose(steps).epsilon(1e-7).upper
+
+
+def test_explain_says_what_dominates(capsys, tmp_path):
+    path = tmp_path / "schedule.toml"
+    path.write_text(TOML)
+    arguments = ["explain", "--schedule", str(path), "--delta", "1e-7"]
+    assert "Most of the loss is that of PoissonSubsampledGaussian" in printed(capsys, *arguments)
+    answer = json.loads(printed(capsys, *arguments, "--json"))
+    first, second = answer["steps"]
+    assert first["without"]["estimate"] < second["without"]["estimate"]
+    alone = prv.eps_from_delta(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1e-7, counts=1000)
+    assert first["alone"]["upper"] == second["without"]["upper"] == alone.upper
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--schedule", "no-such-file.toml"], "no-such-file.toml"),
+        (["--schedule", "schedule.yaml"], "ends in .toml or .json"),
+        (["--schedule", "schedule.toml", "--steps", "3"], "--steps: not allowed with --schedule"),
+    ],
+)
+def test_bad_schedules_are_told_in_one_line(capsys, arguments, told):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["epsilon", "--delta", "1e-7", *arguments])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert told in err
+
+
+# ---- The process -------------------------------------------------------------------------------
+
+
+def test_the_memory_limit_is_an_option(capsys):
+    before = prv.get_memory_limit()
+    assert cli.main([*EPSILON, "--eps-error", "1e-7", "--memory-limit", "1048576"]) == 0
+    err = capsys.readouterr().err
+    assert "the memory limit of 1048576 bytes" in err
+    assert "--memory-limit" in err
+    assert prv.get_memory_limit() == before
+
+
+def test_an_interrupt_is_quiet(capsys, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prv, "compose", interrupted)
+    assert cli.main(EPSILON) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_completion(capsys):
+    shells = pytest.importorskip("shtab").SUPPORTED_SHELLS
+    for shell in shells:
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["--print-completion", shell])
+        assert stop.value.code == 0
+        assert "noise-multiplier" in capsys.readouterr().out
+
+
+COMMANDS = ("epsilon", "delta", "noise", "steps", "curve", "sweep", "explain")
+
+
 def test_version_and_help(capsys):
-    for arguments in (["--version"], ["--help"], ["epsilon", "--help"], ["delta", "--help"]):
+    helps = [[command, "--help"] for command in COMMANDS]
+    for arguments in (["--version"], ["--help"], *helps):
         with pytest.raises(SystemExit) as stop:
             cli.main(arguments)
         assert stop.value.code == 0

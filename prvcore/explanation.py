@@ -1,0 +1,152 @@
+"""What a curve's epsilon comes from, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prvcore.accounting import Bounds, ErrorBudget, PrivacyCurve
+from prvcore.mechanisms import Mechanism
+
+__all__ = ["Explanation", "StepShare", "explain"]
+
+_MOST_STEPS = 50
+
+_ADVICE = {
+    "discretization": "the mesh: ask for a smaller eps_error to make it finer",
+    "truncation": "losses so large that they were counted as infinite: a smaller eps_error moves "
+    "them out",
+    "wrap_around": "tails outside the window: a smaller eps_error widens it",
+    "rounding": "rounding in double precision, which no setting makes smaller",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepShare:
+    """What one of the steps of a composition contributes.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        It runs `count` times.
+    count : int
+        How often it runs.
+    alone : Bounds
+        Epsilon of these runs alone, at the same delta, nats.
+    without : Bounds
+        Epsilon of all others, at the same delta, nats.
+
+    """
+
+    mechanism: Mechanism
+    count: int
+    alone: Bounds
+    without: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where an epsilon comes from; its `str` says so in sentences.
+
+    Attributes
+    ----------
+    delta : float
+        Where epsilon was asked.
+    epsilon : Bounds
+        Of the whole composition, nats.
+    other_direction : Bounds or None
+        With the neighbouring relation that does not decide, where both were asked.
+    steps : tuple of StepShare
+        The one without which epsilon would fall most comes first.
+    budget : ErrorBudget
+        Where the distance of the bounds comes from.
+
+    """
+
+    delta: float
+    epsilon: Bounds
+    other_direction: Bounds | None
+    steps: tuple[StepShare, ...]
+    budget: ErrorBudget
+
+    def __str__(self) -> str:
+        return "\n".join([*self._of_the_whole(), *self._of_the_steps(), *self._of_the_error()])
+
+    def _of_the_whole(self) -> list[str]:
+        lower, _, upper = self.epsilon
+        lines = [f"At delta = {self.delta:g} epsilon lies between {lower:.6g} and {upper:.6g}."]
+        if self.other_direction is not None and self.other_direction != self.epsilon:
+            lines.append(
+                f"The neighbour with one record {_NEIGHBOUR[self.budget.direction]} decides; the "
+                f"other has an epsilon of {self.other_direction.estimate:.6g}."
+            )
+        return lines
+
+    def _of_the_steps(self) -> list[str]:
+        if len(self.steps) < 2:
+            return []
+        lines = ["", "By how much epsilon would fall without each step (and its epsilon alone):"]
+        for step in self.steps:
+            fall = self.epsilon.estimate - step.without.estimate
+            lines.append(
+                f"  {fall:<10.4g} ({step.alone.estimate:.4g})  {step.count:,} x {step.mechanism!r}"
+            )
+        first = self.steps[0]
+        lines.append(f"Most of the loss is that of {first.mechanism!r}.")
+        return lines
+
+    def _of_the_error(self) -> list[str]:
+        budget = self.budget
+        parts = {name: getattr(budget, name) for name in _ADVICE}
+        if budget.width == 0.0 or not any(parts.values()):
+            return ["", "The bounds are exact but for rounding."]
+        largest = max(parts, key=lambda name: parts[name])
+        said = f"The bounds are {budget.width:.3g} apart in epsilon, most of it because of"
+        lines = ["", f"{said} {_ADVICE[largest]}."]
+        lines += [f"  {name.replace('_', ' '):<15}{part:.3g}" for name, part in parts.items()]
+        return lines
+
+
+_NEIGHBOUR = {"add": "more", "remove": "less"}
+_OTHER = {"add": "remove", "remove": "add"}
+
+
+def explain(curve: PrivacyCurve, delta: float) -> Explanation:
+    """Say which of a curve's steps its epsilon comes from, and where its error does.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        Of at most 50 distinct mechanisms.
+    delta : float
+        A probability in [0, 1].
+
+    Returns
+    -------
+    Explanation
+        Print it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `curve` is no curve or has too many mechanisms; what `PrivacyCurve.epsilon` raises.
+
+    Notes
+    -----
+    Two more compositions for each distinct mechanism, and one for the other direction.
+
+    """
+    if not isinstance(curve, PrivacyCurve):
+        raise TypeError(f"curve must be a PrivacyCurve, got {curve!r}")
+    steps = tuple(zip(curve.mechanisms, curve.counts, strict=True))
+    if len(steps) > _MOST_STEPS:
+        raise ValueError(
+            f"curve must have at most {_MOST_STEPS} distinct mechanisms, got {len(steps)}"
+        )
+    epsilon = curve.epsilon(delta)
+    shares = []
+    for step in steps if len(steps) > 1 else ():
+        alone = curve._with_steps([step]).epsilon(delta)
+        without = curve._with_steps([other for other in steps if other is not step]).epsilon(delta)
+        shares.append(StepShare(*step, alone, without))
+    shares.sort(key=lambda share: share.without.estimate)
+    return Explanation(float(delta), epsilon, tuple(shares), curve.error_budget(delta=delta))

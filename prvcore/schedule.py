@@ -1,0 +1,178 @@
+"""Schedules: files that say which mechanisms run, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from prvcore import _arguments
+from prvcore.mechanisms import Mechanism
+from prvcore.serialization import mechanism_from_dict, mechanism_kinds
+
+__all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
+
+_MOST_BYTES = 2**24
+
+# What each field of a mechanism is in JSON, by its annotation.
+_TYPES: dict[str, dict[str, Any]] = {
+    "float": {"type": "number"},
+    "int": {"type": "integer"},
+    "Mechanism": {"$ref": "#/$defs/mechanism"},
+}
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+
+
+def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...]:
+    """Read a schedule from a TOML or JSON file, as its name ends.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of at most 16 MiB, in UTF-8, that ends in ``.toml`` or ``.json``.
+
+    Returns
+    -------
+    tuple of (Mechanism, int)
+        As `compose` takes it, in the order of the file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    TypeError, ValueError
+        It is no TOML or JSON, or no schedule: the message says at which step.
+
+    See Also
+    --------
+    schedule_from_dict : what the file holds.
+
+    """
+    import json
+    import tomllib
+
+    path = Path(path)
+    if path.suffix not in (".toml", ".json"):
+        raise ValueError(
+            f"a schedule must be a file that ends in .toml or .json, got {path.name!r}"
+        )
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError(f"{path.name} must have at most {_MOST_BYTES} bytes")
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            values = tomllib.loads(text)
+        else:
+            values = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError(f"{path.name} is nested too deeply") from None
+    except ValueError as error:  # of the parsers, and of bytes that are no UTF-8
+        raise ValueError(f"{path.name}: {error}") from None
+    try:
+        return schedule_from_dict(values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{path.name}: {error}") from None
+
+
+def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int], ...]:
+    """Return what a schedule says in plain values.
+
+    Parameters
+    ----------
+    values : mapping
+        ``{"steps": [...]}``; each step a mapping of ``"type"``, the name of a mechanism's class,
+        its parameters by their names, and ``"count"``, an integer in [0, 2^53], 1 if left out. A
+        mechanism within another is such a mapping without a count.
+
+    Returns
+    -------
+    tuple of (Mechanism, int)
+        As `compose` takes it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `values` is no schedule: the message says at which step.
+
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f"a schedule must be a mapping, got {_short(values)}")
+    if set(values) != {"steps"}:
+        raise ValueError(f"a schedule must have steps and nothing else, got {_short(list(values))}")
+    steps = values["steps"]
+    if not isinstance(steps, list | tuple):
+        raise TypeError(f"steps must be a list, got {_short(steps)}")
+    found = []
+    for place, step in enumerate(steps):
+        try:
+            found.append(_step(step))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"steps[{place}]: {error}") from None
+        except RecursionError:
+            raise ValueError(f"steps[{place}] is nested too deeply") from None
+    return tuple(found)
+
+
+def _step(step: Any) -> tuple[Mechanism, int]:
+    if not isinstance(step, Mapping):
+        raise TypeError(f"a step must be a mapping, got {_short(step)}")
+    count = _arguments.count(step.get("count", 1), "count")
+    return mechanism_from_dict({name: step[name] for name in step if name != "count"}), count
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"numbers must be finite, got {name}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def schedule_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of schedules, which also lies beside this module."""
+    kinds = [kind for kind in mechanism_kinds().values() if not _needs_functions(kind)]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A schedule of mechanisms for prvcore",
+        "type": "object",
+        "required": ["steps"],
+        "additionalProperties": False,
+        "properties": {"steps": {"type": "array", "items": {"$ref": "#/$defs/step"}}},
+        "$defs": {
+            "step": {
+                "allOf": [{"$ref": "#/$defs/mechanism"}],
+                "properties": {
+                    "count": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 1}
+                },
+                "unevaluatedProperties": False,
+            },
+            "mechanism": {
+                "type": "object",
+                "required": ["type"],
+                "oneOf": [_schema_of(kind) for kind in kinds],
+            },
+        },
+    }
+
+
+def _needs_functions(kind: type[Mechanism]) -> bool:
+    return any("Callable" in str(field.type) for field in fields(kind))  # type: ignore[arg-type]
+
+
+def _schema_of(kind: type[Mechanism]) -> dict[str, Any]:
+    parameters = fields(kind)  # type: ignore[arg-type]
+    described = {field.name: _TYPES.get(str(field.type), _NUMBERS) for field in parameters}
+    required = [field.name for field in parameters if field.default is MISSING]
+    return {
+        "properties": {"type": {"const": kind.__name__}, **described},
+        "required": ["type", *required],
+    }
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(schedule_schema(), indent=2))

@@ -1,0 +1,102 @@
+"""Mechanisms as plain values that JSON can hold, and back to the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from prvcore import mechanisms
+from prvcore.mechanisms import Mechanism
+
+__all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
+
+
+def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:
+    """Return a mechanism as a dict of strings, numbers, lists and such dicts.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of any kind but those given by functions.
+
+    Returns
+    -------
+    dict
+        ``"type"`` is the name of the mechanism's class, and the others are its parameters by their
+        names. `json` writes and reads such numbers exactly.
+
+    Raises
+    ------
+    TypeError
+        No mechanism is given, or one of functions, which have no such values.
+
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
+    found = {"type": type(mechanism).__name__}
+    for field in fields(mechanism):  # type: ignore[arg-type]  # each kind of them is a dataclass
+        value = getattr(mechanism, field.name)
+        if callable(value):
+            raise TypeError(f"{mechanism!r} cannot be saved: its {field.name} is a function")
+        found[field.name] = _plain(value)
+    return found
+
+
+def mechanism_from_dict(values: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that `mechanism_to_dict` was given.
+
+    Parameters
+    ----------
+    values : mapping
+        As `mechanism_to_dict` returns it; a parameter that has a default may be left out.
+
+    Returns
+    -------
+    Mechanism
+        Equal to that one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `values` is no mapping, names no kind of mechanism, lacks a parameter, has one too many, or
+        one out of its range.
+
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f"a mechanism must be a mapping, got {values!r}")
+    kinds = mechanism_kinds()
+    name = values.get("type")
+    if not isinstance(name, str) or name not in kinds:
+        raise ValueError(f"type must be one of {', '.join(sorted(kinds))}, got {name!r}")
+    kind = kinds[name]
+    parameters = fields(kind)  # type: ignore[arg-type]
+    names = {field.name for field in parameters}
+    needed = {field.name for field in parameters if field.default is MISSING}
+    given = {name: value for name, value in values.items() if name != "type"}
+    if not needed <= set(given) <= names:
+        listed = ", ".join(field.name for field in parameters)
+        raise ValueError(f"{kind.__name__} must have {listed}, got {', '.join(map(repr, given))}")
+    return kind(
+        **{
+            name: mechanism_from_dict(value) if isinstance(value, Mapping) else value
+            for name, value in given.items()
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mechanism):
+        return mechanism_to_dict(value)
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def mechanism_kinds() -> dict[str, type[Mechanism]]:
+    """Return all kinds of mechanism by their names."""
+    kinds = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
+    del kinds["Mechanism"]
+    return kinds

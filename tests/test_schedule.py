@@ -1,0 +1,109 @@
+"""Files that say what runs, and how often."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import prvcore as prv
+from prvcore.schedule import read_schedule, schedule_from_dict, schedule_schema
+
+STEP = {"type": "PoissonSubsampledGaussian", "noise_multiplier": 0.8, "sampling_probability": 0.01}
+MECHANISM = prv.PoissonSubsampledGaussian(0.8, 0.01)
+
+
+def test_steps_in_their_order():
+    values = {"steps": [{**STEP, "count": 1000}, {"type": "Laplace", "scale": 20}, STEP]}
+    assert schedule_from_dict(values) == (
+        (MECHANISM, 1000),
+        (prv.Laplace(scale=20), 1),
+        (MECHANISM, 1),
+    )
+
+
+def test_mechanisms_within_mechanisms_and_tables():
+    table = {"type": "FromTable", "losses": [-1.0, 1.0], "probabilities": [0.25, 0.75]}
+    values = {
+        "steps": [
+            {"type": "PoissonSubsampled", "sampling_probability": 0.5, "mechanism": table},
+        ]
+    }
+    ((found, count),) = schedule_from_dict(values)
+    assert count == 1
+    assert found == prv.PoissonSubsampled(prv.FromTable([-1.0, 1.0], [0.25, 0.75]), 0.5)
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_both_kinds_of_file(tmp_path, suffix):
+    path = tmp_path / f"schedule{suffix}"
+    if suffix == ".json":
+        path.write_text(json.dumps({"steps": [{**STEP, "count": 3}]}))
+    else:
+        lines = [f"{name} = {json.dumps(value)}" for name, value in {**STEP, "count": 3}.items()]
+        path.write_text("[[steps]]\n" + "\n".join(lines))
+    assert read_schedule(path) == ((MECHANISM, 3),)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([], "a schedule must be a mapping"),
+        ({}, "must have steps and nothing else"),
+        ({"steps": [], "more": 1}, "must have steps and nothing else"),
+        ({"steps": {"type": "Gaussian"}}, "steps must be a list"),
+        ({"steps": [STEP, 3]}, r"steps\[1\]: a step must be a mapping"),
+        ({"steps": [{**STEP, "type": "Gausian"}]}, r"steps\[0\]: type must be one of"),
+        ({"steps": [{**STEP, "type": ["Gaussian"]}]}, r"steps\[0\]: type must be one of"),
+        ({"steps": [{**STEP, "count": -1}]}, r"steps\[0\]: count must be in"),
+        ({"steps": [{**STEP, "count": 10**30}]}, r"steps\[0\]: count must be in"),
+        ({"steps": [{**STEP, "count": 1.5}]}, r"steps\[0\]: count must be an integer"),
+        ({"steps": [{**STEP, "count": True}]}, r"steps\[0\]: count must be an integer"),
+        ({"steps": [{**STEP, "noise_multiplier": "1"}]}, r"steps\[0\]: noise_multiplier must be"),
+        ({"steps": [{**STEP, "noise_multiplier": -1}]}, r"steps\[0\]: noise_multiplier must be"),
+        ({"steps": [{**STEP, "sigma": 1}]}, r"steps\[0\]: PoissonSubsampledGaussian"),
+        ({"steps": [{"type": "Gaussian"}]}, r"steps\[0\]: Gaussian"),
+    ],
+)
+def test_errors_say_at_which_step(values, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        schedule_from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.json", "{", "a.json"),
+        ("a.json", '{"steps": [{"type": "Gaussian", "noise_multiplier": NaN}]}', "finite"),
+        ("a.json", '{"steps": ' + "[" * 100_000, "nested too deeply|a.json"),
+        ("a.toml", "steps = [", "a.toml"),
+        ("a.toml", "[[steps]]\ntype = 'Gaussian'\nnoise_multiplier = nan", "noise_multiplier"),
+        ("a.yaml", "", "ends in .toml or .json"),
+    ],
+)
+def test_bad_files_are_refused_by_name(tmp_path, name, text, told):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises((TypeError, ValueError), match=told):
+        read_schedule(path)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"a\.json"):
+        read_schedule(path)
+
+
+def test_the_schema_that_is_shipped_is_that_of_the_mechanisms():
+    shipped = json.loads((Path(prv.__file__).parent / "schedule.schema.json").read_text())
+    assert shipped == schedule_schema()
+
+
+def test_the_schema_judges_as_the_reader_does():
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(schedule_schema())
+    validator.check_schema(schedule_schema())
+    good = {"steps": [{**STEP, "count": 3}, {"type": "Laplace", "scale": 20}]}
+    assert validator.is_valid(good)
+    for bad in ({}, {"steps": [{"type": "Gaussian"}]}, {"steps": [{**STEP, "sigma": 1}]}):
+        assert not validator.is_valid(bad)
