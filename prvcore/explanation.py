@@ -149,4 +149,9 @@ def explain(curve: PrivacyCurve, delta: float) -> Explanation:
         without = curve._with_steps([other for other in steps if other is not step]).epsilon(delta)
         shares.append(StepShare(*step, alone, without))
     shares.sort(key=lambda share: share.without.estimate)
-    return Explanation(float(delta), epsilon, tuple(shares), curve.error_budget(delta=delta))
+    budget = curve.error_budget(delta=delta)
+    other = None
+    if curve.neighbors == "add-or-remove" and budget.direction in _OTHER:
+        settings = {**curve._settings(), "neighbors": _OTHER[budget.direction]}
+        other = PrivacyCurve(steps, **settings).epsilon(delta)
+    return Explanation(float(delta), epsilon, other, tuple(shares), budget)
