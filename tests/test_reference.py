@@ -170,6 +170,6 @@ def test_a_peer_that_cannot_be_imported_says_why():
 
 
 def test_a_missing_peer_is_not_asked(monkeypatch):
-    monkeypatch.setattr(type(peers.PEERS["opake"]), "missing", "not here")
+    monkeypatch.setitem(vars(peers.PEERS["opake"]), "missing", "not here")
     with pytest.raises(NotImplementedError, match="opake is left out: not here"):
         peers.find("opake")

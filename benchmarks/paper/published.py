@@ -218,7 +218,7 @@ def figure_floating_point():
     settings = {"prv-accountant": {"eps_error": EPS_ERROR}, "dp-accounting PLD": {"mesh": 1e-3}}
     for who, options in settings.items():
         for epsilon in epsilons if not PEERS[who].missing else ():
-            found = measure(PEERS[who].delta, [GAUSSIAN], epsilon, calls=1, enough=0.0, **options)
+            found = measure(PEERS[who].delta, [GAUSSIAN], epsilon, calls=0, **options)
             rows.append(row(who, found.answer, epsilon=epsilon, failure=found.failure))
     curve = find(PRVCORE).curve([GAUSSIAN])
     for epsilon in epsilons:
