@@ -171,8 +171,8 @@ def figure_runtime():
             timed = {"seconds": found.seconds, "failure": found.failure}
             rows.append(row(who, found.answer, steps=steps, **timed))
     figure, (left, right) = new(width=PAGE, height=2.8, panels=2)
-    draw_speed_ups(left, rows)
     left.set(xlabel="number of compositions", ylabel="runtime (s)", xscale="log", yscale="log")
+    draw_speed_ups(left, rows)
     left.set_title(r"a: time for bounds 0.2 apart in $\varepsilon$")
     draw_bands(right, rows, "steps", {KOSKELA: THREE[KOSKELA]}, linewidth=3, alpha=0.3)
     draw_bands(right, rows, "steps", {who: THREE[who] for who in (PAPER, PRVCORE)})
@@ -190,6 +190,7 @@ def draw_speed_ups(axes, rows):
     for who, label in THREE.items():
         line(axes, steps, times[who], who, label=label)
     ratios = axes.twinx()
+    ratios.set(ylabel="speed-up (thin lines)", yscale="log")
     ratios.grid(visible=False)
     for slow, fast, style in (
         (KOSKELA, PAPER, ":"),
@@ -199,13 +200,11 @@ def draw_speed_ups(axes, rows):
         quotients = [a / b for a, b in zip(times[slow], times[fast], strict=True)]
         label = f"{THREE[slow]} / {THREE[fast]}"
         ratios.plot(steps, quotients, color="#555555", linestyle=style, linewidth=0.9, label=label)
-    ratios.set(ylabel="speed-up (thin lines)", yscale="log")
     handles = [artist for each in (axes, ratios) for artist in each.get_legend_handles_labels()[0]]
     axes.legend(handles=handles, loc="upper left", ncols=2)
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, 300 * high)  # room for the legend
-    low, high = ratios.get_ylim()
-    ratios.set_ylim(low, 300 * high)
+    for each in (axes, ratios):  # room for the legend
+        low, high = each.get_ylim()
+        each.set_ylim(low, 100 * high)
 
 
 def figure_floating_point():
