@@ -5,7 +5,8 @@ are printed exactly, and infinite ones are the strings "inf" and "-inf", since J
 numbers. Warnings go to the standard error.
 
 The exit status is 0; 2 if an option is bad or no answer can be given, which one line on the
-standard error explains; 3 if no noise or number of steps meets the target; 130 after Ctrl-C.
+standard error explains; 3 if no noise or number of steps meets the target; 1 if the reader of the
+output stopped reading; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import csv
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +29,7 @@ from prvcore.explanation import explain
 from prvcore.schedule import read_schedule
 
 _DIGITS = 10
-_BAD_OPTION, _NO_VALUE, _INTERRUPTED = 2, 3, 130
+_CUT_OFF, _BAD_OPTION, _NO_VALUE, _INTERRUPTED = 1, 2, 3, 130
 _OPTIONS = {  # how the library's messages name what the options set
     "noise_multiplier": "--noise-multiplier",
     "sampling_probability": "--sampling-probability",
@@ -487,7 +489,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0, or 130 after Ctrl-C. Anything else exits by SystemExit: see the module.
+        0, 1 or 130. Anything else exits by SystemExit: see the module.
 
     """
     options = _parser().parse_args(arguments)
@@ -498,8 +500,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.memory_limit is not None:
                 prvcore.set_memory_limit(options.memory_limit)
             options.run(options)
+            sys.stdout.flush()
         except prvcore.TargetError as error:
             options.parser.exit(_NO_VALUE, f"{options.parser.prog}: {error}\n")
+        except BrokenPipeError:  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _CUT_OFF
         except (OSError, TypeError, ValueError, MemoryError, RuntimeError, ImportError) as error:
             options.parser.error(_in_options(str(error) or type(error).__name__))
         except KeyboardInterrupt:

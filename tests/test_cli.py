@@ -327,6 +327,17 @@ def test_an_interrupt_is_quiet(capsys, monkeypatch):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of other processes")
+def test_a_reader_that_stops_reading(tmp_path):
+    program = [sys.executable, "-m", "prvcore", *EPSILON]
+    with subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 1
+
+
 def test_completion(capsys):
     shells = pytest.importorskip("shtab").SUPPORTED_SHELLS
     for shell in shells:
