@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 
+MAX_COMPONENTS = 2**12  # the core's PRV_MAX_COMPONENTS
 _MAX_COUNT = 2**53
 _ROUNDING = 2.0**-51  # of a function's values: four units of 2^-53, which the bounds allow for
 _GROSS_ERROR = 1e-9  # of probability; what is finer is for the C core to judge
@@ -201,6 +202,24 @@ def table(losses: FloatArray, masses: FloatArray, mass_at_infinity: float) -> No
             f"got probabilities with sum {math.fsum(masses)!r} and "
             f"mass_at_infinity {mass_at_infinity!r}"
         )
+
+
+def components(sensitivities: FloatArray, probabilities: FloatArray) -> None:
+    """Refuse what is no distribution of sensitivities."""
+    if sensitivities.shape != probabilities.shape:
+        raise ValueError(
+            "probabilities must have one entry for each of sensitivities, "
+            f"got {probabilities.size} for {sensitivities.size}"
+        )
+    if sensitivities.size > MAX_COMPONENTS:
+        raise ValueError(
+            f"sensitivities must have at most {MAX_COMPONENTS} entries, got {sensitivities.size}"
+        )
+    _refuse(sensitivities < 0.0, "sensitivities", sensitivities, ">= 0")
+    _refuse(probabilities < 0.0, "probabilities", probabilities, ">= 0")
+    total = math.fsum(probabilities)
+    if not abs(total - 1.0) <= 1e-9:
+        raise ValueError(f"probabilities must sum to 1 within 1e-9, got a sum of {total!r}")
 
 
 def check_cdf(name: str, losses: FloatArray, values: FloatArray) -> None:

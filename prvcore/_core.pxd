@@ -38,6 +38,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_PARAMETER
         PRV_ERR_TOLERANCE
         PRV_ERR_TARGET
+        PRV_ERR_COMPONENTS
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)
@@ -116,6 +117,19 @@ cdef extern from "prvcore.h" nogil:
         const prv_mechanism *base,
         prv_parameter parameter,
         double factor,
+        prv_mechanism **mechanism,
+    )
+    prv_status prv_mechanism_gaussian_mixture(
+        double noise_multiplier,
+        const double *sensitivities,
+        const double *probabilities,
+        size_t length,
+        prv_mechanism **mechanism,
+    )
+    prv_status prv_mechanism_group_gaussian(
+        double noise_multiplier,
+        double sampling_probability,
+        uint64_t group_size,
         prv_mechanism **mechanism,
     )
     void prv_mechanism_free(prv_mechanism *mechanism)

@@ -1,7 +1,7 @@
 """Mechanisms of the C core, and the callbacks through which it asks a user's own."""
 
 from cpython.exc cimport PyErr_Occurred
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from prvcore._core cimport (
@@ -12,6 +12,8 @@ from prvcore._core cimport (
     prv_mechanism_discrete_laplace,
     prv_mechanism_free,
     prv_mechanism_gaussian,
+    prv_mechanism_gaussian_mixture,
+    prv_mechanism_group_gaussian,
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
     prv_mechanism_table,
@@ -85,6 +87,35 @@ def table(
     check(
         prv_mechanism_table(
             &losses[0], &probabilities[0], length, mass_at_infinity, &handle.pointer
+        )
+    )
+    return handle
+
+
+def gaussian_mixture(
+    double noise_multiplier,
+    const double[::1] sensitivities not None,
+    const double[::1] probabilities not None,
+):
+    """Return the Handle of Gaussian noise on a query of random sensitivity."""
+    cdef Handle handle = Handle.__new__(Handle)
+    cdef size_t length = sensitivities.shape[0]
+    if length == 0 or sensitivities.shape[0] != probabilities.shape[0]:
+        raise ValueError("sensitivities and probabilities must be of one length >= 1")
+    check(
+        prv_mechanism_gaussian_mixture(
+            noise_multiplier, &sensitivities[0], &probabilities[0], length, &handle.pointer
+        )
+    )
+    return handle
+
+
+def group_gaussian(double noise_multiplier, double sampling_probability, uint64_t group_size):
+    """Return the Handle of a Gaussian mechanism on a Poisson sample, for a group of records."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(
+        prv_mechanism_group_gaussian(
+            noise_multiplier, sampling_probability, group_size, &handle.pointer
         )
     )
     return handle

@@ -23,8 +23,10 @@ __all__ = [
     "FromPrivacyCurve",
     "FromTable",
     "Gaussian",
+    "GroupPoissonSubsampledGaussian",
     "Laplace",
     "Mechanism",
+    "MixtureOfGaussians",
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",
     "PureDP",
@@ -260,6 +262,141 @@ class PoissonSubsampledGaussian(Mechanism):
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.poisson_subsampled(
             _mechanism.gaussian(self.noise_multiplier), self.sampling_probability
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPoissonSubsampledGaussian(Mechanism):
+    """`PoissonSubsampledGaussian` for neighbours that differ by a group of records.
+
+    All records of the group are in one of the data sets and none in the other. How many of them are
+    in the sample is binomial, and so many times the sensitivity is the greatest change of the
+    query: a `MixtureOfGaussians` [1]_.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity to one record, finite and >= 0.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample, independently of all others.
+    group_size : int
+        Records of the group, in [1, 4095].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range.
+
+    References
+    ----------
+    .. [1] Ganesh, "Tight group-level DP guarantees for DP-SGD with sampling via mixture of
+       Gaussians mechanisms", 2024, arXiv:2401.10294, Theorem 3.1.
+
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+    group_size: int
+
+    def __post_init__(self) -> None:
+        self._set(
+            noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
+            sampling_probability=_arguments.probability(
+                self.sampling_probability, "sampling_probability"
+            ),
+            group_size=_arguments.integer(
+                self.group_size, "group_size", 1, _arguments.MAX_COMPONENTS - 1
+            ),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            type(self).__name__,
+            self.noise_multiplier,
+            self.sampling_probability,
+            self.group_size,
+        )
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.group_gaussian(
+            self.noise_multiplier, self.sampling_probability, self.group_size
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureOfGaussians(Mechanism):
+    """Gaussian noise on a query whose greatest change is random.
+
+    The dominating pair is N(0, s^2) and sum_i p_i N(c_i, s^2), with s the noise multiplier, c the
+    sensitivities and p their probabilities [1]_; removing a record has the mixture first. It is
+    what matrix mechanisms (DP-FTRL) with random participation compose, once their correlated
+    outputs have been reduced to independent ones, which is for the caller to do.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise, in units of the sensitivities, finite and >= 0.
+    sensitivities : array_like of float, shape (n,)
+        Norms of the changes, finite and >= 0, 1 <= n <= 4096, in any order.
+    probabilities : array_like of float, shape (n,)
+        Of each, >= 0, with a sum of 1 within 1e-9; then normalised.
+
+    Attributes
+    ----------
+    sensitivities, probabilities : ndarray of float64, shape (n,)
+        Copies, read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError where
+        sensitivities over the noise lie on both sides of 1e150.
+
+    References
+    ----------
+    .. [1] Choquette-Choo, Ganesh, Steinke, Thakurta, "Privacy amplification for matrix mechanisms",
+       ICLR 2024, arXiv:2310.15526, Corollary 4.7.
+
+    Examples
+    --------
+    >>> sampled_twice = MixtureOfGaussians(2.0, [0.0, 1.0, 2.0], [0.81, 0.18, 0.01])
+
+    """
+
+    noise_multiplier: float
+    sensitivities: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        self._set(
+            noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
+            sensitivities=_arguments.frozen_vector(self.sensitivities, "sensitivities"),
+            probabilities=_arguments.frozen_vector(self.probabilities, "probabilities"),
+        )
+        _arguments.components(self.sensitivities, self.probabilities)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MixtureOfGaussians):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MixtureOfGaussians, (self.noise_multiplier, self.sensitivities, self.probabilities)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            "MixtureOfGaussians",
+            self.noise_multiplier,
+            self.sensitivities.tobytes(),
+            self.probabilities.tobytes(),
+        )
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.gaussian_mixture(
+            self.noise_multiplier, self.sensitivities, self.probabilities
         )
 
 

@@ -162,10 +162,14 @@ static void scaled_cells(const prv_mechanism *m, size_t first, const double *y, 
                          const double *mass_p, double *scaled, double *relative)
 {
     const double p = m->sampling_probability;
+    const double *from = y + first - 1;
+    double *to = scaled + first - 1;
     if (m->base == PRV_BASE_GAUSSIAN)
-        gaussian_scaled_tails(m->mu, y + first - 1, length - first + 1, scaled + first - 1);
+        gaussian_scaled_tails(m->mu, from, length - first + 1, to);
+    else if (m->base == PRV_BASE_LAPLACE)
+        laplace_scaled_tails(m->mu, from, length - first + 1, to);
     else
-        laplace_scaled_tails(m->mu, y + first - 1, length - first + 1, scaled + first - 1);
+        prv_gaussian_mixture_scaled_tails(m->mixture, from, length - first + 1, to);
     double above = 0.0;
     for (size_t i = length; i >= first; i--) {
         const double here = scaled[i - 1];
@@ -406,6 +410,10 @@ static prv_status forward_cells(const prv_mechanism *m, int reversed, const doub
                                 double *tail_p)
 {
     const double p = m->sampling_probability;
+    if (m->base == PRV_BASE_MIXTURE) {
+        memcpy(y, x, length * sizeof *y);
+        return prv_gaussian_mixture_masses(m->mixture, x, length, mass, mass_p);
+    }
     if (p < 1.0) {
         const size_t near = plain_knots(x, length);
         near_base_losses(x, p, near, y);
@@ -474,7 +482,8 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
      * |x|), and of e^(-z^2/2), whose argument is -log of the smallest tail in use. */
     const double deepest = fmax(cells->mass[length], DBL_MIN);
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
-    cells->tail_error = UNIT * (32.0 + 8.0 * reach - 8.0 * log(deepest));
+    const double mixture = m->base == PRV_BASE_MIXTURE ? prv_gaussian_mixture_error(m->mixture) : 0.0;
+    cells->tail_error = UNIT * (32.0 + 8.0 * reach - 8.0 * log(deepest) + mixture);
     return PRV_OK;
 }
 

@@ -116,6 +116,67 @@ static total additive_noise(const prv_mechanism *m, int add, double low, double 
     return sum;
 }
 
+/* log sum w e^(c (z - c / 2)). */
+static long double log_moment(const prv_components *c, long double z)
+{
+    long double top = -HUGE_VALL, sum = 0.0L;
+    for (size_t i = 0; i < c->length; i++) {
+        const long double center = (long double)c->center[i], t = center * (z - 0.5L * center);
+        top = fmaxl(top, t);
+        sum += (long double)c->weight[i] * expm1l(t);
+    }
+    if (top < 30.0L && sum > -0.5L) return log1pl(sum);
+    sum = 0.0L;
+    for (size_t i = 0; i < c->length; i++) {
+        const long double center = (long double)c->center[i];
+        sum += (long double)c->weight[i] * expl(center * (z - 0.5L * center) - top);
+    }
+    return top + logl(sum);
+}
+
+static void add_mixture_panel(const prv_gaussian_mixture *m, const prv_components *law, long double sign,
+                              long double from, long double width, total *sum)
+{
+    const long double half = 0.5L * width, middle = from + half;
+    for (int i = 0; i < 2 * HALF_NODES; i++) {
+        const long double z = middle + (i % 2 == 0 ? half : -half) * nodes[i / 2];
+        long double mass = 0.0L;
+        for (size_t j = 0; j < law->length; j++) {
+            const long double u = z - (long double)law->center[j];
+            mass += (long double)law->weight[j] * expl(-0.5L * u * u);
+        }
+        const long double loss = log_moment(&m->q, z) - log_moment(&m->p, z);
+        const long double term = sign * half * weights[i / 2] * INV_SQRT_2PI * mass * loss;
+        sum->value += term;
+        sum->absolute += fabsl(term);
+    }
+}
+
+/* The integral of the loss over the outcomes of losses in (low, high], where the density matters: within 13 of
+ * a centre. log sum w e^(c z) is analytic within pi / reach of the real axis, where the terms of the sum lie in a
+ * half-plane. Panels are as narrow as above. */
+static total mixture(const prv_gaussian_mixture *m, int add, double low, double high)
+{
+    const prv_components *law = add ? &m->p : &m->q;
+    const long double first = (long double)prv_gaussian_mixture_outcome(m, add ? -high : low);
+    const long double last = (long double)prv_gaussian_mixture_outcome(m, add ? -low : high);
+    const long double widest = fminl(2.0L, 0.75L * PI / (long double)m->q.reach);
+    total sum = {0.0L, 0.0L};
+    long double z = first;
+    for (size_t i = 0; i < law->length; i++) {
+        const long double center = (long double)law->center[law == &m->p ? law->length - 1 - i : i];
+        z = fmaxl(z, center - 13.0L);
+        const long double end = fminl(center + 13.0L, last);
+        while (z < end) {
+            const long double width = end - z < 1.25L * widest ? end - z : widest;
+            add_mixture_panel(m, law, add ? -1.0L : 1.0L, z, width, &sum);
+            if (!(z + width > z)) break;
+            z += width;
+        }
+    }
+    return sum;
+}
+
 static total discrete(const prv_atoms *a, double low, double high)
 {
     total sum = {0.0L, 0.0L};
@@ -162,13 +223,15 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
         sum = discrete(m->atoms[add], low, high);
     else if (m->base == PRV_BASE_CDFS)
         sum = from_cells(cells, prv_absolute_cdf_error(m), &error);
+    else if (m->base == PRV_BASE_MIXTURE)
+        sum = mixture(m->mixture, add && !prv_is_symmetric(m), low, high);
     else
         sum = additive_noise(m, add && m->sampling_probability < 1.0, low, high);
     prv_mean mean = {sum.value / inside, 0.0};
     /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
      * begins. */
-    const double unit = m->base == PRV_BASE_ATOMS || m->base == PRV_BASE_CDFS ? 4.0 * DBL_EPSILON
-                                                                              : 1024.0 * WIDE_UNIT;
+    const double unit = m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_LAPLACE ? 1024.0 * WIDE_UNIT
+                                                                                    : 4.0 * DBL_EPSILON;
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +
                  4.0 * DBL_EPSILON * (double)fabsl(mean.value) +
                  1e-12 * fmin(outside, 1.0) * fmin(fmax(fabs(low), fabs(high)), 1e300);

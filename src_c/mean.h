@@ -13,7 +13,7 @@ typedef struct prv_mean {
 /* E[Y | x_0 < Y <= x_top], x_0 and x_top the outermost knots of the cells, which are filled.
  * `outside` is Q's mass (infinity included) beyond them, below 1.
  *
- * Gaussian and Laplace bases: Gauss-Legendre panels in the noise variable. Discrete ones: a sum.
+ * Gaussian, Laplace and mixture bases: Gauss-Legendre panels in the noise variable. Discrete ones: a sum.
  * Cdfs of a callback: from the two masses of each cell, between which and the mean lie sharp
  * inequalities; the error is then about step^2 / 12. Privacy curves have no such mean;
  * prv_mean_exists. */

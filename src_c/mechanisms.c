@@ -122,6 +122,7 @@ void prv_mechanism_free(prv_mechanism *m)
     if (m->atoms[1] != m->atoms[0]) atoms_free(m->atoms[1]);
     atoms_free(m->atoms[0]);
     atoms_free(m->base_atoms);
+    prv_gaussian_mixture_free(m->mixture);
     prv_release(m);
 }
 
@@ -172,6 +173,104 @@ prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mecha
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     const prv_status status = mechanism_additive(PRV_BASE_GAUSSIAN, 1.0 / noise_multiplier, mechanism);
     return with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
+}
+
+/* Centres >= 0 in standard deviations, not all 0, and weights >= 0, not all of them 0. */
+static prv_status mechanism_of_mixture(const double *centers, const double *weights, size_t length,
+                                       int mirrored, prv_mechanism **mechanism)
+{
+    prv_mechanism *m = mechanism_new(PRV_BASE_MIXTURE);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    const prv_status status = prv_gaussian_mixture_new(centers, weights, length, mirrored, &m->mixture);
+    if (status != PRV_OK) {
+        prv_mechanism_free(m);
+        return status;
+    }
+    *mechanism = m;
+    return PRV_OK;
+}
+
+/* P and Q share the outcomes of probability `same` alone. */
+static prv_status mechanism_disjoint_but(double same, prv_mechanism **mechanism)
+{
+    prv_mechanism *disjoint = NULL;
+    prv_status status = mechanism_disjoint(&disjoint);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(disjoint, 1.0 - same, mechanism);
+    if (status == PRV_OK) (*mechanism)->sampled = 0; /* that is no parameter of it */
+    prv_mechanism_free(disjoint);
+    return status;
+}
+
+prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
+                                          const double *probabilities, size_t length,
+                                          prv_mechanism **mechanism)
+{
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    if (length > PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
+    long double sum = 0.0L, same = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        if (!(sensitivities[i] >= 0.0 && isfinite(sensitivities[i]))) return PRV_ERR_COMPONENTS;
+        if (!(probabilities[i] >= 0.0 && probabilities[i] <= 2.0)) return PRV_ERR_COMPONENTS;
+        sum += (long double)probabilities[i];
+        if (sensitivities[i] == 0.0) same += (long double)probabilities[i];
+    }
+    if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_COMPONENTS;
+    double *centers = prv_allocate(length, sizeof *centers);
+    if (centers == NULL) return PRV_ERR_MEMORY;
+    size_t near = 0, far = 0; /* centres that tell P and Q apart sometimes, and those that always do */
+    for (size_t i = 0; i < length; i++) {
+        centers[i] = sensitivities[i] > 0.0 ? sensitivities[i] / noise_multiplier : 0.0;
+        if (probabilities[i] > 0.0 && centers[i] > 0.0) *(centers[i] < 1e150 ? &near : &far) += 1;
+    }
+    prv_status status;
+    if (near > 0 && far > 0)
+        status = PRV_ERR_COMPONENTS;
+    else if (near > 0)
+        status = mechanism_of_mixture(centers, probabilities, length, 0, mechanism);
+    else
+        status = mechanism_disjoint_but((double)(same / sum), mechanism);
+    prv_release(centers);
+    return status;
+}
+
+/* Binomial(n, p) probabilities of 0..n, from the mode outwards. 0 < p < 1. */
+static void binomial(size_t n, double p, double *probability)
+{
+    const long double odds = (long double)p / (1.0L - (long double)p);
+    const size_t mode = (size_t)fmin((double)n, floor(((double)n + 1.0) * p));
+    long double sum = 1.0L, term = 1.0L;
+    probability[mode] = 1.0;
+    for (size_t k = mode; k < n; k++) {
+        term *= odds * (long double)(n - k) / (long double)(k + 1);
+        probability[k + 1] = (double)term;
+        sum += term;
+    }
+    term = 1.0L;
+    for (size_t k = mode; k > 0; k--) {
+        term *= (long double)k / (odds * (long double)(n - k + 1));
+        probability[k - 1] = (double)term;
+        sum += term;
+    }
+    for (size_t k = 0; k <= n; k++) probability[k] = (double)((long double)probability[k] / sum);
+}
+
+prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
+                                        prv_mechanism **mechanism)
+{
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (group_size < 1 || group_size >= PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
+    if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    if (p == 1.0) return prv_mechanism_gaussian(noise_multiplier / (double)group_size, mechanism);
+    const size_t length = (size_t)group_size + 1;
+    double *sensitivities = prv_allocate(2 * length, sizeof *sensitivities);
+    if (sensitivities == NULL) return PRV_ERR_MEMORY;
+    for (size_t k = 0; k < length; k++) sensitivities[k] = (double)k;
+    binomial(length - 1, p, sensitivities + length);
+    const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, sensitivities,
+                                                             sensitivities + length, length, mechanism);
+    prv_release(sensitivities);
+    return status;
 }
 
 prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
@@ -349,11 +448,30 @@ static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms
     return m->atoms[0] != NULL && m->atoms[1] != NULL ? PRV_OK : PRV_ERR_MEMORY;
 }
 
+/* ((1-p)P + pQ, P) is of the same kind: one more component, at 0. */
+static prv_status mixture_subsampled(const prv_gaussian_mixture *m, double p, prv_mechanism **mechanism)
+{
+    const size_t n = m->q.length;
+    double *centers = prv_allocate(2 * (n + 1), sizeof *centers);
+    if (centers == NULL) return PRV_ERR_MEMORY;
+    double *weights = centers + n + 1;
+    for (size_t i = 0; i < n; i++) {
+        centers[i] = m->q.center[i];
+        weights[i] = p * m->q.weight[i];
+    }
+    centers[n] = 0.0;
+    weights[n] = 1.0 - p;
+    const prv_status status = mechanism_of_mixture(centers, weights, n + 1, m->mirrored, mechanism);
+    prv_release(centers);
+    return status;
+}
+
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
                                             prv_mechanism **mechanism)
 {
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
+    if (base->base == PRV_BASE_MIXTURE) return mixture_subsampled(base->mixture, p, mechanism);
     prv_mechanism *m = mechanism_new(base->base);
     if (m == NULL) return PRV_ERR_MEMORY;
     *m = *base;
@@ -431,6 +549,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
 int prv_is_symmetric(const prv_mechanism *m)
 {
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
+    if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
     return m->sampling_probability == 1.0;
 }
 
@@ -449,6 +568,7 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
 {
     const double p = m->sampling_probability;
     switch (m->base) {
+    case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
     case PRV_BASE_LAPLACE:
         return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
     case PRV_BASE_ATOMS: {
@@ -493,6 +613,11 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
     prv_features f = {0.0, 0.0, 0, 0};
     switch (m->base) {
     case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
+    case PRV_BASE_MIXTURE: {
+        const double edge = m->mixture->lowest_loss;
+        if (isfinite(edge)) f.anchor = add ? -edge : edge;
+        return f;
+    }
     case PRV_BASE_LAPLACE: {
         const double top = prv_subsampled_loss(m->mu, p), bottom = prv_subsampled_loss(-m->mu, p);
         f.anchor = add ? -bottom : top;

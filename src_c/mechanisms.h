@@ -7,9 +7,16 @@
 #ifndef PRV_MECHANISMS_H
 #define PRV_MECHANISMS_H
 
-#include "prvcore.h"
+#include "gaussian_mixture.h"
 
-typedef enum prv_base { PRV_BASE_GAUSSIAN, PRV_BASE_LAPLACE, PRV_BASE_ATOMS, PRV_BASE_CDFS, PRV_BASE_CURVE } prv_base;
+typedef enum prv_base {
+    PRV_BASE_GAUSSIAN,
+    PRV_BASE_LAPLACE,
+    PRV_BASE_MIXTURE, /* subsampling is part of the mixture: sampling_probability is 1 */
+    PRV_BASE_ATOMS,
+    PRV_BASE_CDFS,
+    PRV_BASE_CURVE
+} prv_base;
 
 /* A discrete loss: q[i] and p[i] are the masses of loss[i] (increasing) under Q and P. */
 typedef struct prv_atoms {
@@ -38,6 +45,7 @@ struct prv_mechanism {
     int sampled;                 /* by prv_mechanism_poisson_subsampled, even if with probability 1 */
     double sampling_probability;
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
+    prv_gaussian_mixture *mixture;
     prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
     prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
     prv_cdf_callback cdfs;

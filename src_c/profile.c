@@ -56,6 +56,23 @@ static void gaussian_knots(const prv_mechanism *m, int add, double fineness, dou
     for (size_t i = 0; i <= steps; i++) append(knots, length, backward ? -knots[i] : knots[i]);
 }
 
+/* The same for a mixture: what matters lies about the centres of the loss's own law, Q's or for 'add' P's. */
+static void mixture_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+{
+    const prv_gaussian_mixture *mixture = m->mixture;
+    const int backward = add && !mixture->mirrored;
+    const double low = backward ? -39.0 : mixture->q.center[0] - 12.0;
+    const double high = backward ? 12.0 : mixture->q.reach + 39.0;
+    double step = fmin(0.25, fmax(0.6 / mixture->q.reach, 0.05)) / fineness;
+    if ((high - low) / step > MOST_KNOTS - 8) step = (high - low) / (MOST_KNOTS - 8);
+    const size_t steps = (size_t)((high - low) / step) + 1;
+    for (size_t i = 0; i <= steps; i++) {
+        const double z = backward ? high - step * (double)i : low + step * (double)i;
+        const double loss = prv_gaussian_mixture_loss(mixture, z);
+        append(knots, length, backward ? -loss : loss);
+    }
+}
+
 static void laplace_knots(const prv_mechanism *m, int add, double fineness, double *knots,
                           size_t *length)
 {
@@ -175,6 +192,7 @@ prv_status prv_profile_new(const prv_mechanism *m, int add, size_t fineness, prv
     switch (m->base) {
     case PRV_BASE_GAUSSIAN: gaussian_knots(m, add, (double)fineness, knots, &length); break;
     case PRV_BASE_LAPLACE: laplace_knots(m, add, (double)fineness, knots, &length); break;
+    case PRV_BASE_MIXTURE: mixture_knots(m, add, (double)fineness, knots, &length); break;
     case PRV_BASE_ATOMS: atom_knots(m->atoms[add], knots, &length); break;
     default: status = callback_knots(m, add, (double)fineness, knots, &length); break;
     }

@@ -43,6 +43,9 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_PARAMETER: return "no mechanism has the parameter, or its factor is negative or not finite";
     case PRV_ERR_TOLERANCE: return "tolerance must be in [1e-9, 0.1]";
     case PRV_ERR_TARGET: return "no value of the parameter meets the target epsilon at this delta";
+    case PRV_ERR_COMPONENTS:
+        return "a mixture must have at most 2^12 components, sensitivities finite and >= 0, all or none "
+               "above 1e150 times the noise, and probabilities >= 0 that sum to 1 within 1e-9";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

@@ -72,6 +72,7 @@ typedef enum prv_status {
     PRV_ERR_PARAMETER,            /* no mechanism has the parameter, or its factor is out of range */
     PRV_ERR_TOLERANCE,            /* the tolerance of a calibration is outside [1e-9, 0.1] */
     PRV_ERR_TARGET,               /* no value of the parameter meets the target of a calibration */
+    PRV_ERR_COMPONENTS,           /* sensitivities, probabilities or number of a mixture out of range */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -191,6 +192,22 @@ typedef enum prv_parameter {
  * are gone for good: mechanisms made with them have no such parameter. */
 PRV_API prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter parameter, double factor,
                                         prv_mechanism **mechanism);
+
+#define PRV_MAX_COMPONENTS ((size_t)1 << 12)
+
+/* Gaussian noise on a query whose change is random: N(0, s^2) against sum_i p_i N(c_i, s^2) with
+ * s = noise_multiplier >= 0, sensitivities c_i double[length] >= 0, finite, and probabilities p_i double[length]
+ * that sum to one within 1e-9 (then normalised); else, and for c_i / s on both sides of 1e150,
+ * PRV_ERR_COMPONENTS. 'remove' has the mixture as Q. It dominates every such pair of laws on vectors whose
+ * centres have norms at most c_i (MECHANISMS.md, section 2). */
+PRV_API prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
+                                                  const double *probabilities, size_t length,
+                                                  prv_mechanism **mechanism);
+
+/* prv_mechanism_gaussian on a Poisson sample where `group_size` records, in [1, PRV_MAX_COMPONENTS), are
+ * added or removed together: c_i = i with binomial probabilities (Ganesh 2024, arXiv:2401.10294, Theorem 3.1). */
+PRV_API prv_status prv_mechanism_group_gaussian(double noise_multiplier, double sampling_probability,
+                                                uint64_t group_size, prv_mechanism **mechanism);
 
 /* NULL is allowed. */
 PRV_API void prv_mechanism_free(prv_mechanism *mechanism);

@@ -53,6 +53,65 @@ static tails truth(int is_laplace, long double x, long double mu, long double p,
     return reversed;
 }
 
+/* A mixture's, whose outcome of a loss is found by bisection. */
+typedef struct mixture {
+    size_t length;
+    long double center[4], weight[4];
+    int mirrored;
+} mixture;
+
+static long double mixture_moment(const mixture *m, long double z, long double sign)
+{
+    long double sum = 0.0L, rest = 0.0L;
+    for (size_t i = 0; i < m->length; i++) {
+        const long double t = sign * m->center[i] * (z - sign * 0.5L * m->center[i]);
+        sum += m->weight[i] * expl(t);
+        rest += m->weight[i] * expm1l(t);
+    }
+    return fabsl(rest) < 0.5L ? log1pl(rest) : logl(sum);
+}
+
+static tails mixture_tails(const mixture *m, long double x)
+{
+    long double low = -60.0L, high = 60.0L;
+    for (size_t i = 0; i < m->length; i++) high = fmaxl(high, m->center[i] + 60.0L);
+    for (int i = 0; i < 100; i++) {
+        const long double z = 0.5L * (low + high);
+        const long double loss =
+            mixture_moment(m, z, 1.0L) - (m->mirrored ? mixture_moment(m, z, -1.0L) : 0.0L);
+        if (loss < x)
+            low = z;
+        else
+            high = z;
+    }
+    tails t = {0.0L, normal_upper(low), 0.0L, normal_upper(-low)};
+    if (m->mirrored) t.upper_p = t.lower_p = 0.0L;
+    for (size_t i = 0; i < m->length; i++) {
+        t.upper_q += m->weight[i] * normal_upper(low - m->center[i]);
+        t.lower_q += m->weight[i] * normal_upper(m->center[i] - low);
+        if (!m->mirrored) continue;
+        t.upper_p += m->weight[i] * normal_upper(low + m->center[i]);
+        t.lower_p += m->weight[i] * normal_upper(-m->center[i] - low);
+    }
+    return t;
+}
+
+/* What a pair is told by: additive noise, or a mixture. */
+typedef struct law {
+    int is_laplace;
+    long double mu, p;
+    const mixture *mixture;
+    int add;
+} law;
+
+static tails tails_of(const law *l, long double x)
+{
+    if (l->mixture == NULL) return truth(l->is_laplace, x, l->mu, l->p, l->add);
+    if (!l->add) return mixture_tails(l->mixture, x);
+    const tails t = mixture_tails(l->mixture, -x), reversed = {t.lower_p, t.lower_q, t.upper_p, t.upper_q};
+    return reversed;
+}
+
 static long double cell_of(long double upper, long double upper_above, long double lower,
                            long double lower_above)
 {
@@ -100,21 +159,16 @@ static void ordered(const prv_cells *c, const char *what)
 
 /* Tails of the computed masses against the truth's, as cells.h promises: a relative error and a shift of the
  * knot, both below tail_error. */
-static void additive(int is_laplace, double noise, double p, int add, double low, double high,
-                     size_t length)
+static void against(const prv_mechanism *m, const law *l, double low, double high, size_t length,
+                    const char *what)
 {
-    char what[120];
-    snprintf(what, sizeof what, "%s noise %g p %g %s on [%g, %g]", is_laplace ? "Laplace" : "Gaussian",
-             noise, p, add ? "add" : "remove", low, high);
-    prv_mechanism *m = subsampled(is_laplace, noise, p);
     prv_cells c;
     if (prv_cells_new(length, &c) != PRV_OK) abort();
     for (size_t i = 0; i < length; i++)
         c.knots[i] = low + (high - low) * (double)i / (double)(length - 1);
-    check(prv_cells_compute(m, add, PRV_DOMINATING, &c) == PRV_OK, "%s: computes", what);
+    check(prv_cells_compute(m, l->add, PRV_DOMINATING, &c) == PRV_OK, "%s: computes", what);
     ordered(&c, what);
 
-    const long double mu = 1.0L / (long double)noise, pl = (long double)p;
     const double e = c.tail_error;
     long double q = (long double)c.mass[length], r = (long double)c.relative[length];
     int q_within = 1, r_within = 1;
@@ -123,9 +177,7 @@ static void additive(int is_laplace, double noise, double p, int add, double low
     for (size_t i = length; i-- > 0;) {
         const long double x = (long double)c.knots[i];
         const long double shift = (long double)e, factor = 1.0L + (long double)e;
-        const tails above = truth(is_laplace, x + shift, mu, pl, add);
-        const tails below = truth(is_laplace, x - shift, mu, pl, add);
-        const tails at = truth(is_laplace, x, mu, pl, add);
+        const tails above = tails_of(l, x + shift), below = tails_of(l, x - shift), at = tails_of(l, x);
         const long double tiny = (long double)DBL_MIN * (long double)(length - i);
         /* 'add' has its lower tail computed: what is not below a knot by rounding is above it. */
         if (!(q <= below.upper_q * factor + tiny && q * factor + tiny >= above.upper_q)) q_within = 0;
@@ -144,7 +196,62 @@ static void additive(int is_laplace, double noise, double p, int add, double low
     check(q_within, "%s: Q's tails are within tail_error = %.2g (worst %.2g)", what, e, worst);
     check(r_within, "%s: P's tails are within tail_error", what);
     prv_cells_free(&c);
+}
+
+static void additive(int is_laplace, double noise, double p, int add, double low, double high,
+                     size_t length)
+{
+    char what[120];
+    snprintf(what, sizeof what, "%s noise %g p %g %s on [%g, %g]", is_laplace ? "Laplace" : "Gaussian",
+             noise, p, add ? "add" : "remove", low, high);
+    prv_mechanism *m = subsampled(is_laplace, noise, p);
+    const law l = {is_laplace, 1.0L / (long double)noise, (long double)p, NULL, add};
+    against(m, &l, low, high, length, what);
     prv_mechanism_free(m);
+}
+
+static void mixtures(void)
+{
+    static const double noises[] = {0.1, 1.0, 30.0};
+    static const double sensitivities[][4] = {{0.0, 1.0}, {2.0, 0.0, 1.0}, {1.0, 0.5}, {0.0, 1.0, 5.0, 0.25}};
+    static const double probabilities[][4] = {{0.75, 0.25}, {0x1p-50, 1.0 - 0x1p-10 - 0x1p-50, 0x1p-10},
+                                              {0.5, 0.5}, {0.75, 0.125, 0x1p-40, 0.125 - 0x1p-40}};
+    static const size_t lengths[] = {2, 3, 2, 4};
+    for (size_t i = 0; i < sizeof noises / sizeof *noises; i++)
+        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
+            for (int add = 0; add <= 1; add++) {
+                char what[120];
+                snprintf(what, sizeof what, "mixture %zu of noise %g, %s", j, noises[i],
+                         add ? "add" : "remove");
+                prv_mechanism *m = NULL;
+                mixture law_m = {lengths[j], {0}, {0}, 0};
+                double reach = 0.0;
+                for (size_t k = 0; k < lengths[j]; k++) {
+                    const double center = sensitivities[j][k] / noises[i];
+                    law_m.center[k] = (long double)center;
+                    law_m.weight[k] = (long double)probabilities[j][k];
+                    reach = fmax(reach, center);
+                }
+                if (prv_mechanism_gaussian_mixture(noises[i], sensitivities[j], probabilities[j], lengths[j],
+                                                   &m) != PRV_OK)
+                    abort();
+                const law l = {0, 0.0L, 0.0L, &law_m, add};
+                const double top = 0.5 * reach * reach + 12.0 * reach;
+                against(m, &l, add ? -top : -fmin(top, 3.0), add ? fmin(top, 3.0) : top, 801, what);
+                prv_mechanism_free(m);
+            }
+    /* A group of three is what three independent draws make of it; one record is the subsampled Gaussian. */
+    prv_mechanism *group = NULL;
+    if (prv_mechanism_group_gaussian(2.0, 0.125, 3, &group) != PRV_OK) abort();
+    const long double p = 0.125L, rest = 0.875L;
+    const mixture three = {4, {0.0L, 0.5L, 1.0L, 1.5L},
+                           {rest * rest * rest, 3.0L * p * rest * rest, 3.0L * p * p * rest, p * p * p}, 0};
+    const law of_three = {0, 0.0L, 0.0L, &three, 0}, of_one = {0, 0.5L, p, NULL, 0};
+    against(group, &of_three, -1.0, 12.0, 801, "a group of three");
+    prv_mechanism_free(group);
+    if (prv_mechanism_group_gaussian(2.0, 0.125, 1, &group) != PRV_OK) abort();
+    against(group, &of_one, -1.0, 12.0, 801, "a group of one");
+    prv_mechanism_free(group);
 }
 
 /* Single cells deep in both tails keep their own relative accuracy. */
@@ -304,6 +411,7 @@ int main(void)
         additive(0, 0.01, 0.01, add, add ? -7500.0 : -1.0, add ? 1.0 : 7500.0, 2001);
         additive(1, 0.001, 0.5, add, -1100.0, 1100.0, 2001);
     }
+    mixtures();
     deep_tails();
     no_sampling();
     discrete();

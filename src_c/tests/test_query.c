@@ -153,6 +153,14 @@ static void status_codes(void)
     expect(prv_mechanism_table(falling, half, 2, 0.0, &m), PRV_ERR_TABLE, "falling losses");
     expect(prv_mechanism_table(rising, half, 2, 0.5, &m), PRV_ERR_TABLE_SUM, "a table of sum 1.5");
     expect(prv_mechanism_table(low, half, 2, 0.0, &m), PRV_ERR_TABLE_REVERSE, "a table with P above 1");
+    const double negative[] = {-1.0, 0.0}, apart[] = {1e-200, 1e-10};
+    expect(prv_mechanism_gaussian_mixture(-1.0, rising, half, 2, &m), PRV_ERR_NOISE_MULTIPLIER, "mixture, noise");
+    expect(prv_mechanism_gaussian_mixture(1.0, negative, half, 2, &m), PRV_ERR_COMPONENTS, "sensitivity -1");
+    expect(prv_mechanism_gaussian_mixture(1.0, half, half, 1, &m), PRV_ERR_COMPONENTS, "a mixture of sum 1/2");
+    expect(prv_mechanism_gaussian_mixture(1e-200, apart, half, 2, &m), PRV_ERR_COMPONENTS, "sensitivities apart");
+    expect(prv_mechanism_gaussian_mixture(1.0, half, half, 0, &m), PRV_ERR_COMPONENTS, "an empty mixture");
+    expect(prv_mechanism_group_gaussian(1.0, 2.0, 2, &m), PRV_ERR_SAMPLING_PROBABILITY, "group, probability 2");
+    expect(prv_mechanism_group_gaussian(1.0, 0.5, 0, &m), PRV_ERR_COMPONENTS, "a group of none");
     prv_mechanism *good = gaussian(2.0);
     expect(prv_mechanism_poisson_subsampled(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability 1.5");
     expect(prv_mechanism_poisson_subsampled(good, NAN, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability nan");
@@ -285,6 +293,16 @@ static prv_status a_table(void)
     return status;
 }
 
+static prv_status a_subsampled_group(void)
+{
+    prv_mechanism *group = NULL, *m = NULL;
+    prv_status status = prv_mechanism_group_gaussian(1.0, 0.1, 5, &group);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(group, 0.5, &m);
+    prv_mechanism_free(group);
+    if (status == PRV_OK) prv_mechanism_free(m);
+    return status;
+}
+
 static prv_step query_steps[3];
 static prv_discretization query_way;
 static prv_engine query_engine = PRV_ENGINE_AUTO;
@@ -324,10 +342,13 @@ static void allocations(void)
     every_allocation(a_gaussian, "a Gaussian");
     every_allocation(subsampled_atoms, "a subsampled discrete Gaussian");
     every_allocation(a_table, "a table");
+    every_allocation(a_subsampled_group, "a subsampled group");
     prv_mechanism *laplace = NULL;
     if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
     query_steps[0] = (prv_step){gaussian(10.0), 4};
-    query_steps[1] = (prv_step){subsampled(1.0, 0.02), 5};
+    prv_mechanism *group = NULL;
+    if (prv_mechanism_group_gaussian(1.0, 0.02, 2, &group) != PRV_OK) abort();
+    query_steps[1] = (prv_step){group, 5};
     query_steps[2] = (prv_step){laplace, 2};
     for (query_delta = 0; query_delta <= 1; query_delta++) {
         query_way = PRV_BRACKETING;
