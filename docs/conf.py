@@ -1,0 +1,35 @@
+"""Sphinx configuration. Build: sphinx-build -W -n docs OUTPUT, with prvcore[docs] installed."""
+
+import prvcore
+
+project = "prvcore"
+author = "The prvcore authors"
+project_copyright = "the prvcore authors, BSD 3-Clause licence"
+version = release = prvcore.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "myst_parser",  # for pages that are read on their own too, which are Markdown
+    "numpydoc",
+]
+templates_path = ["_templates"]
+html_theme = "furo"
+html_title = f"prvcore {release}"
+
+default_role = "autolink"  # `name` is a link where there is such a name, else emphasis
+# names of arguments and attributes, which are described where they stand
+nitpick_ignore_regex = [("py:obj", "[a-z_]+")]
+autodoc_typehints = "none"  # docstrings state types, shapes and ranges
+autosummary_generate = True
+# what each class computes, which numpydoc's "Attributes" do not have
+autosummary_context = {
+    "properties": {
+        name: [member for member, value in vars(cls).items() if isinstance(value, property)]
+        for name, cls in vars(prvcore).items()
+        if isinstance(cls, type)
+    }
+}
+numpydoc_show_class_members = False  # the template lists them
+numpydoc_class_members_toctree = False
