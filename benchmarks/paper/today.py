@@ -131,13 +131,13 @@ FAIR = {  # settings that take about a second at most
 def figure_smallest_delta():
     """How small a delta is answered with a bound, and with one that holds.
 
-    The truth is known from prvcore's bounds, 1e-3 apart relatively: an upper bound below prvcore's
-    lower one is wrong. A bound 15 % above the upper one counts as loose. The two plain references
-    are not asked: they say nothing about rounding.
+    The truth is known from prvcore's bounds, 1e-5 apart: an upper bound below prvcore's lower one
+    is wrong. A bound 15 % above the upper one counts as loose. The two plain references are not
+    asked: they say nothing about rounding.
     """
     rows = []
     for delta in DELTAS:
-        truth = find(PRVCORE).epsilon([STEP], delta)
+        truth = find(PRVCORE).epsilon([STEP], delta, eps_error=1e-5)
         for who, peer in PEERS.items():
             if peer.missing or peer.promise == "none" or peer.distribution == "numpy":
                 continue
