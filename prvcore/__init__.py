@@ -7,6 +7,7 @@ delta or of delta at an epsilon.
 from pathlib import Path
 
 from prvcore._status import VERSION as __version__
+from prvcore.accountant import Accountant
 from prvcore.accounting import (
     Bounds,
     ErrorBudget,
@@ -42,6 +43,7 @@ from prvcore.sweeps import SweepBounds, dpsgd_delta, dpsgd_epsilon
 from prvcore.training import TrainingSchedule, dpsgd_schedule
 
 __all__ = [
+    "Accountant",
     "AccuracyWarning",
     "ApproximateDP",
     "Bounds",

@@ -1,0 +1,279 @@
+"""Running budgets: what a training has spent so far, and what it may still do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from prvcore import _arguments
+from prvcore.accounting import Bounds, PrivacyCurve, compose
+from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
+from prvcore.serialization import mechanism_from_dict, mechanism_to_dict
+
+__all__ = ["Accountant"]
+
+_FORMAT = "prvcore accountant"
+_VERSION = 1
+_KEPT_ANSWERS = 256
+
+
+class Accountant:
+    """Keeps what has run, and bounds the privacy that it has cost.
+
+    Parameters
+    ----------
+    **options
+        The keyword arguments of `compose`, with which the history is composed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An option is none of `compose`, or out of its range.
+
+    Notes
+    -----
+    Equal mechanisms are merged into one with a count. A query costs about a millisecond for each
+    distinct mechanism, however often each has run, and nothing where the same was asked and nothing
+    has run since. The bounds are those of one composition of the whole history: they do not depend
+    on when it was asked before.
+
+    Mutable, and not to be changed from several threads at once.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> accountant = prv.Accountant()
+    >>> for _ in range(1000):
+    ...     accountant.step(noise_multiplier=0.8, sampling_probability=1e-3)
+    >>> lower, estimate, upper = accountant.epsilon(1e-7)
+    >>> accountant.steps
+    1000
+
+    """
+
+    __slots__ = ("_answers", "_counts", "_curve", "_last", "_options", "_steps")
+
+    def __init__(self, **options: Any) -> None:
+        checked = compose([], **options)
+        self._options = {name: getattr(checked, name) for name in options}
+        self._counts: dict[Mechanism, int] = {}
+        self._steps = 0
+        self._last: tuple[Any, Any, Mechanism] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._curve: PrivacyCurve | None = None
+        self._answers: dict[tuple[str, float], Bounds] = {}
+
+    @property
+    def history(self) -> tuple[tuple[Mechanism, int], ...]:
+        """Distinct mechanisms in the order in which they first ran, and how often each has run."""
+        return tuple(self._counts.items())
+
+    @property
+    def steps(self) -> int:
+        """How many mechanisms have run."""
+        return self._steps
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """A copy of the keyword arguments of `compose` that were given."""
+        return dict(self._options)
+
+    def step(
+        self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
+    ) -> None:
+        """Record steps of DP-SGD.
+
+        Parameters
+        ----------
+        noise_multiplier : float
+            Standard deviation of the noise over the clipping norm, finite and >= 0.
+        sampling_probability : float, default 1
+            Probability in [0, 1] with which each record entered the batch.
+        count : int, default 1
+            How many such steps, >= 0.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of another kind or out of its range, or the counts would add up to more
+            than 2^53; nothing is recorded then.
+
+        """
+        last = self._last
+        if last is None or last[0] is not noise_multiplier or last[1] is not sampling_probability:
+            mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+            self._last = last = (noise_multiplier, sampling_probability, mechanism)
+        self.add(last[2], count)
+
+    def add(self, mechanism: Mechanism, count: int = 1) -> None:
+        """Record a mechanism of any kind.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What ran.
+        count : int, default 1
+            How often, >= 0.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of another kind or out of its range, or the counts would add up to more
+            than 2^53; nothing is recorded then.
+
+        """
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
+        count = _arguments.count(count, "count")
+        _arguments.total_count([self._steps, count])
+        if count:
+            self._counts[mechanism] = self._counts.get(mechanism, 0) + count
+            self._steps += count
+            if self._curve is not None:
+                self._forget()
+
+    def curve(self) -> PrivacyCurve:
+        """Return the composition of all that has run; it does not change with what runs later."""
+        if self._curve is None:
+            self._curve = compose(self.history, **self._options)
+        return self._curve
+
+    def epsilon(self, delta: ArrayLike) -> Bounds:
+        """Bound the epsilon spent so far.
+
+        Parameters
+        ----------
+        delta : float or array_like of float, any shape
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        Bounds
+            Nats: floats for a scalar, else arrays of the shape of `delta`.
+
+        See Also
+        --------
+        PrivacyCurve.epsilon : raises and warns of the same.
+
+        """
+        return self._ask("epsilon", delta)
+
+    def delta(self, epsilon: ArrayLike) -> Bounds:
+        """Bound the delta of all that has run.
+
+        Parameters
+        ----------
+        epsilon : float or array_like of float, any shape
+            Nats, of either sign and infinite too, but not nan.
+
+        Returns
+        -------
+        Bounds
+            Probabilities: floats for a scalar, else arrays of the shape of `epsilon`.
+
+        See Also
+        --------
+        PrivacyCurve.delta : raises and warns of the same.
+
+        """
+        return self._ask("delta", epsilon)
+
+    def _ask(self, wanted: str, point: Any) -> Bounds:
+        curve = self.curve()
+        if type(point) is not float:
+            return curve._query(wanted, point, stacklevel=4)
+        found = self._answers.get((wanted, point))
+        if found is None:
+            found = curve._query(wanted, point, stacklevel=4)
+            if len(self._answers) < _KEPT_ANSWERS:
+                self._answers[wanted, point] = found
+        return found
+
+    def copy(self) -> Accountant:
+        """Return an accountant of the same history and options that goes on by itself."""
+        other = Accountant(**self._options)
+        other._counts, other._steps = dict(self._counts), self._steps
+        return other
+
+    def to_json(self) -> str:
+        """Return the history and the options as JSON.
+
+        Returns
+        -------
+        str
+            From which `from_json` makes an accountant whose answers have the same bits.
+
+        Raises
+        ------
+        TypeError
+            A mechanism was given by functions, which cannot be saved.
+
+        """
+        return json.dumps(
+            {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "options": self._options,
+                "history": [
+                    {"mechanism": mechanism_to_dict(mechanism), "count": count}
+                    for mechanism, count in self._counts.items()
+                ],
+            },
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Accountant:
+        """Return the accountant that was saved by `to_json`.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` returned.
+
+        Returns
+        -------
+        Accountant
+            With the same history in the same order, and the same options.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `text` is not what `to_json` returns, or that of a later version.
+
+        """
+        found = json.loads(text)
+        if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
+            raise ValueError(f"text must be of an accountant that was saved, got {text[:80]!r}")
+        if found.get("version") != _VERSION:
+            raise ValueError(f"version must be {_VERSION}, got {found.get('version')!r}")
+        accountant = cls(**found["options"])
+        for entry in found["history"]:
+            accountant.add(mechanism_from_dict(entry["mechanism"]), entry["count"])
+        return accountant
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return dict(self._options), dict(self._counts)  # copy.copy shares what is given here
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._options, self._counts = state
+        self._steps = sum(self._counts.values())
+        self._last = None
+        self._forget()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Accountant):
+            return NotImplemented
+        return self.history == other.history and self._options == other._options
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __repr__(self) -> str:
+        steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._counts.items())
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"Accountant(history=[{steps}]{options})"
