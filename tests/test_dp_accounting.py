@@ -1,0 +1,207 @@
+import math
+
+import numpy as np
+import pytest
+
+import prvcore as prv
+
+dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
+dp_event = dp_accounting.dp_event
+pytestmark = pytest.mark.filterwarnings("ignore")  # of dp-accounting, which is not ours
+
+DELTA = 1e-6
+
+
+@pytest.fixture(scope="module")
+def adapter():
+    return pytest.importorskip("prvcore.adapters.dp_accounting")
+
+
+@pytest.fixture(scope="module")
+def pld():
+    from dp_accounting.pld import privacy_loss_distribution
+
+    return privacy_loss_distribution
+
+
+def events():
+    gaussian = dp_event.GaussianDpEvent(3.0)
+    laplace = dp_event.LaplaceDpEvent(5.0)
+    sampled = dp_event.PoissonSampledDpEvent(0.02, dp_event.GaussianDpEvent(0.9))
+    return [
+        (dp_event.NoOpDpEvent(), []),
+        (gaussian, [(prv.Gaussian(3.0), 1)]),
+        (laplace, [(prv.Laplace(5.0), 1)]),
+        (dp_event.DiscreteLaplaceDpEvent(0.25, 2), [(prv.DiscreteLaplace(4.0, 2), 1)]),
+        (sampled, [(prv.PoissonSubsampledGaussian(0.9, 0.02), 1)]),
+        (
+            dp_event.PoissonSampledDpEvent(0.1, laplace),
+            [(prv.PoissonSubsampled(prv.Laplace(5.0), 0.1), 1)],
+        ),
+        (
+            dp_event.ComposedDpEvent(
+                [
+                    dp_event.SelfComposedDpEvent(sampled, 50),
+                    gaussian,
+                    dp_event.SelfComposedDpEvent(dp_event.ComposedDpEvent([sampled, laplace]), 2),
+                ]
+            ),
+            [
+                (prv.PoissonSubsampledGaussian(0.9, 0.02), 52),
+                (prv.Gaussian(3.0), 1),
+                (prv.Laplace(5.0), 2),
+            ],
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("event", "steps"), events())
+def test_events_are_the_mechanisms_that_they_name(adapter, event, steps):
+    accountant = adapter.PRVCoreAccountant()
+    assert accountant.supports(event)
+    accountant.compose(event, 3)
+    curve = prv.compose([(mechanism, 3 * count) for mechanism, count in steps])
+    assert accountant.bounds(DELTA) == curve.epsilon(DELTA)
+    assert accountant.get_epsilon(DELTA) == curve.epsilon(DELTA).upper
+    assert accountant.get_delta(0.5) == curve.delta(0.5).upper
+
+
+@pytest.mark.parametrize(("event", "steps"), events())
+def test_answers_agree_with_the_accountant_of_dp_accounting(adapter, event, steps):
+    from dp_accounting.pld import PLDAccountant
+
+    theirs = PLDAccountant().compose(event, 3).get_epsilon(DELTA)
+    lower, _, upper = adapter.PRVCoreAccountant().compose(event, 3).bounds(DELTA)
+    assert lower <= theirs + 1e-9
+    assert theirs <= upper + 0.02 * upper  # their lattice is fixed
+
+
+def test_an_event_without_privacy_has_none(adapter):
+    accountant = adapter.PRVCoreAccountant().compose(dp_event.NonPrivateDpEvent())
+    assert accountant.get_epsilon(0.5) == math.inf
+    assert accountant.get_delta(7.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_event.UnsupportedDpEvent(),
+        dp_event.ZCDpEvent(0.1),
+        dp_event.GaussianDpEvent(-1.0),
+        dp_event.PoissonSampledDpEvent(
+            0.1, dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.0), 2)
+        ),
+    ],
+)
+def test_other_events_are_refused_and_nothing_is_recorded(adapter, event):
+    accountant = adapter.PRVCoreAccountant()
+    both = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1.0), event])
+    assert not accountant.supports(both)
+    with pytest.raises(dp_accounting.UnsupportedEventError):
+        accountant.compose(both)
+    assert accountant.accountant.history == ()
+
+
+def test_other_neighbouring_relations_are_refused(adapter):
+    with pytest.raises(ValueError, match="neighboring_relation must be ADD_OR_REMOVE_ONE"):
+        adapter.PRVCoreAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
+
+
+PLDS = {
+    "gaussian": lambda pld, interval: pld.from_gaussian_mechanism(
+        2.0, value_discretization_interval=interval
+    ),
+    "subsampled": lambda pld, interval: pld.from_gaussian_mechanism(
+        0.8, sampling_prob=0.05, value_discretization_interval=interval
+    ),
+    "randomized response": lambda pld, interval: pld.from_privacy_parameters(
+        dp_accounting.pld.common.DifferentialPrivacyParameters(0.5, 1e-4),
+        value_discretization_interval=interval,
+    ),
+}
+MECHANISMS = {
+    "gaussian": prv.Gaussian(2.0),
+    "subsampled": prv.PoissonSubsampledGaussian(0.8, 0.05),
+    "randomized response": prv.ApproximateDP(0.5, 1e-4),
+}
+
+
+@pytest.mark.parametrize("count", [1, 20])
+@pytest.mark.parametrize("name", PLDS)
+def test_tables_dominate_the_distribution_and_so_the_mechanism(adapter, pld, name, count):
+    theirs = PLDS[name](pld, 1e-2).self_compose(count)
+    tables = adapter.mechanisms_from_pld(theirs)
+    epsilons = np.linspace(-1.0, 4.0, 11)
+    pmfs = {"remove": theirs._pmf_remove, "add": theirs._pmf_add}
+    for direction, table in tables._asdict().items():
+        found = prv.compose(table, neighbors=direction).delta(epsilons)
+        said = pmfs[direction].get_delta_for_epsilon(epsilons)
+        exact = prv.compose(MECHANISMS[name], count, neighbors=direction).delta(epsilons)
+        assert np.all(found.upper >= said - 1e-14)
+        assert np.all(found.upper >= exact.lower - 1e-14)
+        assert np.allclose(found.estimate, said, rtol=2e-3, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PLDS)
+def test_tables_may_be_composed_further(adapter, pld, name):
+    found = adapter.mechanisms_from_pld(PLDS[name](pld, 1e-3)).epsilon(1e-3, 10)
+    lower, _, upper = prv.compose(MECHANISMS[name], 10).epsilon(1e-3)
+    assert lower <= found <= 1.02 * upper
+
+
+def test_an_optimistic_distribution_is_refused(adapter, pld):
+    optimistic = pld.from_gaussian_mechanism(
+        1.0,
+        pessimistic_estimate=False,
+        value_discretization_interval=1e-2,
+        use_connect_dots=False,
+    )
+    with pytest.raises(ValueError, match="pld must be pessimistic"):
+        adapter.mechanisms_from_pld(optimistic)
+    with pytest.raises(TypeError, match="pld must be a PrivacyLossDistribution"):
+        adapter.mechanisms_from_pld(3)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "count"),
+    [
+        (prv.Gaussian(2.0), 3),
+        (prv.PoissonSubsampledGaussian(0.8, 0.05), 10),
+        (prv.Laplace(2.0), 2),
+    ],
+)
+def test_a_distribution_made_of_a_curve_dominates_it(adapter, mechanism, count):
+    curve = prv.compose(mechanism, count)
+    made = adapter.pld_from_curve(curve, value_discretization_interval=1e-3, points=400)
+    epsilons = np.linspace(-2.0, 5.0, 15)
+    for direction, pmf in (("remove", made._pmf_remove), ("add", made._pmf_add)):
+        exact = prv.compose(mechanism, count, neighbors=direction).delta(epsilons)
+        found = pmf.get_delta_for_epsilon(epsilons)
+        assert np.all(found >= exact.lower - 1e-14)
+        assert np.all(found <= exact.upper * 1.05 + 1e-12)
+
+
+def test_there_and_back_is_still_an_upper_bound_after_composition(adapter):
+    mechanism = prv.PoissonSubsampledGaussian(0.8, 0.05)
+    made = adapter.pld_from_curve(
+        prv.compose(mechanism), value_discretization_interval=1e-3, points=2000
+    )
+    lower, _, upper = prv.compose(mechanism, 30).epsilon(1e-4)
+    assert lower <= made.self_compose(30).get_epsilon_for_delta(1e-4) <= 1.02 * upper
+    assert lower <= adapter.mechanisms_from_pld(made).epsilon(1e-4, 30) <= 1.02 * upper
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"tail": 1e-7}, ValueError, "tail must be above the mass at infinite loss"),
+        ({"points": 1}, ValueError, r"points must be in \[2, \d+\], got 1"),
+        ({"value_discretization_interval": 0.0}, ValueError, "value_discretization_interval must"),
+        ({"tail": 1.0}, ValueError, r"tail must be in \(0, 1\), got 1.0"),
+    ],
+)
+def test_bad_arguments_of_a_conversion_are_named(adapter, arguments, error, message):
+    with pytest.raises(error, match=message):
+        adapter.pld_from_curve(prv.compose(prv.ApproximateDP(0.1, 1e-6)), **arguments)
+    with pytest.raises(TypeError, match="curve must be a PrivacyCurve"):
+        adapter.pld_from_curve(prv.Gaussian(1.0), **arguments)
