@@ -49,6 +49,7 @@ class Composition:
     def calibrate(
         self,
         parameter: str,
+        fixed_count: int,
         *,
         epsilon: float,
         delta: float,

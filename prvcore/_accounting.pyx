@@ -253,6 +253,7 @@ cdef class Composition:
     def calibrate(
         self,
         str parameter not None,
+        size_t fixed_count,
         *,
         double epsilon,
         double delta,
@@ -271,7 +272,15 @@ cdef class Composition:
         cdef prv_status status
         with nogil:
             status = prv_calibrate(
-                self.steps, step_count, changed, epsilon, delta, tolerance, &options, &found
+                self.steps,
+                step_count,
+                fixed_count,
+                changed,
+                epsilon,
+                delta,
+                tolerance,
+                &options,
+                &found,
             )
         if status == PRV_ERR_TARGET:
             raise TargetError(missed(parameter, epsilon, delta, &found.epsilon))
@@ -293,7 +302,9 @@ cdef tuple bounds_of(const prv_bounds *bounds):
 
 
 cdef str missed(str parameter, double epsilon, double delta, const prv_bounds *limit):
-    change = "more noise" if parameter == "noise" else "a smaller sampling_probability"
+    change = {"noise": "more noise", "steps": "fewer steps"}.get(
+        parameter, "a smaller sampling_probability"
+    )
     remains = f"at least {limit.lower!r}" if limit.lower > epsilon else f"up to {limit.upper!r}"
     return (
         f"epsilon = {epsilon!r} at delta = {delta!r} cannot be met by {change}: in the limit an "

@@ -233,6 +233,7 @@ cdef extern from "prvcore.h" nogil:
     prv_status prv_calibrate(
         const prv_step *steps,
         size_t step_count,
+        size_t fixed_count,
         prv_parameter parameter,
         double epsilon,
         double delta,

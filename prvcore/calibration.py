@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from prvcore import _arguments, accounting
+from prvcore._accounting import Composition
 from prvcore.accounting import Bounds, PrivacyCurve, Progress
 from prvcore.mechanisms import Mechanism, PoissonSubsampled
 
@@ -45,7 +46,8 @@ class Calibration:
     mechanisms : tuple of (Mechanism, int)
         What was given, with the value: ready to be used, or to be given to `compose`.
     curve : PrivacyCurve
-        The composition of these; ``curve.epsilon(delta)`` is `bounds` again, to the bit.
+        The composition of these, and of what has run before; ``curve.epsilon(delta)`` is `bounds`
+        again, to the bit where nothing has run before.
     epsilon, delta : float
         The target.
     compositions : int
@@ -87,6 +89,7 @@ def calibrate(
     tolerance: float = _TOLERANCE,
     neighbors: str = "add-or-remove",
     engine: str = "auto",
+    after: PrivacyCurve | Iterable[Mechanism | tuple[Mechanism, int]] = (),
     progress: Callable[[Progress], object] | None = None,
 ) -> Calibration:
     """Find the cheapest value of a parameter at which a composition is (epsilon, delta)-DP.
@@ -112,6 +115,9 @@ def calibrate(
         the tolerance.
     neighbors, engine : str
         As `compose` takes them.
+    after : PrivacyCurve or iterable, optional
+        What has run before and stays as it is: its mechanisms, as `compose` takes them. The target
+        is that of all together.
     progress : callable, optional
         As `PrivacyCurve.epsilon` takes it.
 
@@ -149,6 +155,35 @@ def calibrate(
     True
 
     """
+    return _calibrate(
+        mechanisms,
+        counts,
+        epsilon=epsilon,
+        delta=delta,
+        parameter=parameter,
+        tolerance=tolerance,
+        neighbors=neighbors,
+        engine=engine,
+        after=after,
+        progress=progress,
+        memory_limit=accounting.get_memory_limit(),
+    )
+
+
+def _calibrate(
+    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    counts: int | Iterable[int] | None = None,
+    *,
+    epsilon: float,
+    delta: float,
+    parameter: str,
+    tolerance: float = _TOLERANCE,
+    neighbors: str = "add-or-remove",
+    engine: str = "auto",
+    after: PrivacyCurve | Iterable[Mechanism | tuple[Mechanism, int]] = (),
+    progress: Callable[[Progress], object] | None = None,
+    memory_limit: int,
+) -> Calibration:
     name = _PARAMETERS[_arguments.choice(parameter, "parameter", tuple(_PARAMETERS))]
     epsilon = _arguments.non_negative(epsilon, "epsilon")
     delta = _arguments.probability(delta, "delta")
@@ -168,16 +203,23 @@ def calibrate(
         if all(mechanism._parameter(name) is None or not count for mechanism, count in steps):
             raise ValueError(f"no mechanism that runs has a {parameter}, got {mechanisms!r}")
 
+    before = accounting._curve_of(after, None, {})
     start = PrivacyCurve(steps, neighbors=neighbors, engine=engine)
+    composition = start._composition
+    if before.mechanisms:
+        together = [*before._steps, *start._steps]
+        handles = tuple(mechanism._build() for mechanism, _ in together)
+        composition = Composition(handles, tuple(count for _, count in together))
     factor, eps_error, bounds, next_factor, _, next_bounds, compositions, fine = (
-        start._composition.calibrate(
+        composition.calibrate(
             name,
+            len(before.mechanisms),
             epsilon=epsilon,
             delta=delta,
             tolerance=tolerance,
             neighbors=start.neighbors,
             engine=start.engine,
-            memory_limit=accounting.get_memory_limit(),
+            memory_limit=memory_limit,
             progress=accounting._listener(progress),
         )
     )
@@ -198,7 +240,9 @@ def calibrate(
         next_value=None if last else value_of(next_factor),
         next_bounds=None if last else Bounds(*next_bounds),
         mechanisms=found,
-        curve=PrivacyCurve(found, neighbors=neighbors, engine=engine, eps_error=eps_error),
+        curve=PrivacyCurve(
+            [*before._steps, *found], neighbors=neighbors, engine=engine, eps_error=eps_error
+        ),
         epsilon=epsilon,
         delta=delta,
         compositions=compositions,

@@ -20,7 +20,7 @@ enum { MOST_COARSE = 400 };
 
 typedef struct search {
     const prv_step *steps;
-    size_t step_count;
+    size_t step_count, fixed_count;
     prv_parameter parameter;
     double epsilon, delta, tolerance;
     prv_options options;
@@ -46,7 +46,8 @@ typedef struct point {
 
 static int changes(const search *s, size_t j)
 {
-    return s->parameter != PRV_STEPS && s->steps[j].count > 0 && prv_has_parameter(s->steps[j].mechanism, s->parameter);
+    if (j < s->fixed_count || s->steps[j].count == 0) return 0;
+    return s->parameter == PRV_STEPS || prv_has_parameter(s->steps[j].mechanism, s->parameter);
 }
 
 static void release_made(search *s)
@@ -63,10 +64,10 @@ static prv_status scale_steps(search *s, double factor)
     release_made(s);
     for (size_t j = 0; j < s->step_count; j++) {
         s->scaled[j] = s->steps[j];
-        if (s->parameter == PRV_STEPS) {
-            s->scaled[j].count *= (uint64_t)factor;
-        } else if (!changes(s, j)) {
+        if (!changes(s, j)) {
             continue;
+        } else if (s->parameter == PRV_STEPS) {
+            s->scaled[j].count *= (uint64_t)factor;
         } else if (isinf(factor)) {
             s->scaled[j].count = 0;
         } else {
@@ -355,21 +356,19 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
 /* The range of factors; PRV_ERR_PARAMETER where nothing is changed by them. *fixed tells whether something is not. */
 static prv_status range_of(search *s, int *fixed)
 {
-    double total = 0.0, greatest = 0.0;
-    int changed = 0;
-    *fixed = 0;
+    double changed = 0.0, kept = 0.0, greatest = 0.0; /* the first two: counts */
     for (size_t j = 0; j < s->step_count; j++) {
         const prv_step *step = &s->steps[j];
-        if (step->count == 0) continue;
-        total += (double)step->count;
         if (changes(s, j)) {
-            changed = 1;
+            changed += (double)step->count;
             greatest = fmax(greatest, step->mechanism->sampling_probability);
         } else {
-            *fixed = 1;
+            kept += (double)step->count;
         }
     }
-    if (!(total <= 0x1p53)) return PRV_ERR_COUNT;
+    *fixed = kept > 0.0;
+    if (!(changed + kept <= 0x1p53)) return PRV_ERR_COUNT;
+    if (changed == 0.0) return PRV_ERR_PARAMETER;
     s->sign = s->parameter == PRV_NOISE_SCALE ? 1.0 : -1.0;
     switch (s->parameter) {
     case PRV_NOISE_SCALE:
@@ -377,17 +376,15 @@ static prv_status range_of(search *s, int *fixed)
         s->safe = GREATEST_FACTOR;
         break;
     case PRV_SAMPLING_PROBABILITY:
-        s->risky = changed ? 1.0 / greatest : 1.0;
+        s->risky = 1.0 / greatest;
         s->safe = LEAST_FACTOR;
         break;
     case PRV_STEPS:
-        if (total == 0.0) return PRV_ERR_PARAMETER;
-        s->risky = floor(0x1p53 / total);
+        s->risky = floor((0x1p53 - kept) / changed);
         s->safe = 0.0;
-        *fixed = 0;
-        return PRV_OK;
+        break;
     }
-    return changed ? PRV_OK : PRV_ERR_PARAMETER;
+    return PRV_OK;
 }
 
 static prv_status solve(search *s, int fixed, prv_calibration *found)
@@ -428,12 +425,13 @@ static prv_status check_arguments(prv_parameter parameter, double epsilon, doubl
     return PRV_OK;
 }
 
-prv_status prv_calibrate(const prv_step *steps, size_t step_count, prv_parameter parameter, double epsilon,
-                         double delta, double tolerance, const prv_options *options, prv_calibration *calibration)
+prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count, prv_parameter parameter,
+                         double epsilon, double delta, double tolerance, const prv_options *options,
+                         prv_calibration *calibration)
 {
     prv_layer layer;
-    search s = {.steps = steps, .step_count = step_count, .parameter = parameter, .epsilon = epsilon, .delta = delta,
-                .tolerance = tolerance, .layer = &layer};
+    search s = {.steps = steps, .step_count = step_count, .fixed_count = fixed_count, .parameter = parameter,
+                .epsilon = epsilon, .delta = delta, .tolerance = tolerance, .layer = &layer};
     s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
     int fixed = 0;
     prv_status status = check_arguments(parameter, epsilon, delta, tolerance, options);

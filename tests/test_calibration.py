@@ -265,3 +265,31 @@ def test_threads_get_the_same_bits():
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+@pytest.mark.parametrize("done", [1, 900, 3000])
+def test_steps_after_others_are_what_is_left_of_all(done):
+    step = prv.PoissonSubsampledGaussian(0.8, 1e-3)
+    target = {"epsilon": 1.0, "delta": 1e-7, "parameter": "steps"}
+    total = prv.calibrate(step, **target).value
+    for after in ([(step, done)], prv.compose(step, done)):
+        assert prv.calibrate(step, after=after, **target).value == total - done
+    with pytest.raises(prv.TargetError, match="cannot be met by fewer steps"):
+        prv.calibrate(step, after=[(step, total + 1)], **target)
+
+
+def test_noise_after_others_is_that_of_the_rest():
+    before = [(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000), prv.Laplace(20.0)]
+    step = prv.PoissonSubsampledGaussian(1.0, 1e-2)
+    found = prv.calibrate(step, 300, epsilon=2.0, delta=1e-6, after=before)
+    assert found.proven
+    assert found.mechanisms == ((prv.PoissonSubsampledGaussian(found.value, 1e-2), 300),)
+    for value, bounds in ((found.value, found.bounds), (found.next_value, found.next_bounds)):
+        together = [*before, (prv.PoissonSubsampledGaussian(value, 1e-2), 300)]
+        lower, _, upper = prv.compose(together, eps_error=1e-5).epsilon(1e-6)
+        assert max(lower, bounds.lower) <= min(upper, bounds.upper)
+    assert set(found.curve.mechanisms) == {
+        before[0][0],
+        before[1],
+        prv.PoissonSubsampledGaussian(found.value, 1e-2),
+    }

@@ -342,11 +342,12 @@ typedef struct prv_calibration {
 } prv_calibration;
 
 /* The cheapest value of a parameter at which the composition is (epsilon, delta)-DP by the upper bound. `factor`
- * multiplies the parameter in all steps that have it; the other steps stay as they are.
+ * multiplies the parameter in all steps that have it but the first `fixed_count`, which have run already; these and
+ * the steps without it stay as they are.
  *   PRV_NOISE_SCALE            the least factor
  *   PRV_SAMPLING_PROBABILITY   the greatest, so that no probability exceeds 1
- *   PRV_STEPS                  the greatest whole number, of repetitions of all steps: 0 if one is too many, and at
- *                              most so many that the counts add up to 2^53
+ *   PRV_STEPS                  the greatest whole number, of repetitions of all steps that are not fixed: 0 if one is
+ *                              too many, and at most so many that the counts add up to 2^53
  *   epsilon     >= 0 and finite, else PRV_ERR_EPSILON
  *   delta       in [0, 1], else PRV_ERR_DELTA
  *   tolerance   relative, of the factor, in [1e-9, 0.1]: next_factor = factor (1 -+ tolerance), or closer. Steps are
@@ -364,8 +365,8 @@ typedef struct prv_calibration {
  * and the next does not, but a still smaller one may.
  * Starting from factor 1, a secant in log epsilon against log factor, on coarse lattices, finds the crossing; then come
  * two queries as fine as the tolerance asks, seldom more. Any thread. */
-PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, prv_parameter parameter,
-                                 double epsilon, double delta, double tolerance,
+PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count,
+                                 prv_parameter parameter, double epsilon, double delta, double tolerance,
                                  const prv_options *options, prv_calibration *calibration);
 
 #ifdef __cplusplus

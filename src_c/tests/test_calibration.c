@@ -70,7 +70,7 @@ static void closed_forms(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         prv_calibration c;
         const double half = 0.5 * rows[i].tolerance;
-        check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c) == PRV_OK &&
+        check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c) == PRV_OK &&
                   fabs(c.factor / rows[i].noise - 1.0) <= rows[i].tolerance,
               "Gaussian, epsilon %g at %g: noise %.9g, got %.9g", rows[i].epsilon, rows[i].delta, rows[i].noise, c.factor);
         promises(&step, 1, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c);
@@ -81,11 +81,22 @@ static void closed_forms(void)
     if (prv_mechanism_laplace(1.0, 1.0, &m) != PRV_OK) abort();
     const prv_step ten = {m, 10};
     prv_calibration c;
-    check(prv_calibrate(&ten, 1, PRV_NOISE_SCALE, 4.0, 0.0, 1e-6, &o, &c) == PRV_OK && fabs(c.factor / 2.5 - 1.0) <= 1e-6,
+    check(prv_calibrate(&ten, 1, 0, PRV_NOISE_SCALE, 4.0, 0.0, 1e-6, &o, &c) == PRV_OK && fabs(c.factor / 2.5 - 1.0) <= 1e-6,
           "Laplace at delta 0: scale 2.5, got %.9g", c.factor);
     const prv_step one = {m, 1};
-    check(prv_calibrate(&one, 1, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 4.0 && c.next_factor == 5.0,
+    check(prv_calibrate(&one, 1, 0, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 4.0 && c.next_factor == 5.0,
           "... and 4 steps for epsilon 4.5, got %g", c.factor);
+    /* After 3 that have run 1 is left; beside them 6 of the budget's 9 need 1.5 of the noise to be 4. */
+    const prv_step after[2] = {{m, 3}, {m, 1}}, beside[2] = {{m, 3}, {m, 9}};
+    check(prv_calibrate(after, 2, 1, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 1.0 && c.next_factor == 2.0,
+          "1 step is left, got %g", c.factor);
+    check(prv_calibrate(beside, 2, 1, PRV_NOISE_SCALE, 9.0, 0.0, 1e-6, &o, &c) == PRV_OK && fabs(c.factor / 1.5 - 1.0) <= 1e-6,
+          "noise of the rest: 1.5, got %.9g", c.factor);
+    check(prv_calibrate(after, 2, 1, PRV_STEPS, 3.0, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
+          "no step is left, got %g", c.factor);
+    check(prv_calibrate(after, 2, 1, PRV_STEPS, 2.5, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 2.5,
+          "what has run is too much");
+    check(prv_calibrate(after, 2, 2, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "all has run");
     prv_mechanism_free(m);
 }
 
@@ -104,7 +115,7 @@ static void parameters(void)
         for (size_t k = 0; k < 3; k++) {
             prv_calibration c;
             memset(&c, 0, sizeof c);
-            const prv_status status = prv_calibrate(steps, 3, all[i], targets[k], 1e-5, 1e-3, &o, &c);
+            const prv_status status = prv_calibrate(steps, 3, 0, all[i], targets[k], 1e-5, 1e-3, &o, &c);
             check(status == PRV_OK, "a schedule, %s for epsilon %g: %g", names[i], targets[k], c.factor);
             promises(steps, 3, all[i], targets[k], 1e-5, 1e-3, &o, &c);
             check(k == 0 || (i == 0 ? c.factor < last : c.factor >= last), "... and more epsilon allows more");
@@ -122,41 +133,41 @@ static void ends(void)
     prv_calibration c;
     prv_mechanism *m = sampled(gaussian(5.0), 0.01);
     const prv_step step = {m, 10}, none = {m, 0}, many = {m, UINT64_C(1) << 54};
-    check(prv_calibrate(&step, 1, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c) == PRV_OK && isnan(c.next_factor) &&
+    check(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c) == PRV_OK && isnan(c.next_factor) &&
               fabs(0.01 * c.factor - 1.0) <= DBL_EPSILON,
           "all records may be sampled: factor %.17g", c.factor);
     promises(&step, 1, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c);
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 0.0, 0.2, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && isnan(c.next_factor),
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 0.0, 0.2, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && isnan(c.next_factor),
           "no noise is needed: factor %g", c.factor);
-    check(prv_calibrate(&step, 1, PRV_STEPS, 1e-9, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
+    check(prv_calibrate(&step, 1, 0, PRV_STEPS, 1e-9, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
           "no step is allowed: %g", c.factor);
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.upper > 1.0,
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.upper > 1.0,
           "Gaussian noise at delta 0: %s", prv_status_message(PRV_ERR_TARGET));
-    check(prv_calibrate(&none, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "nothing runs");
-    check(prv_calibrate(&none, 1, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "nothing runs, steps");
-    check(prv_calibrate(&many, 1, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_COUNT, "2^54 steps to begin with");
-    check(prv_calibrate(NULL, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no steps");
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, -1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON, "negative epsilon");
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, HUGE_VAL, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON, "infinite epsilon");
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 2.0, 1e-4, &o, &c) == PRV_ERR_DELTA, "delta 2");
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, NAN, 1e-4, &o, &c) == PRV_ERR_DELTA, "delta nan");
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 0.2, &o, &c) == PRV_ERR_TOLERANCE, "tolerance 0.2");
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 1e-5, NAN, &o, &c) == PRV_ERR_TOLERANCE, "tolerance nan");
+    check(prv_calibrate(&none, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "nothing runs");
+    check(prv_calibrate(&none, 1, 0, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "nothing runs, steps");
+    check(prv_calibrate(&many, 1, 0, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_COUNT, "2^54 steps to begin with");
+    check(prv_calibrate(NULL, 0, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no steps");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, -1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON, "negative epsilon");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, HUGE_VAL, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON, "infinite epsilon");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 2.0, 1e-4, &o, &c) == PRV_ERR_DELTA, "delta 2");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, NAN, 1e-4, &o, &c) == PRV_ERR_DELTA, "delta nan");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.2, &o, &c) == PRV_ERR_TOLERANCE, "tolerance 0.2");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, NAN, &o, &c) == PRV_ERR_TOLERANCE, "tolerance nan");
     prv_options wrong = o;
     wrong.mesh_size = 1e-3;
-    check(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &wrong, &c) == PRV_ERR_OPTIONS, "a mesh_size");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &wrong, &c) == PRV_ERR_OPTIONS, "a mesh_size");
     prv_mechanism_free(m);
 
     /* With loss infinite with probability 1e-4 and else at most 0.5, outside of what noise can change. */
     if (prv_mechanism_approximate_dp(0.5, 1e-4, &m) != PRV_OK) abort();
     prv_mechanism *noisy = gaussian(1.0);
     const prv_step both[] = {{noisy, 1}, {m, 1}}, alone = {m, 1};
-    check(prv_calibrate(both, 2, PRV_NOISE_SCALE, 9.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_TARGET && isinf(c.epsilon.lower),
+    check(prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 9.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_TARGET && isinf(c.epsilon.lower),
           "the mass at infinity is above delta");
-    check(prv_calibrate(both, 2, PRV_NOISE_SCALE, 0.4, 2e-4, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 0.4 &&
+    check(prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 0.4, 2e-4, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 0.4 &&
               c.epsilon.upper <= 0.5,
           "what is left has an epsilon of %g", c.epsilon.lower);
-    check(prv_calibrate(&alone, 1, PRV_NOISE_SCALE, 9.0, 2e-4, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no noise");
+    check(prv_calibrate(&alone, 1, 0, PRV_NOISE_SCALE, 9.0, 2e-4, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no noise");
     prv_mechanism *scaled = NULL;
     check(prv_mechanism_scaled(m, PRV_NOISE_SCALE, 2.0, &scaled) == PRV_ERR_PARAMETER, "nothing to scale");
     check(prv_mechanism_scaled(noisy, PRV_NOISE_SCALE, -2.0, &scaled) == PRV_ERR_PARAMETER, "a negative factor");

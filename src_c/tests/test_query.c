@@ -172,10 +172,10 @@ static void status_codes(void)
     expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
     expect(prv_power(&step, 1, &o, &bad, 1, &b), PRV_ERR_RATE, "a false positive rate of 1.5");
     prv_calibration calibration;
-    expect(prv_calibrate(&step, 1, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_PARAMETER,
+    expect(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_PARAMETER,
            "the sampling probability of what is not sampled");
-    expect(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 0.5, &o, &calibration), PRV_ERR_TOLERANCE, "tolerance 0.5");
-    expect(prv_calibrate(&step, 1, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET, "delta 0 by noise");
+    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.5, &o, &calibration), PRV_ERR_TOLERANCE, "tolerance 0.5");
+    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET, "delta 0 by noise");
     const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1000}};
     expect(prv_epsilon(many, 2, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "counts above 2^53");
     prv_options wrong = options_of(-1.0);
