@@ -39,7 +39,14 @@ from prvcore.mechanisms import (
     PureDP,
 )
 from prvcore.schedule import read_schedule
-from prvcore.sweeps import SweepBounds, dpsgd_delta, dpsgd_epsilon
+from prvcore.sweeps import (
+    SweepBounds,
+    SweepCalibrations,
+    dpsgd_delta,
+    dpsgd_epsilon,
+    dpsgd_noise_multiplier,
+    dpsgd_steps,
+)
 from prvcore.training import TrainingSchedule, dpsgd_schedule
 
 __all__ = [
@@ -68,6 +75,7 @@ __all__ = [
     "PureDP",
     "StepShare",
     "SweepBounds",
+    "SweepCalibrations",
     "TargetError",
     "TrainingSchedule",
     "__version__",
@@ -76,7 +84,9 @@ __all__ = [
     "delta_from_eps",
     "dpsgd_delta",
     "dpsgd_epsilon",
+    "dpsgd_noise_multiplier",
     "dpsgd_schedule",
+    "dpsgd_steps",
     "eps_from_delta",
     "explain",
     "get_include",

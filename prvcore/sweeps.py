@@ -15,12 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
 from prvcore.accounting import Bounds, ErrorBudget, PrivacyCurve, compose, get_memory_limit
+from prvcore.calibration import _calibrate
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import PoissonSubsampledGaussian
 
-__all__ = ["SweepBounds", "dpsgd_delta", "dpsgd_epsilon"]
+__all__ = [
+    "SweepBounds",
+    "SweepCalibrations",
+    "dpsgd_delta",
+    "dpsgd_epsilon",
+    "dpsgd_noise_multiplier",
+    "dpsgd_steps",
+]
 
 _FloatArray = NDArray[np.float64]
+_MOST_STEPS = 2**53
 
 # A task of a thread pool costs some 0.05 ms and a setting some 0.5 ms; small tasks balance the
 # load and are soon over where the sweep is stopped. A task of a cluster costs milliseconds.
@@ -56,6 +65,36 @@ class SweepBounds(Bounds):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, settings={self.settings!r})"
+
+
+class SweepCalibrations(NamedTuple):
+    """The cheapest value of a parameter at every setting of a sweep, with the proof.
+
+    Numbers where all arguments are scalars, else arrays of the common shape.
+
+    Attributes
+    ----------
+    value : float, int or ndarray
+        The least noise multiplier, or the most steps: `Calibration.value` at each setting.
+    lower, upper : float or ndarray of float64
+        Bounds of epsilon with it, nats; `upper` is at most the target.
+    next_value : float or ndarray of float64
+        The next cheaper value; nan where there is none.
+    next_lower, next_upper : float or ndarray of float64
+        Bounds of epsilon with that one, nats; `next_upper` is above the target, and where
+        `next_lower` is too, no cheaper value meets it. nan where there is none.
+    settings : dict of str to number or ndarray
+        The values that were used, by their names, each of the same shape.
+
+    """
+
+    value: Any
+    lower: Any
+    upper: Any
+    next_value: Any
+    next_lower: Any
+    next_upper: Any
+    settings: dict[str, Any]
 
 
 class _Rows(NamedTuple):
@@ -182,6 +221,118 @@ def dpsgd_delta(
     return _bounds(settings, options, workers, executor, progress)
 
 
+def dpsgd_noise_multiplier(
+    sampling_probability: ArrayLike,
+    steps: ArrayLike,
+    epsilon: ArrayLike,
+    delta: ArrayLike,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> SweepCalibrations:
+    """Find the least noise with which DP-SGD meets each of many targets.
+
+    Parameters
+    ----------
+    sampling_probability, steps, delta
+        As `dpsgd_epsilon` takes them, but with at least one step; all four arguments are broadcast
+        against each other.
+    epsilon : float or array_like of float
+        Targets of the certified upper bound, nats, finite and >= 0.
+    workers, executor, progress
+        As `dpsgd_epsilon` takes them.
+    **options
+        The keyword arguments `tolerance`, `neighbors` and `engine` of `calibrate`.
+
+    Returns
+    -------
+    SweepCalibrations
+        Its values are noise multipliers.
+
+    Raises
+    ------
+    TargetError
+        A target cannot be met; a note says at which setting.
+    TypeError, ValueError
+        An argument is of another kind or out of its range, or the shapes do not broadcast.
+
+    See Also
+    --------
+    calibrate : one target, any mechanisms.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> found = prv.dpsgd_noise_multiplier(1e-3, 1000, epsilon=[1.0, 2.0], delta=1e-7)
+    >>> bool((found.upper <= [1.0, 2.0]).all())
+    True
+
+    """
+    settings = {
+        "sampling_probability": _arguments.probabilities(
+            sampling_probability, "sampling_probability"
+        ),
+        "steps": _arguments.integers(steps, "steps", 1, _MOST_STEPS),
+        "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
+        "delta": _arguments.probabilities(delta, "delta"),
+    }
+    return _calibrations("noise_multiplier", settings, options, workers, executor, progress)
+
+
+def dpsgd_steps(
+    noise_multiplier: ArrayLike,
+    sampling_probability: ArrayLike,
+    epsilon: ArrayLike,
+    delta: ArrayLike,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> SweepCalibrations:
+    """Find the most steps of DP-SGD that meet each of many targets.
+
+    Parameters
+    ----------
+    noise_multiplier, sampling_probability, delta
+        As `dpsgd_epsilon` takes them; all four arguments are broadcast against each other.
+    epsilon : float or array_like of float
+        Targets of the certified upper bound, nats, finite and >= 0.
+    workers, executor, progress
+        As `dpsgd_epsilon` takes them.
+    **options
+        The keyword arguments `tolerance`, `neighbors` and `engine` of `calibrate`.
+
+    Returns
+    -------
+    SweepCalibrations
+        Its values are integers: 0 where not even one step meets the target.
+
+    See Also
+    --------
+    dpsgd_noise_multiplier : raises the same.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> found = prv.dpsgd_steps(0.8, 1e-3, epsilon=1.0, delta=1e-7)
+    >>> found.next_value == found.value + 1
+    True
+
+    """
+    settings = {
+        "noise_multiplier": _arguments.non_negatives(noise_multiplier, "noise_multiplier"),
+        "sampling_probability": _arguments.probabilities(
+            sampling_probability, "sampling_probability"
+        ),
+        "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
+        "delta": _arguments.probabilities(delta, "delta"),
+    }
+    return _calibrations("steps", settings, options, workers, executor, progress)
+
+
 def _dpsgd_settings(
     noise_multiplier: ArrayLike, sampling_probability: ArrayLike, steps: ArrayLike
 ) -> dict[str, NDArray[Any]]:
@@ -201,19 +352,19 @@ def _bounds(
     executor: Executor | None,
     progress: bool,
 ) -> SweepBounds:
-    wanted = "epsilon" if "delta" in settings else "delta"
     asked = compose([], **options)  # so that a bad option is refused here, and once
-    task = partial(_bounds_at, wanted, options, get_memory_limit())
-    settings, results, wide = _sweep(task, settings, workers, executor, progress)
+    task = partial(_bounds_at, tuple(settings), options, get_memory_limit())
+    used, parts, wide = _sweep(task, settings, workers, executor, progress)
     if wide:
-        _warn(wide, results.shape[0], asked)
-    shape = settings["steps"].shape
-    parts = (_scalar_or_array(part.reshape(shape)) for part in np.ascontiguousarray(results.T))
-    return SweepBounds(*parts, {name: _scalar_or_array(part) for name, part in settings.items()})
+        _warn(wide, np.size(parts[0]), asked)
+    return SweepBounds(*parts, used)
 
 
-def _bounds_at(wanted: str, options: dict[str, Any], memory_limit: int, rows: _FloatArray) -> _Rows:
-    """Return bounds at sorted rows (noise multiplier, sampling probability, steps, point)."""
+def _bounds_at(
+    names: tuple[str, ...], options: dict[str, Any], memory_limit: int, rows: _FloatArray
+) -> _Rows:
+    """Return bounds at each row of noise multiplier, sampling probability, steps and a point."""
+    for_epsilon = names[-1] == "delta"
     results = np.empty((len(rows), 3))
     wide = []
     last = curve = None
@@ -224,17 +375,69 @@ def _bounds_at(wanted: str, options: dict[str, Any], memory_limit: int, rows: _F
                 mechanism = PoissonSubsampledGaussian(noise, probability)
                 curve, last = compose(mechanism, int(steps), **options), setting
             # one point at a time: what several share would make bits depend on the others
-            results[i], (report,) = curve._ask(wanted == "epsilon", np.array([point]), memory_limit)
+            results[i], (report,) = curve._ask(for_epsilon, np.array([point]), memory_limit)
         except Exception as error:
-            error.add_note(
-                f"at noise_multiplier = {noise!r}, sampling_probability = {probability!r}, "
-                f"steps = {int(steps)}, {'delta' if wanted == 'epsilon' else 'epsilon'} = {point!r}"
-            )
+            error.add_note(_at(dict(zip(names, (*setting, point), strict=True))))
             raise
         budget = ErrorBudget(*report)
         if not budget.accurate:
             wide.append((i, budget.width))
     return _Rows(results, wide)
+
+
+def _calibrations(
+    parameter: str,
+    settings: dict[str, NDArray[Any]],
+    options: dict[str, Any],
+    workers: int | None,
+    executor: Executor | None,
+    progress: bool,
+) -> SweepCalibrations:
+    task = partial(_calibrations_at, parameter, tuple(settings), options, get_memory_limit())
+    used, (value, *proof), _ = _sweep(task, settings, workers, executor, progress)
+    if parameter == "steps":
+        value = _scalar_or_array(np.asarray(value).astype(np.int64))
+    return SweepCalibrations(value, *proof, used)
+
+
+def _calibrations_at(
+    parameter: str,
+    names: tuple[str, ...],
+    options: dict[str, Any],
+    memory_limit: int,
+    rows: _FloatArray,
+) -> _Rows:
+    """Return the columns of SweepCalibrations at each row of the named settings."""
+    results = np.empty((len(rows), 6))
+    for i, row in enumerate(rows.tolist()):
+        setting = dict(zip(names, row, strict=True))
+        try:
+            found = _calibrate(
+                PoissonSubsampledGaussian(
+                    setting.get("noise_multiplier", 1.0), setting["sampling_probability"]
+                ),
+                int(setting.get("steps", 1)),
+                epsilon=setting["epsilon"],
+                delta=setting["delta"],
+                parameter=parameter,
+                memory_limit=memory_limit,
+                **options,
+            )
+        except Exception as error:
+            error.add_note(_at(setting))
+            raise
+        following = (np.nan, np.nan, np.nan)
+        if found.next_bounds is not None:
+            following = (found.next_value, found.next_bounds.lower, found.next_bounds.upper)
+        results[i] = (found.value, found.bounds.lower, found.bounds.upper, *following)
+    return _Rows(results, [])
+
+
+def _at(setting: dict[str, float]) -> str:
+    values = (
+        f"{name} = {int(value) if name == 'steps' else value!r}" for name, value in setting.items()
+    )
+    return f"at {', '.join(values)}"
 
 
 def _warn(wide: list[tuple[int, float]], settings: int, asked: PrivacyCurve) -> None:
@@ -253,8 +456,8 @@ def _sweep(
     workers: int | None,
     executor: Executor | None,
     progress: bool,
-) -> tuple[dict[str, NDArray[Any]], _FloatArray, list[tuple[int, float]]]:
-    """Return the broadcast settings, a row of results for each, and what was too wide.
+) -> tuple[dict[str, Any], list[Any], list[tuple[int, float]]]:
+    """Return the settings in their common shape, each column of results, and what was too wide.
 
     `task` is given some rows of distinct settings, sorted, and returns as many rows of results.
     """
@@ -273,9 +476,13 @@ def _sweep(
     rows, places = np.unique(rows, axis=0, return_inverse=True)
     with bar(len(rows)) as advance:
         done = dict(_run(task, rows, workers, executor, advance))
-    results = np.concatenate([done[first].results for first in sorted(done)] or [np.empty((0, 3))])
     wide = [(first + i, width) for first in done for i, width in done[first].wide]
-    return dict(zip(settings, arrays, strict=True)), results[places.reshape(-1)], wide
+    if not done:  # how many columns there are, is not known without a row
+        done[0] = task(rows)
+    results = np.concatenate([done[first].results for first in sorted(done)])[places.reshape(-1)]
+    columns = np.ascontiguousarray(results.T).reshape(results.shape[1], *arrays[0].shape)
+    used = {name: _scalar_or_array(part) for name, part in zip(settings, arrays, strict=True)}
+    return used, [_scalar_or_array(column) for column in columns], wide
 
 
 def _run(

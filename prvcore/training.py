@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
-from prvcore.sweeps import SweepBounds, dpsgd_delta, dpsgd_epsilon
+from prvcore.sweeps import (
+    SweepBounds,
+    SweepCalibrations,
+    dpsgd_delta,
+    dpsgd_epsilon,
+    dpsgd_noise_multiplier,
+)
 
 __all__ = ["TrainingSchedule", "dpsgd_schedule"]
 
@@ -89,6 +95,33 @@ class TrainingSchedule(NamedTuple):
         """
         return self._told(
             dpsgd_delta(noise_multiplier, self.sampling_probability, self.steps, epsilon, **options)
+        )
+
+    def noise_multiplier(
+        self, epsilon: ArrayLike, delta: ArrayLike, **options: Any
+    ) -> SweepCalibrations:
+        """Find the least noise with which the training meets a target.
+
+        Parameters
+        ----------
+        epsilon, delta : float or array_like of float
+            As `dpsgd_noise_multiplier` takes them; broadcast against this schedule.
+        **options
+            The keyword arguments of `dpsgd_noise_multiplier`.
+
+        Returns
+        -------
+        SweepCalibrations
+            Its values are noise multipliers. Its settings are those of `dpsgd_noise_multiplier` and
+            all of this schedule.
+
+        See Also
+        --------
+        dpsgd_noise_multiplier : raises the same.
+
+        """
+        return self._told(
+            dpsgd_noise_multiplier(self.sampling_probability, self.steps, epsilon, delta, **options)
         )
 
     def _told(self, bounds: Any) -> Any:

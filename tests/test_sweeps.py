@@ -57,6 +57,59 @@ def test_the_order_of_settings_does_not_matter(grid):
     assert same(found, [part.reshape(-1)[order] for part in grid])
 
 
+def test_least_noise_is_that_of_calibrate():
+    probabilities, epsilons = np.array([[1e-3], [2e-2]]), np.array([0.5, 4.0, 40.0])
+    found = prv.dpsgd_noise_multiplier(probabilities, 500, epsilons, 1e-6)
+    assert found.value.shape == (2, 3)
+    assert np.all(found.upper <= epsilons)
+    assert np.all(found.next_lower > epsilons)
+    for i in np.ndindex(2, 3):
+        alone = prv.calibrate(
+            prv.PoissonSubsampledGaussian(1.0, probabilities[i[0], 0]),
+            500,
+            epsilon=epsilons[i[1]],
+            delta=1e-6,
+        )
+        assert tuple(part[i] for part in found[:6]) == (
+            alone.value,
+            alone.bounds.lower,
+            alone.bounds.upper,
+            alone.next_value,
+            alone.next_bounds.lower,
+            alone.next_bounds.upper,
+        )
+        assert {name: value[i] for name, value in found.settings.items()} == {
+            "sampling_probability": probabilities[i[0], 0],
+            "steps": 500,
+            "epsilon": epsilons[i[1]],
+            "delta": 1e-6,
+        }
+
+
+def test_most_steps_meet_the_target_and_one_more_does_not():
+    found = prv.dpsgd_steps([0.8, 1.5], 1e-2, 3.0, 1e-6, neighbors="remove")
+    assert found.value.dtype.kind == "i"
+    assert np.array_equal(found.next_value, found.value + 1)
+    for steps, follows in ((found.value, False), (found.value + 1, True)):
+        lower, _, upper = prv.dpsgd_epsilon(
+            [0.8, 1.5], 1e-2, steps, 1e-6, neighbors="remove", eps_error=1e-5
+        )
+        assert np.all(lower > 3.0 if follows else upper <= 3.0)
+
+
+def test_there_may_be_no_next_value():
+    found = prv.dpsgd_noise_multiplier(1e-8, 10, 1.0, 1e-6)  # hardly anyone is sampled
+    assert found.value == 0.0
+    assert np.isnan([found.next_value, found.next_lower, found.next_upper]).all()
+    assert isinstance(prv.dpsgd_steps(0.8, 1e-3, 1.0, 1e-6).value, int)
+
+
+def test_a_target_that_cannot_be_met_says_which():
+    with pytest.raises(prv.TargetError) as caught:
+        prv.dpsgd_noise_multiplier(1e-3, 10, 1.0, [1e-6, 0.0])
+    assert any("steps = 10, epsilon = 1.0, delta = 0.0" in note for note in caught.value.__notes__)
+
+
 class Recorder(Executor):
     """Runs what is submitted at once and keeps it."""
 

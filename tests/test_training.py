@@ -80,3 +80,11 @@ def test_bounds_are_those_of_the_sweep_and_tell_all_values(epochs):
 def test_bad_arguments_are_named(arguments, options, error, message):
     with pytest.raises(error, match=message):
         prv.dpsgd_schedule(*arguments, **options)
+
+
+def test_noise_is_calibrated_for_the_schedule():
+    plan = prv.dpsgd_schedule(1000, 5, [1, 2])
+    found = plan.noise_multiplier(1.0, 1e-5)
+    expected = prv.dpsgd_noise_multiplier(plan.sampling_probability, plan.steps, 1.0, 1e-5)
+    assert np.array_equal(found.value, expected.value)
+    assert set(found.settings) == {*expected.settings, *plan._fields}
