@@ -186,6 +186,7 @@ static size_t plain_knots(const double *x, size_t length)
     return length;
 }
 
+/* prv_base_loss of knots up to SCALED_LOSS. */
 PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size_t length,
                                         double *restrict y)
 {
@@ -194,6 +195,8 @@ PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size
         const double ratio = prv_vm_expm1_near(most(x[i], -64.0)) * inverse;
         y[i] = ratio > -1.0 ? prv_vm_log1p_near(ratio) : -HUGE_VAL;
     }
+    if (p < 0.5) return; /* 1 + ratio is off by roundings of e^x - 1, which are small against x */
+    for (size_t i = 0; i < length && x[i] < -0.25; i++) y[i] = prv_base_loss(x[i], p);
 }
 
 PRV_VECTOR static void far_base_losses(const double *restrict x, double p, size_t length,
@@ -483,7 +486,9 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     const double deepest = fmax(cells->mass[length], DBL_MIN);
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
     const double mixture = m->base == PRV_BASE_MIXTURE ? prv_gaussian_mixture_error(m->mixture) : 0.0;
-    cells->tail_error = UNIT * (32.0 + 8.0 * reach - 8.0 * log(deepest) + mixture);
+    /* Base losses reach log(1/p) farther, and their rounding counts as far as losses follow them. */
+    const double farther = -log(m->sampling_probability) * fmin(reach, 1.0);
+    cells->tail_error = UNIT * (32.0 + 8.0 * (reach + farther) - 8.0 * log(deepest) + mixture);
     return PRV_OK;
 }
 
@@ -512,7 +517,8 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
     cells->infinite_mass = a->q_infinity;
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
     /* The masses of discrete mechanisms are exponentials of at most |CUT_OFF_LOG_MASS|. */
-    cells->tail_error = UNIT * (32.0 + 8.0 * reach + (a->unbounded ? 4.0 * 740.0 : 0.0));
+    const double masses = a->unbounded ? 4.0 * 740.0 : 0.0;
+    cells->tail_error = UNIT * (32.0 + 8.0 * reach + masses) + a->loss_error * reach;
     return PRV_OK;
 }
 

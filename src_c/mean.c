@@ -36,8 +36,9 @@ typedef struct part {
 static long double subsampled_loss(long double y, long double p)
 {
     if (p == 1.0L) return y;
-    if (y > 30.0L) return y + logl(p) + log1pl((1.0L - p) / p * expl(-y));
-    return log1pl(p * expm1l(y));
+    if (y > 700.0L) return y + logl(p) + log1pl((1.0L - p) / p * expl(-y));
+    const long double growth = p * expm1l(y);
+    return growth < -0.5L ? logl((1.0L - p) + p * expl(y)) : log1pl(growth); /* 1 + growth would cancel */
 }
 
 static long double density(const part *f, long double s)

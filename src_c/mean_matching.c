@@ -292,7 +292,7 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
     const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
     const double greatest = fmax(view->greatest_loss, 0.0);
-    b->upper = fmin(fmax(upper, 0.0), greatest);
+    b->upper = fmin(fmax(upper, 0.0), greatest + view->greatest_error);
     b->lower = fmin(fmax(lower, 0.0), b->upper);
     b->estimate = crossing(curve, (delta - infinite) * scale);
     b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);

@@ -10,11 +10,15 @@
  * 1e-300, the smallest delta that bounds are promised for. */
 #define CUT_OFF_LOG_MASS (-735.0)
 
+#define UNIT (0.5 * DBL_EPSILON)
+
 double prv_subsampled_loss(double y, double p)
 {
     if (p >= 1.0) return y;
-    if (y > 30.0) return y + log(p) + log1p((1.0 - p) / p * exp(-y));
-    return log1p(p * expm1(y));
+    if (y > 700.0) return y + log(p) + log1p((1.0 - p) / p * exp(-y));
+    const double growth = p * expm1(y);
+    /* 1 + growth would cancel where p is near 1. */
+    return growth < -0.5 ? log((1.0 - p) + p * exp(y)) : log1p(growth);
 }
 
 double prv_base_loss(double y, double p)
@@ -22,7 +26,11 @@ double prv_base_loss(double y, double p)
     if (p >= 1.0) return y;
     if (y > 30.0) return y - log(p) + log1p((p - 1.0) * exp(-y));
     const double ratio = expm1(y) / p;
-    return ratio <= -1.0 ? -HUGE_VAL : log1p(ratio);
+    if (ratio >= -0.5) return log1p(ratio);
+    /* e^y - (1 - p), far from its zero and next to it. */
+    const double t = exp(y), rest = 1.0 - p;
+    const double above = t > 2.0 * rest ? t - rest : rest * expm1(y - log1p(-p));
+    return above > 0.0 ? log(above / p) : -HUGE_VAL;
 }
 
 /* ---- Atoms ------------------------------------------------------------------------------- */
@@ -78,8 +86,16 @@ static prv_atoms *atoms_reversed(const prv_atoms *a)
     }
     r->q_infinity = a->p_only;
     r->p_only = a->q_infinity;
+    r->loss_error = a->loss_error;
     r->unbounded = a->unbounded;
     return r;
+}
+
+/* What log(1 + p (e^y - 1)) may be off by relatively, where y is by `error`: y times its derivative is at
+ * most 1.5 (1 + |y|) times itself. */
+static double subsampled_loss_error(double y, double error)
+{
+    return 8.0 * UNIT + 1.5 * (1.0 + fabs(y)) * (error + UNIT);
 }
 
 /* ((1-p)P + pQ, P): outcomes stay the same, P-mass where Q vanishes becomes an atom at log(1-p). */
@@ -98,6 +114,8 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
         s->q[i + extra] = p * a->q[i] + (1.0 - p) * a->p[i];
         s->p[i + extra] = a->p[i];
     }
+    const double widest = a->length > 0 ? fmax(fabs(a->loss[0]), fabs(a->loss[a->length - 1])) : 0.0;
+    s->loss_error = p < 1.0 ? subsampled_loss_error(widest, a->loss_error) : a->loss_error;
     s->q_infinity = p * a->q_infinity;
     s->p_only = extra ? 0.0 : a->p_only;
     s->unbounded = a->unbounded;
@@ -328,6 +346,7 @@ static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mecha
         a->q[i] = (double)((long double)exp(-0.5 * zq * zq) / normaliser);
     }
     a->unbounded = 1;
+    a->loss_error = 4.0 * UNIT;
     return mechanism_of_atoms(a, mechanism);
 }
 
@@ -348,6 +367,7 @@ static prv_status discrete_laplace(double scale, int64_t sensitivity, prv_mechan
         a->p[i] = weight * exp(-below * rate);
         a->q[i] = weight * exp(-above * rate);
     }
+    a->loss_error = 2.0 * UNIT;
     return mechanism_of_atoms(a, mechanism);
 }
 
@@ -580,6 +600,18 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
     }
     default: return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
     }
+}
+
+double prv_greatest_loss_error(const prv_mechanism *m, int add)
+{
+    const double greatest = prv_greatest_loss(m, add);
+    if (!isfinite(greatest)) return 0.0;
+    double relative = 2.0 * UNIT;
+    if (m->base == PRV_BASE_ATOMS)
+        relative = m->atoms[add]->loss_error;
+    else if (m->base == PRV_BASE_LAPLACE && m->sampling_probability < 1.0)
+        relative = subsampled_loss_error(m->mu, UNIT);
+    return relative * fabs(greatest);
 }
 
 static prv_features atoms_features(const prv_atoms *a)

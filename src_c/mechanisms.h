@@ -24,6 +24,7 @@ typedef struct prv_atoms {
     double *loss, *q, *p;
     double q_infinity; /* Q's mass where P vanishes: loss +infinity */
     double p_only;     /* P's mass where Q vanishes: loss -infinity */
+    double loss_error; /* relative, of each loss */
     int unbounded;     /* the atoms were cut off where their mass underflows */
 } prv_atoms;
 
@@ -63,7 +64,8 @@ typedef struct prv_features {
 } prv_features;
 
 /* log(1 + p (e^y - 1)), the loss of the subsampled pair where the base has loss y; its inverse is
- * -infinity at and below log(1 - p). Both without forming e^y for large y. */
+ * -infinity at and below log(1 - p). Both without forming e^y for large y; the former to a few roundings
+ * of itself and of y, the latter to those of both losses. */
 double prv_subsampled_loss(double base_loss, double p);
 double prv_base_loss(double loss, double p);
 
@@ -76,6 +78,9 @@ int prv_is_symmetric(const prv_mechanism *m);
 /* Q's mass at +infinity, and the least upper bound of the finite losses (may be +infinity). */
 double prv_infinite_mass(const prv_mechanism *m, int add);
 double prv_greatest_loss(const prv_mechanism *m, int add);
+
+/* What the greatest loss may be off by, nats. */
+double prv_greatest_loss_error(const prv_mechanism *m, int add);
 
 prv_features prv_mechanism_features(const prv_mechanism *m, int add);
 

@@ -64,10 +64,11 @@ static void exactly(double value, prv_bounds *b, prv_report *r)
 static int answer_directly(const prv_side_view *views, size_t count, prv_question question,
                            double value, prv_bounds *b, prv_report *r)
 {
-    double infinite = 0.0, greatest = 0.0, total = 0.0;
+    double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0;
     for (size_t i = 0; i < count; i++) {
         infinite = fmax(infinite, views[i].infinite_mass);
         greatest = fmax(greatest, views[i].greatest_loss);
+        error = fmax(error, views[i].greatest_error);
         total = fmax(total, views[i].total);
     }
     if (question == PRV_ASK_EPSILON) {
@@ -75,6 +76,10 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
             exactly(0.0, b, r);
         } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
             exactly(infinite > 0.0 ? HUGE_VAL : greatest, b, r);
+            if (!(infinite > 0.0)) {
+                b->lower = fmax(greatest - error, 0.0);
+                b->upper = greatest + error;
+            }
             /* Within rounding of the mass at infinity nobody can tell on which side delta is. */
             if (infinite > 0.0 && value > infinite * (1.0 - 32.0 * DBL_EPSILON) && value != infinite)
                 b->lower = 0.0;
@@ -87,7 +92,7 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
         exactly(1.0, b, r);
     } else if (total == 0.0) {
         exactly(fmax(-expm1(fmin(value, 0.0)), 0.0), b, r);
-    } else if (value >= greatest * (1.0 + 64.0 * DBL_EPSILON)) {
+    } else if (value >= fmax(greatest * (1.0 + 64.0 * DBL_EPSILON), greatest + error)) {
         exactly(infinite, b, r);
         b->lower *= 1.0 - 32.0 * DBL_EPSILON;
         b->upper = fmin(b->upper * (1.0 + 32.0 * DBL_EPSILON), 1.0);

@@ -8,6 +8,21 @@
 
 /* ---- Steps of one direction ---------------------------------------------------------------- */
 
+/* Exact sums of exact losses stay exact. */
+static void add_greatest_loss(prv_side_view *view, const prv_mechanism *m, double count, int add)
+{
+    const double greatest = prv_greatest_loss(m, add), part = count * greatest, before = view->greatest_loss;
+    view->greatest_loss += part;
+    if (!isfinite(view->greatest_loss)) {
+        view->greatest_error = 0.0;
+        return;
+    }
+    const double error = count * prv_greatest_loss_error(m, add) + fabs(fma(count, greatest, -part));
+    /* With room for the rounding of this sum, and of the loss plus or minus its error. */
+    const double rounding = 2.0 * DBL_EPSILON * fabs(view->greatest_loss);
+    if (error > 0.0 || before != 0.0) view->greatest_error += error + rounding;
+}
+
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view)
 {
     memset(view, 0, sizeof *view);
@@ -39,7 +54,7 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, 
         view->first[k] = 0;
         view->end[k] = view->profiles[k].length;
         view->total += view->counts[k];
-        view->greatest_loss += view->counts[k] * prv_greatest_loss(m, add);
+        add_greatest_loss(view, m, view->counts[k], add);
         log_finite += view->counts[k] * log1p(-fmin(prv_infinite_mass(m, add), 1.0));
     }
     view->infinite_mass = -expm1(log_finite);

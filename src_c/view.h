@@ -15,6 +15,7 @@ typedef struct prv_side_view {
     double total;                     /* sum of the counts */
     double infinite_mass;             /* of the composition, true */
     double greatest_loss;             /* of the composition */
+    double greatest_error;            /* what that may be off by */
     size_t fineness;                  /* of the profiles */
 } prv_side_view;
 
