@@ -1,0 +1,84 @@
+"""Ask prvcore random questions for some minutes, and compare each answer with the truth."""
+
+import argparse
+import secrets
+import sys
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def main(arguments=None):
+    """Ask, count, print; the exit status is 1 if any bound was violated."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soundness", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20.0, help="how long (%(default)s)")
+    parser.add_argument("--seed", type=int, help="of all settings; left out, a new one")
+    parser.add_argument("--first", type=int, default=0, help="setting to begin with (%(default)s)")
+    parser.add_argument("--settings", type=int, help="stop after so many")
+    parser.add_argument("--patience", type=float, default=2.0, help="seconds for one answer")
+    parser.add_argument("--memory", type=int, default=2**26, help="prvcore's limit in bytes")
+    parser.add_argument("--verbose", action="store_true", help="print every setting")
+    options = parser.parse_args(arguments)
+    if not list((ROOT / "prvcore").glob("_accounting.*.so")):
+        # the checkout has no compiled modules: the installed package is meant
+        sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
+    import prvcore
+
+    from .judge import judge
+    from .settings import draw
+
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    print(f"seed {seed}", flush=True)
+    warnings.simplefilter("ignore", prvcore.AccuracyWarning)
+    prvcore.set_memory_limit(options.memory)
+    start, number = time.monotonic(), options.first
+    kinds, outcomes, held, ways, reasons = (Counter() for _ in range(5))
+    compared, violations, slowest = 0, [], 0.0
+    while time.monotonic() - start < 60 * options.minutes:
+        if options.settings is not None and number >= options.first + options.settings:
+            break
+        setting = draw(seed, number)
+        began = time.monotonic()
+        try:
+            verdict = judge(setting, options.patience)
+        except Exception as error:
+            raise RuntimeError(f"setting {number} of seed {seed}: {setting!r}") from error
+        slowest = max(slowest, time.monotonic() - began)
+        kinds[setting.kind] += 1
+        outcomes[verdict.outcome] += 1
+        compared += verdict.compared
+        if verdict.outcome == "held":
+            held[setting.kind] += 1
+            ways[verdict.way] += 1
+        elif verdict.outcome == "violated":
+            violations += verdict.violations
+            for line in verdict.violations:
+                print(
+                    f"VIOLATION {line}  # --seed {seed} --first {number} --settings 1", flush=True
+                )
+        elif verdict.violations:
+            reasons[verdict.violations[0]] += 1
+        if options.verbose:
+            spent = time.monotonic() - began
+            print(
+                f"{number} {spent:.2f} s {verdict.outcome} {verdict.way}: {setting!r}", flush=True
+            )
+        number += 1
+    print(f"seed {seed}, settings {options.first} to {number - 1}")
+    print(f"{'kind':24}{'tried':>8}{'held':>8}")
+    for kind, count in sorted(kinds.items()):
+        print(f"{kind:24}{count:8}{held[kind]:8}")
+    for title, counter in (("outcome", outcomes), ("truth by", ways), ("gave up", reasons)):
+        for name, count in counter.most_common(8):
+            print(f"{title}: {name}: {count}")
+    print(f"longest setting {slowest:.1f} s")
+    print(f"settings tried {sum(kinds.values())}, bounds compared {compared}")
+    print(f"violations {len(violations)}")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

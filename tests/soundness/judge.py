@@ -1,0 +1,111 @@
+"""Compare prvcore's answers with the truth."""
+
+import math
+import signal
+import time
+from typing import NamedTuple
+
+import prvcore as prv
+
+from . import oracle
+from .laws import TooSlowError
+
+# what prvcore may refuse, saying so
+REFUSALS = ("spectrum falls too slowly", "above the memory limit", "use the bracketing")
+ORACLE_PATIENCE = 4.0  # seconds for one value
+
+
+class Verdict(NamedTuple):
+    """outcome is 'held', 'violated', or why nothing was compared; compared counts bounds."""
+
+    outcome: str
+    compared: int = 0
+    way: str = ""
+    violations: tuple = ()
+    seconds: float = 0.0
+
+
+def judge(setting, patience):
+    """Ask for epsilon, and for delta near there, and hold both against the truth."""
+    start = time.perf_counter()
+    try:
+        curve = prv.compose(setting.steps, **setting.options)
+        epsilon = _within(patience, curve.epsilon, setting.delta)
+        points = [p for p in (epsilon.lower, epsilon.upper) if 0 < p < math.inf]
+        middle = epsilon.estimate if epsilon.estimate < math.inf else max([1.0, *points])
+        asked = [middle, *([] if middle == 0 else [0.97 * middle])]
+        deltas = [(x, _within(patience, curve.delta, x)) for x in asked]
+    except TimeoutError:
+        return Verdict("prvcore takes too long")
+    except prv.PrecisionError:
+        return Verdict("refused")
+    except ValueError as error:
+        if any(text in str(error) for text in REFUSALS):
+            return Verdict("refused")
+        raise
+    seconds = time.perf_counter() - start
+    found = _disorder(epsilon, setting.delta)
+    for x, bounds in deltas:
+        found += _disorder(bounds, x)
+    compared, ways, reason, cache = 0, set(), "", {}
+
+    def truth(x):
+        nonlocal compared, reason
+        try:
+            value = _within(ORACLE_PATIENCE, oracle.delta, setting.steps, curve.neighbors, x, cache)
+        except TimeoutError:
+            reason = "time"
+            return None
+        except TooSlowError as error:
+            reason = reason or str(error)
+            return None
+        compared += 1
+        ways.add(value.way)
+        return value
+
+    for x, bounds in deltas:
+        value = truth(x)
+        if value is None:
+            break
+        if bounds.lower > value.high + 5e-324 or bounds.upper < value.low - 5e-324:
+            found.append(f".delta({x!r}) is {bounds}, truth {_said(value)}")
+    if compared:
+        lower = truth(epsilon.lower) if 0 < epsilon.lower < math.inf else None
+        if lower and lower.high < setting.delta:
+            found.append(f".epsilon({setting.delta!r}) is {epsilon}, delta(lower) {_said(lower)}")
+        upper = truth(epsilon.upper) if epsilon.upper < math.inf else None
+        if upper and upper.low > setting.delta:
+            found.append(f".epsilon({setting.delta!r}) is {epsilon}, delta(upper) {_said(upper)}")
+    way = " and ".join(sorted(ways))
+    if found:
+        lines = tuple(f"{setting!r}{what}" for what in found)
+        return Verdict("violated", compared, way, lines, seconds)
+    if not compared:
+        return Verdict("the oracle gives up", violations=(reason,), seconds=seconds)
+    return Verdict("held", compared, way, (), seconds)
+
+
+def _disorder(bounds, at):
+    good = 0.0 <= bounds.lower <= bounds.estimate <= bounds.upper
+    return [] if good else [f" at {at!r}: {bounds} is not in order"]
+
+
+def _said(truth):
+    return f"{float(truth.value)!r} ({truth.way}, relative error {truth.error:.1e})"
+
+
+def _within(patience, question, *arguments):
+    """Ask; TimeoutError if that takes more seconds, where the system has an alarm clock."""
+    if not hasattr(signal, "setitimer"):
+        return question(*arguments)
+    before = signal.signal(signal.SIGALRM, _give_up)
+    signal.setitimer(signal.ITIMER_REAL, patience)
+    try:
+        return question(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _give_up(_signal, _frame):
+    raise TimeoutError

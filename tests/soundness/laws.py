@@ -1,0 +1,576 @@
+"""Privacy losses of single mechanisms, written down from their definitions.
+
+A mechanism has outcomes w with densities P and Q. In the direction 'remove' the pair of a mechanism
+on a Poisson sample is A = (1-p)P + pQ against B = P, in 'add' it is A = Q against B = (1-p)Q + pP.
+The loss is log(A/B) with w drawn from A. Only parameters of prvcore's mechanisms are read here.
+"""
+
+import math
+from functools import cached_property
+
+import numpy as np
+from scipy.special import erfcx
+
+LONG = np.longdouble
+DEEP = 33  # standard deviations that the smallest delta asked, 1e-200, can see
+FAR = 42.0  # and where all masses are cut off
+
+
+def split(mechanism):
+    """Return the mechanism without its subsampling, and the sampling probability."""
+    name = type(mechanism).__name__
+    if name in ("FromCDFs", "FromPrivacyCurve"):  # own functions say what they are like
+        function = mechanism.cdf_q if name == "FromCDFs" else mechanism.delta
+        return split(function.like)
+    if name == "PoissonSubsampledGaussian":
+        return _Gaussian(mechanism.noise_multiplier), mechanism.sampling_probability
+    if name == "PoissonSubsampled":
+        base, probability = split(mechanism.mechanism)
+        if probability != 1.0:
+            raise NotImplementedError("a sample of a sample")
+        return base, mechanism.sampling_probability
+    if name == "Gaussian":
+        return _Gaussian(mechanism.noise_multiplier), 1.0
+    if name == "Laplace":
+        return _Laplace(mechanism.scale, mechanism.sensitivity), 1.0
+    return _atoms_of(mechanism, name), 1.0
+
+
+def law_of(mechanism, direction):
+    """Return the law of a mechanism's loss in one direction, 'add' or 'remove'."""
+    base, probability = split(mechanism)
+    return base.sampled(probability, direction)
+
+
+def loss_of(base_loss, probability, direction):
+    """Return log(A/B) where log(Q/P) is `base_loss`, long double; infinite where B has no mass."""
+    p = LONG(probability)
+    if direction == "add":
+        return -loss_of(-base_loss, probability, "remove")
+    if probability == 1.0:
+        return base_loss
+    if probability == 0.0:
+        return np.zeros_like(base_loss)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        growth = p * np.expm1(base_loss)
+        near, low = np.log1p(growth), np.log((1 - p) + p * np.exp(base_loss))
+        high = base_loss + np.log(p) + np.log1p((1 - p) / p * np.exp(-base_loss))
+    return np.where(growth < -0.5, low, np.where(base_loss > 11000, high, near))
+
+
+def base_loss_of(loss, probability):
+    """Return log(Q/P) where the loss of 'remove' is `loss`; nan below its least value."""
+    p = LONG(probability)
+    edge = np.log1p(-p)
+    with np.errstate(all="ignore"):
+        growth = np.expm1(loss) / p
+        near = np.log1p(growth)
+        low = edge + np.log(np.expm1(loss - edge)) - np.log(p)
+        high = loss - np.log(p) + np.log1p((p - 1) * np.exp(-loss))
+        base = np.where(growth < -0.5, low, np.where(loss > 11000, high, near))
+        return np.where(loss < edge, LONG(np.nan), base)
+
+
+# ---- Finitely many losses --------------------------------------------------------------------
+
+
+class Atoms:
+    """Losses with masses under A, long double, and A's mass at infinity."""
+
+    smooth = False
+
+    def __init__(self, losses, masses, infinite=0.0):
+        keep = (masses > 0) & np.isfinite(losses)
+        order = np.argsort(losses[keep], kind="stable")
+        self.losses, self.masses = losses[keep][order], masses[keep][order]
+        self.infinite = LONG(infinite)
+
+    def log_moment(self, c):
+        """Return log of E[e^(cY)] and its derivative."""
+        return _log_moment(np.log(self.masses) + c * self.losses, self.losses)
+
+    def spectrum(self, c, mean, fineness):
+        log_weights = np.log(self.masses) + c * self.losses
+        return _normalised(log_weights, self.losses - mean, floor=0.0)
+
+
+class _DiscreteBase:
+    def __init__(self, log_q, log_p, losses=None):
+        self.log_q, self.log_p = log_q, log_p
+        with np.errstate(invalid="ignore"):
+            self.losses = log_q - log_p if losses is None else losses
+
+    def sampled(self, p, direction):
+        q, other = np.exp(self.log_q), np.exp(self.log_p)
+        losses = loss_of(self.losses, p, direction)
+        masses = (1 - LONG(p)) * other + LONG(p) * q if direction == "remove" else q
+        return Atoms(losses, masses, masses[np.isposinf(losses)].sum())
+
+
+def _atoms_of(mechanism, name):
+    if name in ("PureDP", "ApproximateDP"):
+        epsilon, delta = LONG(mechanism.epsilon), LONG(getattr(mechanism, "delta", 0.0))
+        low, high = -epsilon - np.log1p(np.exp(-epsilon)), -np.log1p(np.exp(-epsilon))
+        with np.errstate(divide="ignore"):
+            rest, one = np.log1p(-delta), np.log(delta)
+        nothing = LONG(-np.inf)
+        log_q = np.array([one, high + rest, low + rest, nothing])
+        losses = np.array([LONG(np.inf), epsilon, -epsilon, nothing])
+        return _DiscreteBase(log_q, log_q[::-1], losses)
+    if name == "DiscreteLaplace":
+        s, b = mechanism.sensitivity, LONG(mechanism.scale)
+        x = np.arange(s + 1).astype(LONG)
+        tail = -np.log1p(np.exp(-1 / b))
+        log_q = tail + np.log(-np.expm1(-1 / b)) - (s - x) / b
+        log_q[0], log_q[-1] = tail - s / b, tail
+        return _DiscreteBase(log_q, log_q[::-1], (2 * x - s) / b)
+    if name == "DiscreteGaussian":
+        s, sigma = mechanism.sensitivity, LONG(mechanism.scale)
+        reach = int(FAR * float(sigma)) + 2
+        x = np.arange(-reach, s + reach + 1).astype(LONG)
+        total = np.exp(-(np.arange(-reach, reach + 1).astype(LONG) ** 2) / (2 * sigma**2)).sum()
+        log_q = -((x - s) ** 2) / (2 * sigma**2) - np.log(total)
+        log_p = -(x**2) / (2 * sigma**2) - np.log(total)
+        return _DiscreteBase(log_q, log_p, s * (2 * x - s) / (2 * sigma**2))
+    if name == "FromTable":
+        losses, masses = mechanism.losses.astype(LONG), mechanism.probabilities.astype(LONG)
+        infinite = LONG(mechanism.mass_at_infinity)
+        total = masses.sum() + infinite
+        masses, infinite = masses / total, infinite / total
+        only_p = max(1 - (masses * np.exp(-losses)).sum(), LONG(0))
+        with np.errstate(divide="ignore"):
+            log_q = np.log(np.array([*masses, infinite, LONG(0)]))
+            log_p = np.log(np.array([*(masses * np.exp(-losses)), LONG(0), only_p]))
+        return _DiscreteBase(log_q, log_p, np.array([*losses, LONG(np.inf), LONG(-np.inf)]))
+    raise NotImplementedError(name)
+
+
+# ---- Smooth losses ---------------------------------------------------------------------------
+
+
+class _Gaussian:
+    """N(0, s^2) against N(1, s^2)."""
+
+    def __init__(self, noise):
+        self.noise = LONG(noise)
+
+    def sampled(self, p, direction):
+        return GaussianLoss(1 / self.noise) if p == 1.0 else SampledGaussian(self, p, direction)
+
+    def curve(self, epsilon):
+        """Delta at epsilon >= 0, by Mills ratios, which do not cancel where both tails are tiny."""
+        s = self.noise
+        a, gap = np.asarray(epsilon * s - 0.5 / s, float), float(1 / s)
+        root = math.sqrt(0.5)
+        mills = erfcx(a * root) - erfcx((a + gap) * root)
+        return 0.5 * np.exp(-0.5 * np.asarray(epsilon * s - 0.5 / s) ** 2) * mills
+
+
+class _Laplace:
+    """Laplace noise against its shift; all in units of the noise's scale."""
+
+    def __init__(self, scale, sensitivity):
+        self.mu = LONG(sensitivity) / LONG(scale)
+
+    def sampled(self, p, direction):
+        return LaplaceLoss(self) if p == 1.0 else SampledLaplace(self, p, direction)
+
+    def curve(self, epsilon):
+        """Delta at epsilon >= 0."""
+        return -np.expm1(np.minimum(epsilon - self.mu, 0) / 2)
+
+
+class _Smooth:
+    """What smooth losses have in common: the privacy curve of one step."""
+
+    smooth = True
+    infinite = LONG(0)
+
+    def __init__(self, base, p, direction):
+        self.base, self.p, self.direction = base, LONG(p), direction
+
+    def _base_curve(self, epsilon):
+        # of a symmetric pair: delta(-e) = 1 - e^(-e) + e^(-e) delta(e)
+        there = self.base.curve(np.abs(epsilon))
+        with np.errstate(over="ignore", invalid="ignore"):
+            below = -np.expm1(np.minimum(epsilon, 0)) + np.exp(np.minimum(epsilon, 0)) * there
+        return np.where(epsilon >= 0, there, below)
+
+    def curve(self, epsilon):
+        """Delta of one step at every real epsilon, long double."""
+        p = self.p
+        with np.errstate(all="ignore"):
+            if self.direction == "remove":
+                # A - g B = p (Q - g' P), g' = (g - (1 - p)) / p
+                inner = base_loss_of(epsilon, p)
+                inside = p * self._base_curve(inner)
+                return np.where(np.isnan(inner) | np.isneginf(inner), -np.expm1(epsilon), inside)
+            # A - g B = r (Q - (g p / r) P), r = 1 - g (1 - p)
+            r = -np.expm1(epsilon + np.log1p(-p))
+            inside = r * self._base_curve(epsilon + np.log(p) - np.log(r))
+            return np.where(r > 0, inside, 0)
+
+
+class GaussianLoss(_Smooth):
+    """Of any number of Gaussian steps without sampling: N(m^2/2, m^2)."""
+
+    kinks = ()
+
+    def __init__(self, mu):
+        super().__init__(_Gaussian(1 / mu), 1.0, "remove")
+        self.mu = mu
+
+    def curve(self, epsilon):
+        return self._base_curve(epsilon)
+
+    def log_moment(self, c):
+        return self.mu**2 / 2 * (c + c * c), self.mu**2 / 2 * (1 + 2 * c)
+
+    def spectrum(self, c, mean, fineness):
+        return _GaussianSpectrum(float(self.mu))
+
+    def points(self):
+        """Range of the variable of integration and its scale."""
+        return -LONG(10), LONG(DEEP), LONG(1)
+
+    def density(self, x):
+        return np.exp(-(x**2) / 2) / np.sqrt(2 * LONG(np.pi))
+
+    def loss(self, x):
+        return self.mu * x + self.mu**2 / 2
+
+    def inverse(self, loss):
+        return (loss - self.mu**2 / 2) / self.mu
+
+
+class LaplaceLoss(_Smooth):
+    """Of one Laplace step without sampling."""
+
+    def __init__(self, base):
+        super().__init__(base, 1.0, "remove")
+        mu = self.mu = base.mu
+        self.atoms = Atoms(np.array([-mu, mu]), np.array([np.exp(-mu) / 2, LONG(0.5)]))
+        self.kinks = (-mu, mu)
+
+    def curve(self, epsilon):
+        return self._base_curve(epsilon)
+
+    def log_moment(self, c):
+        mu = self.mu
+        small = c * np.exp(-(2 * c + 1) * mu)
+        above = (c + 1) + small
+        value = c * mu + np.log(above) - np.log(2 * c + 1)
+        slope = np.exp(-(2 * c + 1) * mu) - 2 * mu * small
+        return value, mu + (1 + slope) / above - 2 / (2 * c + 1)
+
+    def spectrum(self, c, mean, fineness):
+        return _LaplaceSpectrum(float(c), float(self.mu), float(self.mu - mean))
+
+    def points(self):
+        return -self.mu, self.mu, self.mu
+
+    def density(self, x):
+        return np.exp(-(self.mu - x) / 2) / 4
+
+    def loss(self, x):
+        return x
+
+    inverse = loss
+
+
+class SampledGaussian(_Smooth):
+    """Of one Gaussian step on a Poisson sample. The variable of integration is the noise."""
+
+    @cached_property
+    def kinks(self):
+        edge = np.log1p(-self.p)
+        return (edge,) if self.direction == "remove" else (-edge,)
+
+    def points(self):
+        # the side of small losses ends where the mass beyond adds nothing to larger losses' deltas
+        s = self.base.noise
+        low, high = (10, DEEP) if self.direction == "remove" else (DEEP, 10)
+        return -low * s, 1 + high * s, min(s, 5 * s * s)
+
+    def density(self, x):
+        s = self.base.noise
+        there = np.exp(-(x**2) / (2 * s * s)) / (s * np.sqrt(2 * LONG(np.pi)))
+        return there * np.exp(self._removed(x)) if self.direction == "remove" else there
+
+    def _removed(self, x):
+        s = self.base.noise
+        return loss_of((2 * x - 1) / (2 * s * s), self.p, "remove")
+
+    def loss(self, x):
+        return self._removed(x) if self.direction == "remove" else -self._removed(x)
+
+    def inverse(self, loss):
+        """Return the noise with this loss; infinite beyond the end of the losses."""
+        sign, s = 1 if self.direction == "remove" else -1, self.base.noise
+        base = base_loss_of(sign * loss, self.p)
+        return np.where(np.isnan(base), -LONG(np.inf), base) * s * s + LONG(0.5)
+
+    # log of the density of A times e^(cY) is `order` * L - x^2 / 2s^2, L the loss of 'remove'
+    def _order(self, c):
+        return c + 1 if self.direction == "remove" else -c
+
+    def _grid(self, c, spacing, below=75.0):
+        """Points n * spacing where the tilted density is within e^-below of its maximum."""
+        s = self.base.noise
+        order = self._order(c)
+        low, high = -FAR * s, 1 + FAR * s + max(order, LONG(0))
+        count = min(4000, int((high - low) / spacing) + 2)
+        coarse = np.linspace(low, high, count)
+        height = order * self._removed(coarse) - coarse**2 / (2 * s * s)
+        inside = height > height.max() - below
+        if not inside.any():
+            raise TooSlowError("tilt")
+        inside[1:] |= inside[:-1]
+        inside[:-1] |= inside[1:]
+        width = (high - low) / (count - 1)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], inside.astype(int), [0]))))
+        parts = []
+        total = 0
+        for first, last in zip(edges[::2], edges[1::2], strict=True):
+            a = np.ceil((low + first * width) / spacing)
+            b = np.ceil((low + last * width) / spacing)
+            total += int(b - a)
+            if total > 60_000:
+                raise TooSlowError("nodes")
+            parts.append(np.arange(int(b - a)) + a)
+        return np.concatenate(parts) * spacing
+
+    def _spacing(self, fineness):
+        s = self.base.noise
+        return min(s * s, s / 2) / LONG(fineness)
+
+    def log_moment(self, c):
+        spacing = self._spacing(4)
+        x = self._grid(c, spacing)
+        s = self.base.noise
+        removed = self._removed(x)
+        height = self._order(c) * removed - x**2 / (2 * s * s)
+        sign = 1 if self.direction == "remove" else -1
+        value, mean = _log_moment(height, sign * removed)
+        return value + np.log(spacing / (s * np.sqrt(2 * LONG(np.pi)))), mean
+
+    def spectrum(self, c, mean, fineness):
+        # On a line beside the real one e^(itL) decays where it would oscillate.
+        s = float(self.base.noise)
+        sign = 1.0 if self.direction == "remove" else -1.0
+        spacing = self._spacing(fineness)
+        x = self._grid(c, spacing, 45.0).astype(float)
+
+        def on(shift):
+            real, imag = _complex_removed(x, sign * shift, s, float(self.p))
+            order = float(self._order(c))
+            height = order * real - (x * x - shift * shift) / (2 * s * s)
+            phase = order * imag - x * sign * shift / (s * s)
+            return height, phase, sign * real - float(mean), sign * imag
+
+        shift = min(s * s, s / 2)
+        height, phase, real, imag = on(shift)
+        top = height.max()
+        weights = np.exp(height - top) * np.exp(1j * phase)
+        total = weights.sum()
+        bounds = []
+        for part in (0.25, 0.5, 1.0, 2.0, 2.8):  # up to arguments below pi
+            if part * shift / (s * s) < 3.0:
+                height, _, _, other = on(part * shift)
+                bounds.append((np.exp(np.minimum(height - top, 700.0)) / abs(total), other))
+        return _NodeSpectrum(weights / total, real + 1j * imag, bounds, 0.0)
+
+
+class SampledLaplace(_Smooth):
+    """Of one Laplace step on a Poisson sample. The variable of integration is the base's loss."""
+
+    def __init__(self, base, p, direction):
+        super().__init__(base, p, direction)
+        mu = base.mu
+        self.ends = np.array([-mu, mu])
+        masses = np.array([LONG(0.5), np.exp(-mu) / 2])  # of P
+        losses = self.loss(self.ends)
+        masses = masses * np.exp(losses) if direction == "remove" else masses[::-1]
+        self.atoms = Atoms(losses, masses)
+        self.kinks = tuple(losses)
+
+    def points(self):
+        return -self.base.mu, self.base.mu, self.base.mu
+
+    def loss(self, x):
+        return loss_of(x, self.p, self.direction)
+
+    def inverse(self, loss):
+        sign = 1 if self.direction == "remove" else -1
+        base = base_loss_of(sign * loss, self.p)
+        return sign * np.where(np.isnan(base), -LONG(np.inf), base)
+
+    def density(self, x):
+        if self.direction == "remove":
+            return np.exp(-(self.base.mu + x) / 2) / 4 * np.exp(self.loss(x))
+        return np.exp(-(self.base.mu - x) / 2) / 4
+
+    def _nodes(self, c, panels):
+        x, w = np.polynomial.legendre.leggauss(20)
+        edges = np.linspace(-self.base.mu, self.base.mu, panels + 1)
+        half = (edges[1] - edges[0]) / 2
+        points = ((edges[:-1] + half)[:, None] + half * x.astype(LONG)).ravel()
+        log_weights = np.log(self.density(points)) + np.log(half * np.tile(w, panels).astype(LONG))
+        return points, log_weights + c * self.loss(points)
+
+    def log_moment(self, c):
+        panels = 4 + int(self.base.mu * (c + 1) / 10)
+        if panels > 3000:
+            raise TooSlowError("nodes")
+        points, log_weights = self._nodes(c, panels)
+        ends = np.log(self.atoms.masses) + c * self.atoms.losses
+        losses = np.concatenate([self.loss(points), self.atoms.losses])
+        return _log_moment(np.concatenate([log_weights, ends]), losses)
+
+    def spectrum(self, c, mean, fineness):
+        def make(reach):  # the density's nodes resolve e^(itL) for t up to reach
+            width = float(abs(self.loss(self.ends)[1] - self.loss(self.ends)[0]))
+            turns = reach * width / (2 * math.pi)
+            panels = 4 + int((float(self.base.mu) * (float(c) + 1) / 10 + turns / 2) * fineness / 7)
+            if panels > 3000:
+                raise TooSlowError("nodes")
+            points, log_weights = self._nodes(c, panels)
+            ends = np.log(self.atoms.masses) + c * self.atoms.losses
+            losses = np.concatenate([self.loss(points), self.atoms.losses])
+            return np.concatenate([log_weights, ends]), losses - mean
+
+        _, log_weights = self._nodes(c, 50)
+        ends = np.log(self.atoms.masses) + c * self.atoms.losses
+        top = max(log_weights.max(), ends.max())
+        total = np.exp(log_weights - top).sum() + np.exp(ends - top).sum()
+        floor = float(np.exp(ends - top).sum() / total)
+        # The density's part falls like 1/t: by parts, at most its total variation over t.
+        x = np.linspace(-self.base.mu, self.base.mu, 2001)
+        loss = self.loss(x)
+        slope = np.abs(np.gradient(loss, x))
+        with np.errstate(all="ignore"):
+            height = np.exp(np.log(self.density(x)) + c * loss - top) / total / slope
+            variation = float(np.abs(np.diff(height)).sum() + height[0] + height[-1]) * 1.05
+        if not math.isfinite(variation):
+            raise TooSlowError("losses that long double does not tell apart")
+        return _LazyNodes(make, floor, variation)
+
+
+# ---- Characteristic functions on the line Re z = c, divided by the moment there ---------------
+
+
+class TooSlowError(Exception):
+    """The oracle gives up: the value would take too long."""
+
+
+class _GaussianSpectrum:
+    cost = 0.0
+
+    def __init__(self, mu):
+        self.mu = mu
+
+    def log_ratio(self, first, spacing, count):
+        t = spacing * (first + np.arange(count))
+        return -0.5 * (self.mu * t) ** 2
+
+    def bound(self, t):
+        return math.exp(-0.5 * min((self.mu * t) ** 2, 1400.0))
+
+
+class _LaplaceSpectrum:
+    cost = 1.0
+
+    def __init__(self, c, mu, centred):
+        self.c, self.mu, self.centred = c, mu, centred
+        self.scale = ((c + 1) + c * math.exp(-(2 * c + 1) * mu)) / (2 * c + 1)
+
+    def log_ratio(self, first, spacing, count):
+        t = spacing * (first + np.arange(count))
+        z = self.c + 1j * t
+        value = ((z + 1) + z * np.exp(-(2 * z + 1) * self.mu)) / (2 * z + 1) / self.scale
+        return np.log(value) + 1j * t * self.centred
+
+    def bound(self, t):
+        c = self.c
+        z = math.hypot(c, t), math.hypot(c + 1, t), math.hypot(2 * c + 1, 2 * t)
+        # both quotients fall in t
+        return (z[1] + z[0] * math.exp(-(2 * c + 1) * self.mu)) / z[2] / self.scale
+
+
+class _NodeSpectrum:
+    """Sum of w_n e^(i t l_n), Im l_n >= 0, on uniform t: products of two tables of powers."""
+
+    WIDTH = 64
+
+    def __init__(self, weights, positions, bounds, floor):
+        self.weights, self.positions, self.bounds = weights, positions, bounds
+        self.floor = floor
+        self.cost = float(len(weights))
+        self._powers = None
+
+    def log_ratio(self, first, spacing, count):
+        if self._powers is None or self._powers[0] != spacing:
+            turn = 1j * np.outer(spacing * np.arange(self.WIDTH), self.positions)
+            self._powers = spacing, np.exp(turn).T.copy()
+        starts = spacing * (first + self.WIDTH * np.arange(-(-count // self.WIDTH)))
+        table = np.exp(1j * np.outer(starts, self.positions)) * self.weights
+        ratio = (table @ self._powers[1]).ravel()[:count]
+        return np.log(np.where(ratio == 0, 1e-300, ratio))
+
+    def bound(self, t):
+        """Bound the modulus at t and beyond; every one of these sums falls in t."""
+        sums = [(w * np.exp(-np.minimum(t * im, 700.0))).sum() for w, im in self.bounds]
+        return min([1.0, *sums])
+
+
+class _LazyNodes:
+    """Nodes on the real line, made anew when t goes beyond what they resolve."""
+
+    def __init__(self, make, floor, variation):
+        self.make, self.floor, self.variation = make, floor, variation
+        self.reach, self.inner = 0.0, None
+        self.cost = 1000.0
+
+    def log_ratio(self, first, spacing, count):
+        t = spacing * (first + count)
+        if t > self.reach:
+            self.reach = 2.0 * t
+            log_weights, positions = self.make(self.reach)
+            self.inner = _normalised(log_weights, positions, 0.0)
+        return self.inner.log_ratio(first, spacing, count)
+
+    def bound(self, t):
+        return min(1.0, self.floor + self.variation / t if t > 0 else 1.0)
+
+
+def _normalised(log_weights, positions, floor):
+    weights = np.exp(log_weights - log_weights.max())
+    weights = np.asarray(weights / weights.sum(), float)
+    return _NodeSpectrum(weights.astype(complex), np.asarray(positions, float), [], floor)
+
+
+def _log_moment(log_weights, losses):
+    top = log_weights.max()
+    weights = np.exp(log_weights - top)
+    total = weights.sum()
+    return top + np.log(total), (weights * losses).sum() / total
+
+
+def _complex_removed(x, shift, s, p):
+    """Return log(1 + p (e^y - 1)) at y = (2 (x + i shift) - 1) / 2s^2, real and imaginary part."""
+    y, angle = (2 * x - 1) / (2 * s * s), shift / (s * s)
+    near = np.minimum(y, 30.0)
+    growth = np.expm1(near)
+    re = p * (growth * math.cos(angle) - 2 * math.sin(angle / 2) ** 2)
+    im = p * (growth + 1) * math.sin(angle)
+    with np.errstate(all="ignore"):
+        modulus = 0.5 * np.log1p(2 * re + re * re + im * im)
+        low = (1 - p) + p * (growth + 1) * math.cos(angle)
+        modulus = np.where(re < -0.5, 0.5 * np.log(low * low + im * im), modulus)
+        # e^y (p + (1 - p) e^-y) where e^y is large
+        re2 = p + (1 - p) * np.exp(-np.maximum(y, 0)) * math.cos(angle)
+        im2 = -(1 - p) * np.exp(-np.maximum(y, 0)) * math.sin(angle)
+        far = np.maximum(y, 0) + 0.5 * np.log(re2 * re2 + im2 * im2)
+    near = np.arctan2(im, np.where(re < -0.5, low, 1 + re))
+    argument = np.where(y > 30.0, angle + np.arctan2(im2, re2), near)
+    return np.where(y > 30.0, far, modulus), argument

@@ -1,0 +1,101 @@
+"""The oracle of `soundness` is right where the truth is known, and refutes no bound of prvcore."""
+
+import math
+
+import numpy as np
+import pytest
+from soundness import oracle
+from soundness.judge import judge
+from soundness.laws import LONG, TooSlowError
+from soundness.settings import Setting, draw
+from test_truth import ROWS, mechanism
+
+import prvcore as prv
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning"),
+    pytest.mark.skipif(np.finfo(LONG).eps > 1e-18, reason="long double has no more than 53 bits"),
+]
+
+
+@pytest.fixture(autouse=True)
+def little_memory(memory_limit):
+    prv.set_memory_limit(2**25)
+
+
+def test_every_way_of_the_oracle_finds_the_truth():
+    tried = dict.fromkeys(("contour", "nested integrals", "sum", "uniform sums"), 0)
+    for row in ROWS:
+        steps = [(mechanism(step["mechanism"]), step["count"]) for step in row["steps"]]
+        direction = "remove" if row["direction"] == "both" else row["direction"]
+        asked, truth = oracle.Oracle(steps, direction), float(row["delta"])
+        slope = abs(float(row.get("dlogdelta_deps") or 0.0))
+        for way in asked.ways():
+            try:
+                found = asked.delta(float(row["eps"]), way)
+            except TooSlowError:
+                continue
+            tried[way] += 1
+            # parameters and epsilon are decimals in the table, doubles here
+            slack = found.error + 1e-12 + slope * 1e-15 * max(1.0, float(row["eps"]))
+            assert abs(float(found.value) - truth) <= slack * truth, (row["id"], way)
+    assert min(tried.values()) > 0
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_random_questions(number):
+    verdict = judge(draw(2024, number), patience=0.4)
+    assert verdict.outcome != "violated", verdict.violations
+
+
+# ---- What was wrong once ---------------------------------------------------------------------
+
+NEARLY_ALL = [1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-5, 0.99]
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-30])
+@pytest.mark.parametrize("p", NEARLY_ALL)
+@pytest.mark.parametrize(
+    "base",
+    [prv.PureDP(20.0), prv.Laplace(0.05), prv.Gaussian(0.2), prv.DiscreteLaplace(0.05)],
+    ids=str,
+)
+def test_samples_of_nearly_everything(base, p, delta):
+    # log(1 - p + p e^-y) cancels where p is near 1 and y is large
+    for direction in ("add", "remove"):
+        setting = Setting(
+            "", ((prv.PoissonSubsampled(base, p), 1),), delta, {"neighbors": direction}
+        )
+        verdict = judge(setting, patience=5.0)
+        assert verdict.outcome == "held", verdict.violations
+
+
+def test_the_greatest_loss_of_nearly_everything():
+    # of 'add': -log(1 - p + p e^-20)
+    p = 1.0 - 1e-12
+    step = prv.PoissonSubsampled(prv.PureDP(20.0), p)
+    exact = -np.log(1 - LONG(p) + LONG(p) * np.exp(LONG(-20.0)))
+    lower, _, upper = prv.compose(step, 1, neighbors="add").epsilon(0.0)
+    assert lower <= exact <= upper
+    assert upper - lower <= 1e-12
+
+
+@pytest.mark.parametrize("scale", [0.7538651346396048, 3.0, 7.1, 0.3])
+def test_the_greatest_loss_is_not_rounded_down(scale):
+    # 1 / scale is no double: epsilon(0) must contain it, and so must what follows for tiny deltas
+    exact = 1 / LONG(scale)
+    for step in (prv.Laplace(scale), prv.DiscreteLaplace(scale)):
+        for delta in (0.0, 1e-300, 1e-90):
+            lower, _, upper = prv.compose(step, 1).epsilon(delta)
+            assert lower <= exact
+            # delta(eps) of either is at least 1e-3 (1/scale - eps) there
+            assert upper >= exact - LONG(delta) * 1000
+            assert upper - lower <= 1e-10 * upper
+
+
+def test_greatest_losses_that_are_doubles_are_exact():
+    assert prv.compose(prv.PureDP(0.75), 1000).epsilon(0.0) == (750.0, 750.0, 750.0)
+    assert prv.compose(prv.PureDP(0.1), 1).epsilon(0.0) == (0.1, 0.1, 0.1)
+    lower, _, upper = prv.compose(prv.PureDP(0.1), 3).epsilon(0.0)
+    assert lower <= 3 * LONG(0.1) <= upper
+    assert lower < math.nextafter(upper, 0.0)
