@@ -11,8 +11,9 @@ prv_tilted prv_tilted_new(double tilt, const prv_window *window)
     prv_tilted t;
     memset(&t, 0, sizeof t);
     t.tilt = tilt;
-    t.shift_up = window->shift_up;
-    t.shift_down = window->shift_down;
+    /* At no shift Chernoff's bounds are 1; at one to the other side, or none at all, they would be no bounds. */
+    t.shift_up = fmax(window->shift_up, 0.0);
+    t.shift_down = fmax(window->shift_down, 0.0);
     return t;
 }
 

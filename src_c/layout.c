@@ -152,7 +152,8 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
                             ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK) {
         const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
-        const double log_budget = log(share) + prv_log_part(view, aim, tilt);
+        /* Where the guess of delta is far too large: no window may leave out most of the mass. */
+        const double log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
         cut_bottoms(view, tilt, exp(log_budget) / (double)view->steps);
         prv_scale_meshes(view, aim, weight, layout);
         lay_out_window(view, aim, log_budget, layout);

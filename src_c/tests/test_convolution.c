@@ -214,6 +214,26 @@ static void binomial(way how, int k, double rare, size_t n)
     prv_lattice_free(&y);
 }
 
+/* Without a shift of the tilt to that side nothing is known of the mass outside. */
+static void no_shift(void)
+{
+    prv_lattice y = lattice(5, 0.0, 0.5, -2, 0);
+    int ok = 1;
+    for (int sign = -1; sign <= 1; sign++) {
+        const prv_window window = {.shift_up = sign * 3.0, .shift_down = sign * 3.0};
+        prv_tilted t = prv_tilted_new(0.5, &window);
+        double weight[5];
+        prv_tilted_add(&t, &y, 4.0, weight);
+        /* Four steps of 0.5 or more reach 2, others stay below 4. */
+        const double large = weight[3] + weight[4];
+        const double above = prv_tilted_above(&t, 2.0), below = prv_tilted_below(&t, 3.5);
+        ok = ok && above >= pow(large, 4.0) && below >= 1.0 - pow(weight[4], 4.0) - 1e-12;
+        ok = ok && (sign > 0 || (above == 1.0 && below == 1.0));
+    }
+    check(ok, "Chernoff's bounds are 1 where the window has no shift of the tilt for them");
+    prv_lattice_free(&y);
+}
+
 static void lengths(void)
 {
     int ok = 1, odd_ok = 1;
@@ -257,6 +277,7 @@ static void predictions(void)
 int main(void)
 {
     lengths();
+    no_shift();
     predictions();
     for (way how = PLAIN; how <= DIRECT; how++) {
         against_convolution(how, 0.5, 150, 190, "wide windows");
