@@ -99,3 +99,24 @@ def test_greatest_losses_that_are_doubles_are_exact():
     lower, _, upper = prv.compose(prv.PureDP(0.1), 3).epsilon(0.0)
     assert lower <= 3 * LONG(0.1) <= upper
     assert lower < math.nextafter(upper, 0.0)
+
+
+RARE = prv.PoissonSubsampled(prv.ApproximateDP(0.45, 1e-3), 1.7179905673910752e-06)
+
+
+@pytest.mark.parametrize("counts", [(1, 2), (2, 20), (1, 80)])
+@pytest.mark.parametrize("mesh_size", [None, 1e-4, 2e-5])
+@pytest.mark.parametrize("share", [0.3, 0.6, 1.1, 1.5])
+def test_windows_for_steep_curves(counts, mesh_size, share):
+    # delta falls by a factor e within 1e-6 below the greatest loss, far less than the width asked:
+    # the budget for what a window leaves out came out above 1, and its shifts below 0
+    noise = prv.DiscreteLaplace(12.225835074697583)
+    steps = ((RARE, counts[0]), (noise, counts[1]))
+    top = -math.log1p(-RARE.sampling_probability)
+    at = counts[0] * top + counts[1] / noise.scale - share * top
+    truth = oracle.delta(steps, "add", at)
+    for engine in ("convolution", "spectrum"):
+        curve = prv.compose(steps, neighbors="add", engine=engine, mesh_size=mesh_size)
+        lower, _, upper = curve.delta(at)
+        assert lower <= truth.high
+        assert upper >= truth.low
