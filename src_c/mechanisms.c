@@ -611,6 +611,8 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
         relative = m->atoms[add]->loss_error;
     else if (m->base == PRV_BASE_LAPLACE && m->sampling_probability < 1.0)
         relative = subsampled_loss_error(m->mu, UNIT);
+    else if (m->base == PRV_BASE_MIXTURE)
+        relative = UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
     return relative * fabs(greatest);
 }
 
