@@ -19,9 +19,13 @@ html_theme = "furo"
 html_title = f"prvcore {release}"
 
 default_role = "autolink"  # `name` is a link where there is such a name, else emphasis
-# names of arguments and attributes, which are described where they stand
-nitpick_ignore_regex = [("py:obj", "[a-z_]+")]
+nitpick_ignore_regex = [
+    # names of arguments and attributes, which are described where they stand
+    ("py:obj", r"[a-z_]+|Calibration\.[a-z_]+"),
+    ("py:.*", r"(dp_accounting|opacus)\..*"),
+]
 autodoc_typehints = "none"  # docstrings state types, shapes and ranges
+autodoc_mock_imports = ["dp_accounting", "opacus"]  # what the adapters adapt to; heavy
 autosummary_generate = True
 # what each class computes, which numpydoc's "Attributes" do not have
 autosummary_context = {
