@@ -19,8 +19,9 @@ from prvcore.accounting import (
     get_memory_limit,
     set_memory_limit,
 )
+from prvcore.budgets import OdometerReading, PrivacyFilter, PrivacyOdometer
 from prvcore.calibration import Calibration, calibrate
-from prvcore.errors import AccuracyWarning, PrecisionError, TargetError
+from prvcore.errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
 from prvcore.explanation import Explanation, StepShare, explain
 from prvcore.mechanisms import (
     ApproximateDP,
@@ -54,6 +55,7 @@ __all__ = [
     "AccuracyWarning",
     "ApproximateDP",
     "Bounds",
+    "BudgetExceededError",
     "Calibration",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -67,10 +69,13 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "MixtureOfGaussians",
+    "OdometerReading",
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",
     "PrecisionError",
     "PrivacyCurve",
+    "PrivacyFilter",
+    "PrivacyOdometer",
     "Progress",
     "PureDP",
     "StepShare",

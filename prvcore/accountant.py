@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from prvcore import _arguments
 from prvcore.accounting import Bounds, PrivacyCurve, compose
+from prvcore.calibration import calibrate
+from prvcore.errors import TargetError
 from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
 from prvcore.serialization import mechanism_from_dict, mechanism_to_dict
 
@@ -18,6 +20,7 @@ __all__ = ["Accountant"]
 _FORMAT = "prvcore accountant"
 _VERSION = 1
 _KEPT_ANSWERS = 256
+_CALIBRATED = ("neighbors", "engine")  # options that `calibrate` takes, too
 
 
 class Accountant:
@@ -193,6 +196,76 @@ class Accountant:
             if len(self._answers) < _KEPT_ANSWERS:
                 self._answers[wanted, point] = found
         return found
+
+    def remaining_steps(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        noise_multiplier: float,
+        sampling_probability: float = 1.0,
+    ) -> int:
+        """Return how many more steps of DP-SGD a budget allows.
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget of all that has run and of these steps, nats, finite and >= 0.
+        delta : float
+            Budget, a probability in [0, 1].
+        noise_multiplier, sampling_probability
+            As `step` takes them.
+
+        Returns
+        -------
+        int
+            The most steps with which the certified upper bound is within the budget; 0 too where it
+            has been exceeded already.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of another kind or out of its range, or there are options with which
+            `calibrate` does not work: ``discretization="mean-matching"`` or a `mesh_size`.
+
+        See Also
+        --------
+        calibrate : the same for any mechanism, with the proof, by its argument `after`.
+
+        Notes
+        -----
+        The bounds are made as close as this needs, whatever the option `eps_error`. After so many
+        steps `epsilon`, whose bounds are wider, may say a little more than the budget.
+
+        """
+        self._refuse_uncalibrated()
+        mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+        return self._remaining(mechanism, epsilon, delta) or 0
+
+    def _remaining(self, mechanism: Mechanism, epsilon: float, delta: float) -> int | None:
+        """Return how many more a budget allows, None where it has been exceeded."""
+        options = {name: self._options[name] for name in _CALIBRATED if name in self._options}
+        try:
+            found = calibrate(
+                mechanism,
+                epsilon=epsilon,
+                delta=delta,
+                parameter="steps",
+                after=self.history,
+                **options,
+            )
+        except TargetError:
+            return None
+        return int(found.value)
+
+    def _refuse_uncalibrated(self) -> None:
+        curve = self.curve()
+        if curve.discretization == "mean-matching" or curve.mesh_size is not None:
+            raise ValueError(
+                "what is left of a budget is found without discretization='mean-matching' and "
+                f"without mesh_size, got discretization={curve.discretization!r} and "
+                f"mesh_size={curve.mesh_size!r}"
+            )
 
     def copy(self) -> Accountant:
         """Return an accountant of the same history and options that goes on by itself."""

@@ -21,3 +21,9 @@ class TargetError(ValueError):
     """No value of the parameter that was to be calibrated meets the target."""
 
     __module__ = "prvcore"
+
+
+class BudgetExceededError(RuntimeError):
+    """A step would exceed the budget of a privacy filter."""
+
+    __module__ = "prvcore"

@@ -1,0 +1,292 @@
+"""Views of a running accountant: a filter that keeps a budget, and an odometer of what is spent."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from prvcore import _arguments
+from prvcore.accountant import Accountant
+from prvcore.accounting import Bounds
+from prvcore.errors import BudgetExceededError
+from prvcore.mechanisms import Gaussian, Mechanism, PoissonSubsampledGaussian
+
+__all__ = ["OdometerReading", "PrivacyFilter", "PrivacyOdometer"]
+
+
+class PrivacyFilter:
+    """Lets an accountant record only what keeps its history within a budget.
+
+    Parameters
+    ----------
+    accountant : Accountant
+        What has run, and where the steps are recorded. It may have a history already.
+    epsilon : float
+        Budget, nats, finite and >= 0.
+    delta : float
+        Budget, a probability in [0, 1].
+    adaptive : bool, default False
+        Whether the parameters of a mechanism may depend on what earlier ones have put out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind or out of its range, or an accountant has options with which
+        `calibrate` does not work: ``discretization="mean-matching"`` or a `mesh_size`.
+
+    Notes
+    -----
+    What the filter promises: with the steps that it let through, whoever sees all outputs, and when
+    it was stopped, sees something that is (`epsilon`, `delta`)-DP.
+
+    Not adaptive: what is offered to the filter must not depend on outputs (a schedule, a clock, the
+    size of a data set that is public), but stopping may, in any way. For all that the filter would
+    ever let through is one composition that is fixed in advance and within the budget, and a run
+    that stops early shows a function of it.
+
+    Adaptive: parameters may depend on outputs too, and only Gaussian mechanisms without sampling
+    are let through, for which budgets add up just as if they were fixed in advance [1]_ [2]_. For
+    sampled Gaussians that is not known. Where their parameters have to depend on outputs, account
+    for a schedule that is fixed in advance, and run at each step anything with at least its noise
+    and at most its sampling probability.
+
+    References
+    ----------
+    .. [1] Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy",
+       arXiv:2210.17520.
+    .. [2] Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential
+       privacy", ICLR 2023, arXiv:2209.15596.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> budget = prv.PrivacyFilter(prv.Accountant(), epsilon=1.0, delta=1e-7)
+    >>> steps = 0
+    >>> while budget.allows(noise_multiplier=0.8, sampling_probability=1e-3, count=1000):
+    ...     budget.step(noise_multiplier=0.8, sampling_probability=1e-3, count=1000)
+    ...     steps += 1000
+    >>> steps
+    5000
+    >>> budget.remaining_steps(noise_multiplier=0.8, sampling_probability=1e-3)
+    434
+
+    """
+
+    __slots__ = ("_known", "accountant", "adaptive", "delta", "epsilon")
+
+    def __init__(
+        self, accountant: Accountant, epsilon: float, delta: float, *, adaptive: bool = False
+    ) -> None:
+        if not isinstance(accountant, Accountant):
+            raise TypeError(f"accountant must be an Accountant, got {accountant!r}")
+        if not isinstance(adaptive, bool):
+            raise TypeError(f"adaptive must be True or False, got {adaptive!r}")
+        self.accountant = accountant
+        self.epsilon = _arguments.non_negative(epsilon, "epsilon")
+        self.delta = _arguments.probability(delta, "delta")
+        self.adaptive = adaptive
+        for mechanism, _ in accountant.history:
+            self._check(mechanism)
+        # what is left of one mechanism, None for less than nothing, and the accountant's steps then
+        self._known: tuple[Mechanism, int | None, int] | None = None
+        accountant._refuse_uncalibrated()
+
+    def step(
+        self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
+    ) -> None:
+        """Record steps of DP-SGD if they are within the budget.
+
+        To be called before the steps are run.
+
+        Parameters
+        ----------
+        noise_multiplier, sampling_probability, count
+            As `Accountant.step` takes them.
+
+        Raises
+        ------
+        BudgetExceededError
+            They are not; nothing is recorded then.
+        TypeError, ValueError
+            As `Accountant.step`; or the filter is adaptive, and the step is sampled.
+
+        """
+        self.add(PoissonSubsampledGaussian(noise_multiplier, sampling_probability), count)
+
+    def add(self, mechanism: Mechanism, count: int = 1) -> None:
+        """Record a mechanism of any kind if it is within the budget.
+
+        Parameters
+        ----------
+        mechanism, count
+            As `Accountant.add` takes them.
+
+        Raises
+        ------
+        BudgetExceededError
+            It is not; nothing is recorded then.
+        TypeError, ValueError
+            As `Accountant.add`; or the filter is adaptive, and the mechanism is not Gaussian.
+
+        """
+        count = _arguments.count(count, "count")
+        left = self._left(mechanism)
+        if count > left:
+            raise BudgetExceededError(
+                f"{count} more of {mechanism!r} would exceed epsilon = {self.epsilon!r} at delta = "
+                f"{self.delta!r}: {left} are left"
+            )
+        if count:
+            self.accountant.add(mechanism, count)
+            self._known = (mechanism, left - count, self.accountant.steps)
+
+    def allows(
+        self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
+    ) -> bool:
+        """Return whether `step` would record these steps."""
+        left = self.remaining_steps(
+            noise_multiplier=noise_multiplier, sampling_probability=sampling_probability
+        )
+        return _arguments.count(count, "count") <= left
+
+    def remaining_steps(self, *, noise_multiplier: float, sampling_probability: float = 1.0) -> int:
+        """Return how many such steps of DP-SGD are left."""
+        return self._left(PoissonSubsampledGaussian(noise_multiplier, sampling_probability))
+
+    def spent(self) -> Bounds:
+        """Bound the epsilon spent so far at the delta of the budget, nats."""
+        bounds = self.accountant.epsilon(self.delta)
+        known = self._known
+        if known is None or known[1] is None or known[2] != self.accountant.steps:
+            return bounds
+        # what was let through was so by closer bounds than these
+        return Bounds(*(min(float(part), self.epsilon) for part in bounds))
+
+    def _left(self, mechanism: Mechanism) -> int:
+        known = self._known
+        if known is None or known[2] != self.accountant.steps or known[0] != mechanism:
+            self._check(mechanism)
+            left = self.accountant._remaining(mechanism, self.epsilon, self.delta)
+            self._known = known = (mechanism, left, self.accountant.steps)
+        return known[1] or 0
+
+    def _check(self, mechanism: Mechanism) -> None:
+        gaussian = isinstance(mechanism, Gaussian) or (
+            isinstance(mechanism, PoissonSubsampledGaussian)
+            and mechanism.sampling_probability == 1.0
+        )
+        if self.adaptive and not gaussian:
+            raise ValueError(
+                f"mechanism must be Gaussian without sampling in an adaptive filter, got "
+                f"{mechanism!r}"
+            )
+
+
+class OdometerReading(NamedTuple):
+    """What an odometer says at one time.
+
+    Attributes
+    ----------
+    epsilon : Bounds
+        Of all that had run, at `delta`, nats.
+    delta : float
+        The part of the odometer's delta that this reading takes.
+    number : int
+        How many readings had been taken with this one.
+
+    """
+
+    epsilon: Bounds
+    delta: float
+    number: int
+
+
+class PrivacyOdometer:
+    """Readings of what is spent that hold together, wherever one stops.
+
+    Parameters
+    ----------
+    accountant : Accountant
+        What has run.
+    delta : float
+        For all readings together, a probability in [0, 1].
+    readings : int, optional
+        How many will be taken at most, >= 1: each takes ``delta / readings``. Left out, there may
+        be any number, and the j-th takes ``delta / (j (j + 1))``.
+    taken : int, default 0
+        How many have been taken already, where a run is restored.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind or out of its range.
+
+    Notes
+    -----
+    A bound of epsilon at delta holds for a time that is fixed in advance. Who looks at the spent
+    budget and at outputs, and stops when they please, chooses the time by what they see. Let P and
+    Q be the distributions of all that is put out until then, on two neighbouring data sets, and let
+    the j-th reading have (e_j, d_j). For every set S of outcomes, since the part of S in which one
+    stops at j can be told from what had run by then,
+
+        Q(S) = sum_j Q(S, stop at j) <= sum_j e^(e_j) P(S, stop at j) + d_j,
+
+    and the d_j sum to at most delta. In particular the whole is (e, delta)-DP where one never stops
+    at a reading above e. The mechanisms themselves must not depend on outputs, as in a
+    `PrivacyFilter` that is not adaptive, nor may the times at which readings are taken.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> accountant = prv.Accountant()
+    >>> odometer = prv.PrivacyOdometer(accountant, delta=1e-5, readings=10)
+    >>> for epoch in range(3):
+    ...     accountant.step(noise_multiplier=1.1, sampling_probability=1e-2, count=100)
+    ...     reading = odometer.read()
+    >>> reading.number
+    3
+
+    """
+
+    __slots__ = ("accountant", "delta", "readings", "taken")
+
+    def __init__(
+        self,
+        accountant: Accountant,
+        delta: float,
+        *,
+        readings: int | None = None,
+        taken: int = 0,
+    ) -> None:
+        if not isinstance(accountant, Accountant):
+            raise TypeError(f"accountant must be an Accountant, got {accountant!r}")
+        self.accountant = accountant
+        self.delta = _arguments.probability(delta, "delta")
+        self.readings = readings
+        if readings is not None:
+            self.readings = _arguments.integer(readings, "readings", 1, 2**53)
+        self.taken = _arguments.count(taken, "taken")
+
+    def read(self) -> OdometerReading:
+        """Take a reading.
+
+        Returns
+        -------
+        OdometerReading
+            Its epsilon is that of all that has run, at this reading's part of delta.
+
+        Raises
+        ------
+        ValueError
+            As many readings have been taken as were said.
+
+        """
+        if self.readings is not None and self.taken >= self.readings:
+            raise ValueError(f"readings must be at most {self.readings}, and all have been taken")
+        number = self.taken + 1
+        parts = number * (number + 1) if self.readings is None else self.readings
+        # a quotient rounded up would let the parts exceed the whole
+        share = math.nextafter(self.delta / parts, 0.0) if parts > 1 else self.delta
+        epsilon = self.accountant.epsilon(share)
+        self.taken = number
+        return OdometerReading(epsilon, share, number)
