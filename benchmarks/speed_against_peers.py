@@ -36,6 +36,7 @@ COMPARISONS = [
         WIDE,
         [{"eps_error": 0.02}, {"eps_error": 0.02, "neighbors": "remove"}],
     ),
+    Comparison("a", 1_000, "opacus PRV", WIDE, [{"eps_error": 0.02, "neighbors": "remove"}]),
     Comparison(
         "b: within 1e-3 of the truth",
         1_000,
