@@ -22,7 +22,7 @@ class Measured(NamedTuple):
     failure: str = ""
 
 
-LONG = 5.0  # seconds; imports and plans take less
+LONG = 2.0  # seconds; imports and plans take less
 NO_ANSWER = Answer(float("nan"), float("nan"), float("nan"))
 
 

@@ -167,7 +167,7 @@ def figure_runtime():
         }
         for who, options in settings.items():
             runs = [Run(0.8, 4e-3, steps)]
-            found = measure(find(who).delta, runs, epsilon, limit=120.0, **options)
+            found = measure(find(who).delta, runs, epsilon, limit=90.0, **options)
             timed = {"seconds": found.seconds, "failure": found.failure}
             rows.append(row(who, found.answer, steps=steps, **timed))
     figure, (left, right) = new(width=PAGE, height=2.8, panels=2)

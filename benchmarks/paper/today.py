@@ -17,7 +17,7 @@ def figure_pareto():
     rows = []
     for who, peer in PEERS.items():
         for settings in peer.ladder if not peer.missing else ():
-            found = measure(peer.epsilon, [STEP], DELTA, limit=15.0, **settings)
+            found = measure(peer.epsilon, [STEP], DELTA, limit=10.0, **settings)
             answer = found.answer
             rows.append(
                 {"implementation": who, "promise": peer.promise, "settings": describe(settings)}
@@ -83,7 +83,7 @@ def figure_steps():
                 continue
             for at in range(first[who], len(peer.ladder)):
                 settings = peer.ladder[at]
-                found = measure(peer.epsilon, [run], DELTA, limit=20.0, **settings)
+                found = measure(peer.epsilon, [run], DELTA, limit=15.0, **settings)
                 width = found.answer.upper - found.answer.lower
                 above = found.answer.upper - truth
                 enough = width <= 0.0204 if peer.promise == "both" else above <= 0.0102
@@ -142,7 +142,7 @@ def figure_smallest_delta():
             if peer.missing or peer.promise == "none" or peer.distribution == "numpy":
                 continue
             settings = FAIR.get(who, {})
-            found = measure(peer.epsilon, [STEP], delta, limit=20.0, calls=0, **settings)
+            found = measure(peer.epsilon, [STEP], delta, limit=10.0, calls=0, **settings)
             upper = found.answer.upper
             rows.append(
                 {"implementation": who, "delta": delta, "settings": describe(settings)}
