@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import shutil
 import sys
 import tarfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
 HEADERS = sorted(str(path) for path in Path("src_c").rglob("*.h"))
@@ -27,7 +29,7 @@ else:
     C_FLAGS += ["-ffp-contract=fast", "-fvisibility=hidden"]
 
 CORE = (
-    "prvcore_core",
+    "prvcore",
     {
         "sources": SOURCES,
         "include_dirs": INCLUDE_DIRS,
@@ -53,6 +55,28 @@ def version() -> str:
     """Return PRV_VERSION, the one place that states the version."""
     header = Path("src_c/include/prvcore.h").read_text(encoding="utf-8")
     return re.search(r'^#define PRV_VERSION "(.+)"$', header, re.MULTILINE)[1]
+
+
+class BuildWithLibrary(build_ext):
+    """Put the static library of the core beside the modules, for packages that link it."""
+
+    def run(self) -> None:
+        """Build the modules, then copy the library."""
+        super().run()
+        source, target = self.library()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+    def library(self) -> tuple[Path, Path]:
+        """Return where the library was built and where it goes."""
+        built = Path(self.get_finalized_command("build_clib").build_clib)
+        name = self.compiler.library_filename(CORE[0])
+        package = Path() if self.inplace else Path(self.build_lib)
+        return built / name, package / "prvcore" / "lib" / name
+
+    def get_outputs(self) -> list[str]:
+        """Return what was built, the library too."""
+        return [*super().get_outputs(), str(self.library()[1])]
 
 
 class ReproducibleSdist(sdist):
@@ -83,7 +107,7 @@ class ReproducibleSdist(sdist):
 
 setup(
     version=version(),
-    cmdclass={"sdist": ReproducibleSdist},
+    cmdclass={"build_ext": BuildWithLibrary, "sdist": ReproducibleSdist},
     libraries=[CORE],
     ext_modules=cythonize(
         [

@@ -95,6 +95,7 @@ __all__ = [
     "eps_from_delta",
     "explain",
     "get_include",
+    "get_library_dir",
     "get_memory_limit",
     "read_schedule",
     "set_memory_limit",
@@ -106,3 +107,11 @@ def get_include() -> str:
     package = Path(__file__).resolve().parent
     installed = package / "include"
     return str(installed if installed.is_dir() else package.parent / "src_c" / "include")
+
+
+def get_library_dir() -> str:
+    """Return the folder of the static library ``prvcore``, for packages that call the C core.
+
+    It has the very code that this package runs. Link the C library's mathematics (``m``) too.
+    """
+    return str(Path(__file__).resolve().parent / "lib")

@@ -1,4 +1,7 @@
-"""Epsilon of 1000 steps of DP-SGD at delta 1e-7, by ctypes: epsilon_ctypes.py PATH_OF_LIBPRVCORE."""
+"""Epsilon of 1000 steps of DP-SGD at delta 1e-7, by ctypes.
+
+epsilon_ctypes.py PATH_OF_LIBPRVCORE
+"""
 
 import ctypes
 import sys

@@ -1,0 +1,20 @@
+"""What a package needs to compile and link against an installed prvcore."""
+
+import sys
+
+import prvcore
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=cythonize(
+        Extension(
+            "dp_epsilon",
+            ["dp_epsilon.pyx"],
+            include_dirs=[prvcore.get_include()],
+            library_dirs=[prvcore.get_library_dir()],
+            libraries=["prvcore"] if sys.platform == "win32" else ["prvcore", "m"],
+        ),
+        language_level=3,
+    )
+)
