@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -27,3 +28,26 @@ def test_it_opens_with_two_commands(capsys):
     assert cli.main(SHELL[0].partition(" prvcore ")[2].split()) == 0
     assert "lower" in capsys.readouterr().out
     assert SHELL[1] == 'pip install ".[test]" && python -m pytest'
+
+
+def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_run():
+    examples = ROOT / "src_c" / "examples"
+    tested = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("consumers", "cython")
+        for path in sorted((examples / folder).rglob("*"))
+        if path.suffix in (".txt", ".sh", ".py", ".pyx")
+    )
+    embedding = README.partition("## Embedding the C core")[2].partition("\n## ")[0]
+    blocks = re.findall(r"^```cmake\n(.*?)^```$", embedding, re.MULTILINE | re.DOTALL)
+    blocks += [text for text in re.findall(r"^```sh\n(.*?)^```$", embedding, re.M | re.S) if "cc " in text]
+    assert len(blocks) == 3
+    for block in blocks:
+        assert block in tested
+    for line in re.search(r"Extension\(\n(.*?)^\)$", embedding, re.MULTILINE | re.DOTALL)[1].splitlines():
+        assert line.strip().rstrip(",") in tested
+
+
+def test_the_folders_for_compiling_and_linking_are_there():
+    assert (Path(prv.get_include()) / "prvcore.h").is_file()
+    assert len(list(Path(prv.get_library_dir()).glob("*prvcore.*"))) == 1

@@ -1,37 +1,43 @@
-# cmake -DKIND=find_package|pkg_config|pkg_config_static|add_subdirectory -DBUILD=... -DEXAMPLES=... -DWORK=... -DCC=...
-#       -DLIBDIR=... -P check_consumer.cmake
-# Installs the library (but for add_subdirectory), moves it elsewhere, builds the consumer project against it, and
-# runs that.
-file(REMOVE_RECURSE "${WORK}")
-file(MAKE_DIRECTORY "${WORK}/build")
+# cmake -DKIND=find_package|add_subdirectory|fetch_content|pkg_config|pkg_config_static -DBUILD=... -DSOURCE=...
+#       -DWORK=... -DCC=... -DLIBDIR=... -P check_consumer.cmake
+# Builds a consumer of SOURCE/examples/consumers around epsilon.c, and runs it. The library of BUILD is installed for
+# it and then moved; add_subdirectory and fetch_content have the sources.
+set(consumers "${SOURCE}/examples/consumers")
 set(prefix "${WORK}/moved")
+set(project "${WORK}/project")
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${project}")
+file(COPY "${SOURCE}/examples/epsilon.c" DESTINATION "${project}")
 
 function(run)
-    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${WORK}/build" OUTPUT_VARIABLE output ERROR_VARIABLE output
+    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${project}" OUTPUT_VARIABLE output ERROR_VARIABLE output
         RESULT_VARIABLE result)
     if(NOT result EQUAL 0)
         message(FATAL_ERROR "${ARGN}\n${output}")
     endif()
 endfunction()
 
-if(NOT KIND STREQUAL "add_subdirectory")
+if(KIND STREQUAL "add_subdirectory")
+    file(CREATE_LINK "${SOURCE}/.." "${project}/prvcore" SYMBOLIC)
+elseif(NOT KIND STREQUAL "fetch_content")
     run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
     file(RENAME "${WORK}/installed" "${prefix}")
 endif()
+
 if(KIND MATCHES "^pkg_config")
     set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
-    set(goal consumer)
-    if(KIND STREQUAL "pkg_config_static")
-        set(goal static)
-    else()
+    if(KIND STREQUAL "pkg_config")
         set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}")
         set(ENV{DYLD_LIBRARY_PATH} "${prefix}/${LIBDIR}")
     endif()
-    run(make -f "${EXAMPLES}/pkg_config/Makefile" "CC=${CC}" ${goal})
+    run(sh -e "${consumers}/${KIND}.sh")
+    set(program "${project}/my_program")
 else()
-    run("${CMAKE_COMMAND}" -S "${EXAMPLES}/${KIND}" -B . "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
-        -DCMAKE_BUILD_TYPE=Release)
-    run("${CMAKE_COMMAND}" --build . --parallel)
+    file(COPY "${consumers}/${KIND}/CMakeLists.txt" DESTINATION "${project}")
+    run("${CMAKE_COMMAND}" -S . -B build "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
+        "-DFETCHCONTENT_SOURCE_DIR_PRVCORE=${SOURCE}/.." -DCMAKE_BUILD_TYPE=Release)
+    run("${CMAKE_COMMAND}" --build build --parallel)
+    set(program "${project}/build/my_program")
 endif()
-execute_process(COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_LIST_DIR}/check_epsilon.cmake" -- "${WORK}/build/consumer"
+execute_process(COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_LIST_DIR}/check_epsilon.cmake" -- "${program}"
     COMMAND_ERROR_IS_FATAL ANY)
