@@ -40,11 +40,15 @@ def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_
     )
     embedding = README.partition("## Embedding the C core")[2].partition("\n## ")[0]
     blocks = re.findall(r"^```cmake\n(.*?)^```$", embedding, re.MULTILINE | re.DOTALL)
-    blocks += [text for text in re.findall(r"^```sh\n(.*?)^```$", embedding, re.M | re.S) if "cc " in text]
+    blocks += [
+        text for text in re.findall(r"^```sh\n(.*?)^```$", embedding, re.M | re.S) if "cc " in text
+    ]
     assert len(blocks) == 3
     for block in blocks:
         assert block in tested
-    for line in re.search(r"Extension\(\n(.*?)^\)$", embedding, re.MULTILINE | re.DOTALL)[1].splitlines():
+    for line in re.search(r"Extension\(\n(.*?)^\)$", embedding, re.MULTILINE | re.DOTALL)[
+        1
+    ].splitlines():
         assert line.strip().rstrip(",") in tested
 
 
