@@ -41,7 +41,9 @@ def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_
     embedding = README.partition("## Embedding the C core")[2].partition("\n## ")[0]
     blocks = re.findall(r"^```cmake\n(.*?)^```$", embedding, re.MULTILINE | re.DOTALL)
     blocks += [
-        text for text in re.findall(r"^```sh\n(.*?)^```$", embedding, re.M | re.S) if "cc " in text
+        text
+        for text in re.findall(r"^```sh\n(.*?)^```$", embedding, re.MULTILINE | re.DOTALL)
+        if "cc " in text
     ]
     assert len(blocks) == 3
     for block in blocks:

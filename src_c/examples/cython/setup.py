@@ -2,9 +2,10 @@
 
 import sys
 
-import prvcore
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+import prvcore
 
 setup(
     ext_modules=cythonize(
