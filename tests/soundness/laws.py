@@ -38,6 +38,18 @@ def split(mechanism):
 
 def law_of(mechanism, direction):
     """Return the law of a mechanism's loss in one direction, 'add' or 'remove'."""
+    name = type(mechanism).__name__
+    if name == "MixtureOfGaussians":
+        weights = mechanism.probabilities.astype(LONG)
+        centers = mechanism.sensitivities.astype(LONG)
+        noise = LONG(mechanism.noise_multiplier)
+        return GaussianMixtureLoss(noise, centers, weights / weights.sum(), direction)
+    if name == "GroupPoissonSubsampledGaussian":
+        p, size = LONG(mechanism.sampling_probability), mechanism.group_size
+        centers = np.arange(size + 1).astype(LONG)
+        ways = np.array([LONG(math.comb(size, i)) for i in range(size + 1)])
+        weights = ways * p**centers * (1 - p) ** (size - centers)
+        return GaussianMixtureLoss(LONG(mechanism.noise_multiplier), centers, weights, direction)
     base, probability = split(mechanism)
     return base.sampled(probability, direction)
 
@@ -278,37 +290,36 @@ class LaplaceLoss(_Smooth):
     inverse = loss
 
 
-class SampledGaussian(_Smooth):
-    """Of one Gaussian step on a Poisson sample. The variable of integration is the noise."""
+class GaussianMixtureLoss(_Smooth):
+    """Of N(0, s^2) against a mixture of N(c_i, s^2). The variable of integration is the noise."""
 
-    @cached_property
-    def kinks(self):
-        edge = np.log1p(-self.p)
-        return (edge,) if self.direction == "remove" else (-edge,)
+    curve = None
 
-    def points(self):
-        # the side of small losses ends where the mass beyond adds nothing to larger losses' deltas
-        s = self.base.noise
-        low, high = (10, DEEP) if self.direction == "remove" else (DEEP, 10)
-        return -low * s, 1 + high * s, min(s, 5 * s * s)
+    def __init__(self, noise, centers, weights, direction):
+        self.noise, self.centers, self.weights = noise, centers, weights
+        self.direction, self.widest = direction, centers.max()
 
     def density(self, x):
-        s = self.base.noise
+        s = self.noise
         there = np.exp(-(x**2) / (2 * s * s)) / (s * np.sqrt(2 * LONG(np.pi)))
         return there * np.exp(self._removed(x)) if self.direction == "remove" else there
 
     def _removed(self, x):
-        s = self.base.noise
-        return loss_of((2 * x - 1) / (2 * s * s), self.p, "remove")
+        """Return the loss of 'remove' at noise x."""
+        s, top = self.noise, LONG(-np.inf)
+        growth, total = LONG(0), LONG(0)
+        exponents = [c * (x - c / 2) / (s * s) for c in self.centers]
+        for exponent in exponents:
+            top = np.maximum(top, exponent)
+        with np.errstate(all="ignore"):
+            for weight, exponent in zip(self.weights, exponents, strict=True):
+                growth = growth + weight * np.expm1(exponent)
+                total = total + weight * np.exp(exponent - top)
+            near, far = np.log1p(growth), top + np.log(total)
+        return np.where((growth < -0.5) | (top > 30), far, near)
 
     def loss(self, x):
         return self._removed(x) if self.direction == "remove" else -self._removed(x)
-
-    def inverse(self, loss):
-        """Return the noise with this loss; infinite beyond the end of the losses."""
-        sign, s = 1 if self.direction == "remove" else -1, self.base.noise
-        base = base_loss_of(sign * loss, self.p)
-        return np.where(np.isnan(base), -LONG(np.inf), base) * s * s + LONG(0.5)
 
     # log of the density of A times e^(cY) is `order` * L - x^2 / 2s^2, L the loss of 'remove'
     def _order(self, c):
@@ -316,9 +327,9 @@ class SampledGaussian(_Smooth):
 
     def _grid(self, c, spacing, below=75.0):
         """Points n * spacing where the tilted density is within e^-below of its maximum."""
-        s = self.base.noise
+        s = self.noise
         order = self._order(c)
-        low, high = -FAR * s, 1 + FAR * s + max(order, LONG(0))
+        low, high = -FAR * s, self.widest * (1 + max(order, LONG(0))) + FAR * s
         count = min(4000, int((high - low) / spacing) + 2)
         coarse = np.linspace(low, high, count)
         height = order * self._removed(coarse) - coarse**2 / (2 * s * s)
@@ -340,14 +351,14 @@ class SampledGaussian(_Smooth):
             parts.append(np.arange(int(b - a)) + a)
         return np.concatenate(parts) * spacing
 
-    def _spacing(self, fineness):
-        s = self.base.noise
-        return min(s * s, s / 2) / LONG(fineness)
+    def _strip(self):
+        """Return how far from the real line all terms of the mixture still have positive parts."""
+        return min(self.noise**2 / self.widest, self.noise / 2)
 
     def log_moment(self, c):
-        spacing = self._spacing(4)
+        spacing = self._strip() / 4
         x = self._grid(c, spacing)
-        s = self.base.noise
+        s = self.noise
         removed = self._removed(x)
         height = self._order(c) * removed - x**2 / (2 * s * s)
         sign = 1 if self.direction == "remove" else -1
@@ -356,29 +367,74 @@ class SampledGaussian(_Smooth):
 
     def spectrum(self, c, mean, fineness):
         # On a line beside the real one e^(itL) decays where it would oscillate.
-        s = float(self.base.noise)
+        s, shift = float(self.noise), float(self._strip())
         sign = 1.0 if self.direction == "remove" else -1.0
-        spacing = self._spacing(fineness)
-        x = self._grid(c, spacing, 45.0).astype(float)
+        x = self._grid(c, self._strip() / LONG(fineness), 45.0).astype(float)
 
         def on(shift):
-            real, imag = _complex_removed(x, sign * shift, s, float(self.p))
+            real, imag = self._complex_removed(x, sign * shift)
             order = float(self._order(c))
             height = order * real - (x * x - shift * shift) / (2 * s * s)
             phase = order * imag - x * sign * shift / (s * s)
             return height, phase, sign * real - float(mean), sign * imag
 
-        shift = min(s * s, s / 2)
         height, phase, real, imag = on(shift)
         top = height.max()
         weights = np.exp(height - top) * np.exp(1j * phase)
         total = weights.sum()
         bounds = []
-        for part in (0.25, 0.5, 1.0, 2.0, 2.8):  # up to arguments below pi
-            if part * shift / (s * s) < 3.0:
-                height, _, _, other = on(part * shift)
-                bounds.append((np.exp(np.minimum(height - top, 700.0)) / abs(total), other))
+        for part in (0.25, 0.5, 1.0, 1.5):  # up to arguments below pi / 2
+            height, _, _, other = on(part * shift)
+            bounds.append((np.exp(np.minimum(height - top, 700.0)) / abs(total), other))
         return _NodeSpectrum(weights / total, real + 1j * imag, bounds, 0.0)
+
+    def _complex_removed(self, x, shift):
+        """Return the loss of 'remove' at x + i shift, real and imaginary part."""
+        s, centers = float(self.noise), self.centers.astype(float)
+        exponents = [c * (x - c / 2) / (s * s) for c in centers]
+        top = np.maximum.reduce(exponents)
+        growth, other, re, im = (np.zeros_like(x) for _ in range(4))
+        for c, weight, exponent in zip(centers, self.weights.astype(float), exponents, strict=True):
+            angle = c * shift / (s * s)
+            near = np.minimum(exponent, 30.0)
+            growth += weight * (np.expm1(near) * math.cos(angle) - 2 * math.sin(angle / 2) ** 2)
+            other += weight * np.exp(near) * math.sin(angle)
+            re += weight * np.exp(exponent - top) * math.cos(angle)
+            im += weight * np.exp(exponent - top) * math.sin(angle)
+        with np.errstate(all="ignore"):
+            small = 0.5 * np.log1p(2 * growth + growth * growth + other * other)
+            large = top + 0.5 * np.log(re * re + im * im)
+        far = (growth < -0.5) | (top > 30.0)
+        modulus = np.where(far, large, small)
+        return modulus, np.where(far, np.arctan2(im, re), np.arctan2(other, 1 + growth))
+
+
+class SampledGaussian(GaussianMixtureLoss):
+    """Of one Gaussian step on a Poisson sample: the mixture of one and no step."""
+
+    curve = _Smooth.curve
+
+    def __init__(self, base, p, direction):
+        _Smooth.__init__(self, base, p, direction)
+        centers, weights = np.array([LONG(0), LONG(1)]), np.array([1 - self.p, self.p])
+        GaussianMixtureLoss.__init__(self, base.noise, centers, weights, direction)
+
+    @cached_property
+    def kinks(self):
+        edge = np.log1p(-self.p)
+        return (edge,) if self.direction == "remove" else (-edge,)
+
+    def points(self):
+        # the side of small losses ends where the mass beyond adds nothing to larger losses' deltas
+        s = self.base.noise
+        low, high = (10, DEEP) if self.direction == "remove" else (DEEP, 10)
+        return -low * s, 1 + high * s, min(s, 5 * s * s)
+
+    def inverse(self, loss):
+        """Return the noise with this loss; infinite beyond the end of the losses."""
+        sign, s = 1 if self.direction == "remove" else -1, self.base.noise
+        base = base_loss_of(sign * loss, self.p)
+        return np.where(np.isnan(base), -LONG(np.inf), base) * s * s + LONG(0.5)
 
 
 class SampledLaplace(_Smooth):
@@ -554,23 +610,3 @@ def _log_moment(log_weights, losses):
     weights = np.exp(log_weights - top)
     total = weights.sum()
     return top + np.log(total), (weights * losses).sum() / total
-
-
-def _complex_removed(x, shift, s, p):
-    """Return log(1 + p (e^y - 1)) at y = (2 (x + i shift) - 1) / 2s^2, real and imaginary part."""
-    y, angle = (2 * x - 1) / (2 * s * s), shift / (s * s)
-    near = np.minimum(y, 30.0)
-    growth = np.expm1(near)
-    re = p * (growth * math.cos(angle) - 2 * math.sin(angle / 2) ** 2)
-    im = p * (growth + 1) * math.sin(angle)
-    with np.errstate(all="ignore"):
-        modulus = 0.5 * np.log1p(2 * re + re * re + im * im)
-        low = (1 - p) + p * (growth + 1) * math.cos(angle)
-        modulus = np.where(re < -0.5, 0.5 * np.log(low * low + im * im), modulus)
-        # e^y (p + (1 - p) e^-y) where e^y is large
-        re2 = p + (1 - p) * np.exp(-np.maximum(y, 0)) * math.cos(angle)
-        im2 = -(1 - p) * np.exp(-np.maximum(y, 0)) * math.sin(angle)
-        far = np.maximum(y, 0) + 0.5 * np.log(re2 * re2 + im2 * im2)
-    near = np.arctan2(im, np.where(re < -0.5, low, 1 + re))
-    argument = np.where(y > 30.0, angle + np.arctan2(im2, re2), near)
-    return np.where(y > 30.0, far, modulus), argument

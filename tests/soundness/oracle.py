@@ -55,6 +55,7 @@ class Oracle:
     def ways(self):
         """Return the names of the ways that may lead to a value, the cheapest first."""
         few = sum(count for _, count in self.smooth) <= MOST_SMOOTH
+        few = few and all(law.curve is not None for law, _ in self.smooth)
         ways = ["contour"]
         if few:
             ways.insert(0, "nested integrals" if self.smooth else "sum")

@@ -55,6 +55,7 @@ class Setting:
 KINDS = (
     *("sampled gaussian",) * 6,
     "gaussian",
+    *("mixture",) * 2,
     "laplace",
     *("sampled laplace",) * 2,
     "pure",
@@ -142,6 +143,14 @@ def _mechanism(rng, kind, count):
         if rng.random() < 0.6:  # where the answer is neither 0 nor huge
             noise = max(0.2, min(200.0, p * math.sqrt(count) * log_uniform(rng, 0.3, 10)))
         return prv.PoissonSubsampledGaussian(noise, p)
+    if kind == "mixture":
+        noise = max(0.2, p * math.sqrt(count) * log_uniform(rng, 0.3, 30))
+        if rng.random() < 0.5:
+            return prv.GroupPoissonSubsampledGaussian(noise, p, int(rng.integers(2, 6)))
+        size = int(rng.integers(2, 5))
+        weights = np.array([1.0 - p, *(p * rng.dirichlet(np.ones(size - 1)))])
+        centers = [0.0, *np.cumsum(rng.uniform(0.1, 1.5, size - 1))]
+        return prv.MixtureOfGaussians(noise, centers, weights)
     if kind == "gaussian":
         return prv.Gaussian(_noise(rng, count))
     if kind == "laplace":
@@ -192,8 +201,8 @@ def _smooth_step(rng, most):
     count = _count(rng, 1e5)
     kind = str(
         rng.choice(
-            ["sampled gaussian", "gaussian", "laplace", "sampled laplace", "pure", "approximate"],
-            p=[0.6, 0.1, 0.1, 0.1, 0.05, 0.05],
+            ["sampled gaussian", "mixture", "gaussian", "laplace", "sampled laplace", "pure"],
+            p=[0.5, 0.15, 0.1, 0.1, 0.1, 0.05],
         )
     )
     return _mechanism(rng, kind, count), count
