@@ -260,6 +260,97 @@ def test_epsilon_inverts_delta(steps, delta):
         assert curve.epsilon(lower).upper >= epsilon
 
 
+# ---- Shape of the curve ----------------------------------------------------------------------
+
+
+@many
+@given(compositions, deltas, st.floats(0.01, 0.99), st.sampled_from(["add", "remove"]))
+def test_curves_fall_and_are_convex_in_e_to_the_epsilon(steps, delta, share, direction):
+    curve = prv.compose(steps, neighbors=direction)
+    last = curve.epsilon(delta).estimate
+    if not 0.0 < last < 500.0:
+        return
+    first, middle = (
+        0.5 * last,
+        math.log(share * math.exp(0.5 * last) + (1 - share) * math.exp(last)),
+    )
+    lower, _, upper = curve.delta([first, middle, last])
+    assert lower[1] <= upper[0]
+    assert lower[2] <= upper[1]
+    # the rounding of `middle` moves the chord by about that of its exponential
+    chord = share * upper[0] + (1 - share) * upper[2] + 1e-14 * upper[0] * math.exp(min(last, 30.0))
+    assert lower[1] <= chord
+
+
+SYMMETRIC = st.one_of(
+    gaussians,
+    laplaces,
+    st.builds(
+        prv.PoissonSubsampled,
+        st.one_of(
+            st.builds(prv.DiscreteLaplace, noises, sensitivities),
+            st.builds(prv.ApproximateDP, log_uniform(0.01, 2.0), log_uniform(1e-12, 1e-3)),
+        ),
+        probabilities,
+    ),
+)
+
+
+@few
+@given(st.lists(st.tuples(SYMMETRIC, counts), min_size=1, max_size=2), st.floats(0.0, 2.0))
+def test_directions_are_each_others_reverse(steps, epsilon):
+    # of (Q, P): sup Q(S) - e^eps P(S) = 1 - e^eps + e^eps sup (P(S) - e^-eps Q(S))
+    add, remove = (
+        prv.compose(steps, neighbors=neighbors, eps_error=1e-2) for neighbors in ("add", "remove")
+    )
+    for one, other in ((add, remove), (remove, add)):
+        here, there = one.delta(epsilon), other.delta(-epsilon)
+        rounding = 1e-14 * math.exp(epsilon)
+        low, high = (
+            1.0 - math.exp(epsilon) + math.exp(epsilon) * x for x in (there.lower, there.upper)
+        )
+        assert here.lower <= high + rounding
+        assert low - rounding <= here.upper
+
+
+@few
+@given(unsampled, counts, deltas)
+def test_unsampled_mechanisms_have_one_direction(mechanism, count, delta):
+    add, remove = (
+        prv.compose(mechanism, count, neighbors=neighbors).epsilon(delta)
+        for neighbors in ("add", "remove")
+    )
+    assert add == remove
+
+
+# ---- Changes of variables, post-processing ---------------------------------------------------
+
+
+@few
+@given(noises, log_uniform(0.1, 10.0), st.sampled_from([0.25, 2.0, 1024.0]), counts, deltas)
+def test_the_unit_of_the_query_does_not_matter(noise, sensitivity, unit, count, delta):
+    one = prv.compose(prv.Laplace(noise, sensitivity), count).epsilon(delta)
+    assert prv.compose(prv.Laplace(unit * noise, unit * sensitivity), count).epsilon(delta) == one
+    other = prv.compose(prv.Laplace(1.7 * noise, 1.7 * sensitivity), count).epsilon(delta)
+    assert overlap(one, other)
+
+
+@many
+@given(tables(), st.integers(0, 4), log_uniform(1.0, 50.0).map(int), deltas)
+def test_merging_outcomes_never_harms(table, place, count, delta):
+    losses, q = table.losses, table.probabilities
+    if len(losses) < 2:
+        return
+    i = place % (len(losses) - 1)
+    p = q * np.exp(-losses)
+    merged = prv.FromTable(
+        [*losses[:i], math.log((q[i] + q[i + 1]) / (p[i] + p[i + 1])), *losses[i + 2 :]],
+        [*q[:i], q[i] + q[i + 1], *q[i + 2 :]],
+        table.mass_at_infinity,
+    )
+    assert no_worse([(merged, count)], [(table, count)], delta)
+
+
 # ---- The error law ---------------------------------------------------------------------------
 
 

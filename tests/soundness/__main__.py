@@ -18,7 +18,7 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, help="of all settings; left out, a new one")
     parser.add_argument("--first", type=int, default=0, help="setting to begin with (%(default)s)")
     parser.add_argument("--settings", type=int, help="stop after so many")
-    parser.add_argument("--patience", type=float, default=2.0, help="seconds for one answer")
+    parser.add_argument("--patience", type=float, default=1.0, help="seconds for one answer")
     parser.add_argument("--memory", type=int, default=2**26, help="prvcore's limit in bytes")
     parser.add_argument("--verbose", action="store_true", help="print every setting")
     options = parser.parse_args(arguments)

@@ -12,7 +12,7 @@ from .laws import TooSlowError
 
 # what prvcore may refuse, saying so
 REFUSALS = ("spectrum falls too slowly", "above the memory limit", "use the bracketing")
-ORACLE_PATIENCE = 4.0  # seconds for one value
+ORACLE_PATIENCE = 2.0  # seconds for one value
 
 
 class Verdict(NamedTuple):
@@ -95,16 +95,16 @@ def _said(truth):
 
 
 def _within(patience, question, *arguments):
-    """Ask; TimeoutError if that takes more seconds, where the system has an alarm clock."""
+    """Ask; TimeoutError if that takes more seconds of the processor, where a clock can ring."""
     if not hasattr(signal, "setitimer"):
         return question(*arguments)
-    before = signal.signal(signal.SIGALRM, _give_up)
-    signal.setitimer(signal.ITIMER_REAL, patience)
+    before = signal.signal(signal.SIGPROF, _give_up)
+    signal.setitimer(signal.ITIMER_PROF, patience)
     try:
         return question(*arguments)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _give_up(_signal, _frame):

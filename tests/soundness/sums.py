@@ -9,8 +9,8 @@ import numpy as np
 
 from .laws import LONG, Atoms, TooSlowError
 
-MOST_ATOMS = 2_000_000
-MOST_PRODUCTS = 4e8
+MOST_ATOMS = 1_000_000
+MOST_PRODUCTS = 1e8
 ROUNDING = float(np.finfo(LONG).eps)
 
 
