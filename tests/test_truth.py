@@ -26,7 +26,7 @@ def mechanism(spec):
     if kind == "subsampled_laplace":
         base = prv.Laplace(value["scale"])
         return prv.PoissonSubsampled(base, value["sampling_probability"])
-    if kind == "epsilon_delta":
+    if kind in ("epsilon_delta", "approximate_dp"):
         return prv.ApproximateDP(value["epsilon"], value["delta"])
     if kind == "subsampled_epsilon_delta":
         base = prv.ApproximateDP(value["epsilon"], value["delta"])
