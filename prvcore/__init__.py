@@ -25,6 +25,7 @@ from prvcore.errors import AccuracyWarning, BudgetExceededError, PrecisionError,
 from prvcore.explanation import Explanation, StepShare, explain
 from prvcore.mechanisms import (
     ApproximateDP,
+    BoundedRange,
     DiscreteGaussian,
     DiscreteLaplace,
     FromCDFs,
@@ -38,6 +39,8 @@ from prvcore.mechanisms import (
     PoissonSubsampled,
     PoissonSubsampledGaussian,
     PureDP,
+    RandomizedResponse,
+    SubsampledWithoutReplacement,
 )
 from prvcore.schedule import read_schedule
 from prvcore.sweeps import (
@@ -54,6 +57,7 @@ __all__ = [
     "Accountant",
     "AccuracyWarning",
     "ApproximateDP",
+    "BoundedRange",
     "Bounds",
     "BudgetExceededError",
     "Calibration",
@@ -78,7 +82,9 @@ __all__ = [
     "PrivacyOdometer",
     "Progress",
     "PureDP",
+    "RandomizedResponse",
     "StepShare",
+    "SubsampledWithoutReplacement",
     "SweepBounds",
     "SweepCalibrations",
     "TargetError",

@@ -19,6 +19,7 @@ from prvcore._core cimport (
     PRV_MEAN_MATCHING,
     PRV_NOISE_SCALE,
     PRV_REMOVE,
+    PRV_REPLACE_ONE,
     PRV_SAMPLING_PROBABILITY,
     PRV_STEPS,
     prv_bounds,
@@ -60,6 +61,7 @@ cdef dict NEIGHBORS = {
     "add-or-remove": <int>PRV_ADD_OR_REMOVE,
     "add": <int>PRV_ADD,
     "remove": <int>PRV_REMOVE,
+    "replace-one": <int>PRV_REPLACE_ONE,
 }
 cdef dict DISCRETIZATIONS = {
     "bracketing": <int>PRV_BRACKETING,
@@ -336,7 +338,7 @@ cdef str name_of(prv_neighbors direction):
         return "add"
     if direction == PRV_REMOVE:
         return "remove"
-    return "add-or-remove"
+    return "replace-one" if direction == PRV_REPLACE_ONE else "add-or-remove"
 
 
 cdef str engine_of(prv_engine engine):

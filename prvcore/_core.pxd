@@ -39,6 +39,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_TOLERANCE
         PRV_ERR_TARGET
         PRV_ERR_COMPONENTS
+        PRV_ERR_NEIGHBORS
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)
@@ -67,6 +68,12 @@ cdef extern from "prvcore.h" nogil:
 
     ctypedef struct prv_mechanism:
         pass
+
+    ctypedef enum prv_neighbors:
+        PRV_ADD_OR_REMOVE
+        PRV_ADD
+        PRV_REMOVE
+        PRV_REPLACE_ONE
 
     ctypedef int (*prv_cdf_callback)(
         void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p
@@ -119,6 +126,16 @@ cdef extern from "prvcore.h" nogil:
         double factor,
         prv_mechanism **mechanism,
     )
+    prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism)
+    prv_status prv_mechanism_randomized_response(
+        double epsilon, uint64_t categories, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_subsampled_without_replacement(
+        const prv_mechanism *base, double sampling_probability, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_check_neighbors(
+        const prv_mechanism *mechanism, prv_neighbors neighbors
+    )
     prv_status prv_mechanism_gaussian_mixture(
         double noise_multiplier,
         const double *sensitivities,
@@ -137,11 +154,6 @@ cdef extern from "prvcore.h" nogil:
     ctypedef struct prv_step:
         const prv_mechanism *mechanism
         uint64_t count
-
-    ctypedef enum prv_neighbors:
-        PRV_ADD_OR_REMOVE
-        PRV_ADD
-        PRV_REMOVE
 
     ctypedef enum prv_discretization:
         PRV_BRACKETING

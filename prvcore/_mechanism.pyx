@@ -5,8 +5,13 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from prvcore._core cimport (
+    PRV_ADD_OR_REMOVE,
+    PRV_OK,
+    PRV_REPLACE_ONE,
     prv_mechanism_approximate_dp,
+    prv_mechanism_bounded_range,
     prv_mechanism_cdfs,
+    prv_mechanism_check_neighbors,
     prv_mechanism_curve,
     prv_mechanism_discrete_gaussian,
     prv_mechanism_discrete_laplace,
@@ -16,6 +21,8 @@ from prvcore._core cimport (
     prv_mechanism_group_gaussian,
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
+    prv_mechanism_randomized_response,
+    prv_mechanism_subsampled_without_replacement,
     prv_mechanism_table,
     prv_status,
 )
@@ -92,6 +99,20 @@ def table(
     return handle
 
 
+def bounded_range(double epsilon):
+    """Return the Handle of the dominating pair of losses in an interval of this length."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(prv_mechanism_bounded_range(epsilon, &handle.pointer))
+    return handle
+
+
+def randomized_response(double epsilon, uint64_t categories):
+    """Return the Handle of randomized response."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(prv_mechanism_randomized_response(epsilon, categories, &handle.pointer))
+    return handle
+
+
 def gaussian_mixture(
     double noise_multiplier,
     const double[::1] sensitivities not None,
@@ -149,6 +170,26 @@ def poisson_subsampled(Handle base not None, double sampling_probability):
         prv_mechanism_poisson_subsampled(base.pointer, sampling_probability, &handle.pointer)
     )
     return handle
+
+
+def subsampled_without_replacement(Handle base not None, double sampling_probability):
+    """Return the Handle of a mechanism on a sample of fixed size."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = base.context
+    check(
+        prv_mechanism_subsampled_without_replacement(
+            base.pointer, sampling_probability, &handle.pointer
+        )
+    )
+    return handle
+
+
+def has_neighbors(Handle handle not None, bint replaced):
+    """Return whether a dominating pair is known where records are replaced, or else added."""
+    cdef prv_status status = prv_mechanism_check_neighbors(
+        handle.pointer, PRV_REPLACE_ONE if replaced else PRV_ADD_OR_REMOVE
+    )
+    return status == PRV_OK
 
 
 cdef int ask_cdfs(

@@ -29,7 +29,7 @@ __all__ = [
     "set_memory_limit",
 ]
 
-_NEIGHBORS = ("add-or-remove", "add", "remove")
+_NEIGHBORS = ("add-or-remove", "add", "remove", "replace-one")
 _DISCRETIZATIONS = ("bracketing", "mean-matching")
 _ENGINES = ("auto", "convolution", "spectrum")
 _EPS_RELATIVE_ERROR = 1e-3
@@ -110,7 +110,7 @@ class ErrorBudget(NamedTuple):
         Floating point.
     width : float
         ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
-    direction : {"add", "remove", "add-or-remove"}
+    direction : {"add", "remove", "add-or-remove", "replace-one"}
         The neighbouring relation that decided the upper bound.
     engine : {"convolution", "spectrum", "none"}
         How the last pass composed; none where nothing had to be.
@@ -268,7 +268,7 @@ class PrivacyCurve:
         set_(self, "mesh_size", mesh_size)
         set_(self, "_steps", _merged(steps))
         # at once, so that what the C core refuses is refused here and not at the first query
-        handles = tuple(mechanism._build() for mechanism, _ in self._steps)
+        handles = tuple(mechanism._build(self.neighbors) for mechanism, _ in self._steps)
         set_(self, "_composition", Composition(handles, self.counts))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -694,9 +694,12 @@ def compose(
         eps_error.
     delta_error : float, optional
         The paper's delta_error, in (0, 1), 1e-10 if left out. Of mean-matching alone.
-    neighbors : {"add-or-remove", "add", "remove"}
-        Which neighbouring data sets: with one record more, one less, or the worse of the two. Where
-        a mechanism is symmetric all are the same.
+    neighbors : {"add-or-remove", "add", "remove", "replace-one"}
+        Which neighbouring data sets: with one record more, one less, or the worse of the two; where
+        a mechanism is symmetric all are the same. Or with one record in place of another: noise
+        then has twice the sensitivity, which is always that to one record more or less, and a
+        Poisson sample a pair of its own. ValueError names a mechanism of which no dominating pair
+        is known for these neighbours.
     discretization : {"bracketing", "mean-matching"}
         ``"bracketing"`` composes a lattice that dominates the mechanisms and one that they dominate
         [2]_, exponentially tilted so that a delta of any size keeps its relative accuracy; bounds

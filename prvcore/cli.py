@@ -118,7 +118,7 @@ def _add_composition(
 def _add_relation(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--neighbors",
-        choices=("add-or-remove", "add", "remove"),
+        choices=("add-or-remove", "add", "remove", "replace-one"),
         default="add-or-remove",
         help="neighbouring relation (default: add-or-remove, the worse of both)",
     )

@@ -17,6 +17,7 @@ from prvcore import _arguments, _mechanism
 
 __all__ = [
     "ApproximateDP",
+    "BoundedRange",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "FromCDFs",
@@ -30,6 +31,8 @@ __all__ = [
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",
     "PureDP",
+    "RandomizedResponse",
+    "SubsampledWithoutReplacement",
 ]
 
 _MAX_SENSITIVITY = 2**63 - 1
@@ -58,12 +61,20 @@ class Mechanism:
         """Return this mechanism with another value of a parameter that it has."""
         return replace(self, **{self._FIELDS[name]: value})
 
-    def _build(self) -> _mechanism.Handle:
+    def _build(self, neighbors: str) -> _mechanism.Handle:
         """Return the mechanism of the C core; its refusal is told with this mechanism's name."""
         try:
-            return self._handle()
+            handle = self._handle()
         except ValueError as error:
             raise ValueError(f"{self!r}: {error}") from None
+        replaced = neighbors == "replace-one"
+        if not _mechanism.has_neighbors(handle, replaced):
+            known = "'add-or-remove', 'add' or 'remove'" if replaced else "'replace-one'"
+            raise ValueError(
+                f"neighbors must be {known}, got {neighbors!r}: no dominating pair of {self!r} is "
+                "known for it"
+            )
+        return handle
 
     def _set(self, **fields: object) -> None:
         for name, value in fields.items():
@@ -218,6 +229,92 @@ class ApproximateDP(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
+class BoundedRange(Mechanism):
+    """Any mechanism whose privacy losses lie in an interval of this length, wherever it lies.
+
+    Such are the exponential mechanism and report-noisy-max with Gumbel noise, which is the same.
+    The pair dominates them all: delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1) for
+    abs(x) <= epsilon, the greatest of the deltas of generalized randomized responses [2]_. It is
+    much tighter than `PureDP` of the same epsilon, of which it has no atoms.
+
+    Parameters
+    ----------
+    epsilon : float
+        Length of the interval, nats, finite and >= 0. Probabilities proportional to
+        exp(epsilon * u / (2 * s)), u a utility of sensitivity s, have it, and so have those
+        proportional to exp(epsilon * u / s) where a record can only raise u, or only lower it [1]_.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `epsilon` is not a real number, or is out of its range.
+
+    References
+    ----------
+    .. [1] Durfee, Rogers, "Practical differentially private top-k selection with pay-what-you-get
+       composition", NeurIPS 2019, arXiv:1905.04273.
+    .. [2] Dong, Durfee, Rogers, "Optimal differential privacy composition for exponential
+       mechanisms", ICML 2020, arXiv:1909.13830.
+
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=_arguments.non_negative(self.epsilon, "epsilon"))
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("BoundedRange", self.epsilon)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.bounded_range(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse(Mechanism):
+    """Randomized response, for ``neighbors="replace-one"``.
+
+    Each answers a question truly with probability e^epsilon / (e^epsilon + categories - 1), and
+    else with one of the other categories at random [1]_. Who answers is no secret: the neighbouring
+    data sets have another answer in place of one. Other epsilon-DP local randomizers are `PureDP`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite and >= 0, nats.
+    categories : int, default 2
+        Number of possible answers, in [2, 2^63 - 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError for all
+        other `neighbors`.
+
+    References
+    ----------
+    .. [1] Kairouz, Oh, Viswanath, "Extremal mechanisms for local differential privacy", JMLR 2016,
+       arXiv:1407.1338.
+
+    """
+
+    epsilon: float
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        self._set(
+            epsilon=_arguments.non_negative(self.epsilon, "epsilon"),
+            categories=_arguments.integer(self.categories, "categories", 2, 2**63 - 1),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("RandomizedResponse", self.epsilon, self.categories)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.randomized_response(self.epsilon, self.categories)
+
+
+@dataclass(frozen=True, slots=True)
 class PoissonSubsampledGaussian(Mechanism):
     """The step of DP-SGD: Gaussian noise on a Poisson sample.
 
@@ -298,6 +395,8 @@ class GroupPoissonSubsampledGaussian(Mechanism):
     sampling_probability: float
     group_size: int
 
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
     def __post_init__(self) -> None:
         self._set(
             noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
@@ -367,6 +466,8 @@ class MixtureOfGaussians(Mechanism):
     sensitivities: NDArray[np.float64]
     probabilities: NDArray[np.float64]
 
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
     def __post_init__(self) -> None:
         self._set(
             noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
@@ -401,7 +502,32 @@ class MixtureOfGaussians(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class PoissonSubsampled(Mechanism):
+class _Subsampled(Mechanism):
+    """A mechanism on a sample: what its kinds have in common."""
+
+    mechanism: Mechanism
+    sampling_probability: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            raise TypeError(f"mechanism must be a mechanism of prvcore, got {self.mechanism!r}")
+        self._set(
+            sampling_probability=_arguments.probability(
+                self.sampling_probability, "sampling_probability"
+            )
+        )
+
+    def _parameter(self, name: str) -> float | None:
+        return self.mechanism._parameter(name) if name == "noise" else self.sampling_probability
+
+    def _with(self, name: str, value: float) -> Mechanism:
+        if name == "noise":
+            return replace(self, mechanism=self.mechanism._with(name, value))
+        return replace(self, sampling_probability=value)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSubsampled(_Subsampled):
     """A mechanism on a Poisson sample.
 
     With (P, Q) the pair of the mechanism and p the sampling probability, removing a record has the
@@ -427,31 +553,56 @@ class PoissonSubsampled(Mechanism):
 
     """
 
-    mechanism: Mechanism
-    sampling_probability: float
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.mechanism, Mechanism):
-            raise TypeError(f"mechanism must be a mechanism of prvcore, got {self.mechanism!r}")
-        self._set(
-            sampling_probability=_arguments.probability(
-                self.sampling_probability, "sampling_probability"
-            )
-        )
-
-    def _parameter(self, name: str) -> float | None:
-        return self.mechanism._parameter(name) if name == "noise" else self.sampling_probability
-
-    def _with(self, name: str, value: float) -> Mechanism:
-        if name == "noise":
-            return replace(self, mechanism=self.mechanism._with(name, value))
-        return replace(self, sampling_probability=value)
-
     def _key(self) -> tuple[Any, ...]:
         return ("PoissonSubsampled", self.mechanism._key(), self.sampling_probability)
 
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.poisson_subsampled(self.mechanism._handle(), self.sampling_probability)
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledWithoutReplacement(_Subsampled):
+    """A mechanism on a sample of fixed size, for ``neighbors="replace-one"``.
+
+    With (P, Q) the pair of the mechanism where a record is replaced, p the sampling probability and
+    H_a the hockey-stick divergence, delta is H_a((1-p)P + pQ, P) at a = e^epsilon >= 1, and what
+    is symmetric to it at negative epsilon [1]_.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What runs on the sample. It is not sampled itself, and has a pair for replaced records.
+    sampling_probability : float
+        Size of the sample over the number of records, in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        `mechanism` is no mechanism, or `sampling_probability` is out of its range. `compose` raises
+        ValueError for a mechanism that has no pair for replaced records, and for all other
+        `neighbors`.
+
+    Notes
+    -----
+    `PoissonSubsampled` is another mechanism: with Gaussian noise a sample of fixed size has a far
+    larger epsilon than a Poisson sample, since each record in it is in the place of another one.
+
+    References
+    ----------
+    .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+       function", AISTATS 2022, arXiv:2106.08567; Lebeda, Regehr, Kamath, Steinke, "Avoiding
+       pitfalls for privacy accounting of subsampled mechanisms under composition", 2024,
+       arXiv:2405.20769.
+
+    """
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("SubsampledWithoutReplacement", self.mechanism._key(), self.sampling_probability)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.subsampled_without_replacement(
+            self.mechanism._handle(), self.sampling_probability
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,28 @@ PRV_VECTOR static void laplace_tails(double mu, const double *restrict y, size_t
     }
 }
 
+/* Density e^((mu + y) / 2) / (2 (e^mu - 1)) on (-mu, mu) under Q; P mirrored. */
+PRV_VECTOR static void bounded_range_tails(double mu, const double *restrict y, size_t length,
+                                           double *restrict tail_q, double *restrict tail_p)
+{
+    const double whole = -expm1(-mu);
+    for (size_t i = 0; i < length; i++) {
+        const double at = least(most(y[i], -mu), mu);
+        const double low = -prv_vm_expm1(-0.5 * (mu + at)) / whole; /* P's lower tail */
+        const double high = -prv_vm_expm1(-0.5 * (mu - at)) / whole; /* Q's upper tail */
+        const double lower_q = low * prv_vm_exp(0.5 * (at - mu));
+        const double upper_p = high * prv_vm_exp(-0.5 * (at + mu));
+        tail_q[i] = lower_q < high ? -lower_q : high;
+        tail_p[i] = low <= upper_p ? -low : upper_p;
+    }
+}
+
+static void bounded_range_scaled_tails(double mu, const double *y, size_t length, double *scaled)
+{
+    for (size_t i = 0; i < length; i++)
+        scaled[i] = y[i] >= mu ? 0.0 : exp(0.5 * (y[i] - mu)) * (expm1(0.5 * (y[i] - mu)) / expm1(-mu));
+}
+
 static void laplace_scaled_tails(double mu, const double *y, size_t length, double *scaled)
 {
     for (size_t i = 0; i < length; i++) scaled[i] = y[i] >= mu ? 0.0 : 0.5 * exp(0.5 * (y[i] - mu));
@@ -129,6 +151,7 @@ static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, si
     switch (m->base) {
     case PRV_BASE_GAUSSIAN: gaussian_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
     case PRV_BASE_LAPLACE: laplace_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
+    case PRV_BASE_BOUNDED_RANGE: bounded_range_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
     default: break;
     }
     if (!reversed) return callback_tails(m, y, length, tail_q, tail_p);
@@ -161,13 +184,15 @@ static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, si
 static void scaled_cells(const prv_mechanism *m, size_t first, const double *y, size_t length,
                          const double *mass_p, double *scaled, double *relative)
 {
-    const double p = m->sampling_probability;
+    const double p = m->base == PRV_BASE_MIXTURE ? 1.0 : m->sampling_probability;
     const double *from = y + first - 1;
     double *to = scaled + first - 1;
     if (m->base == PRV_BASE_GAUSSIAN)
         gaussian_scaled_tails(m->mu, from, length - first + 1, to);
     else if (m->base == PRV_BASE_LAPLACE)
         laplace_scaled_tails(m->mu, from, length - first + 1, to);
+    else if (m->base == PRV_BASE_BOUNDED_RANGE)
+        bounded_range_scaled_tails(m->mu, from, length - first + 1, to);
     else
         prv_gaussian_mixture_scaled_tails(m->mixture, from, length - first + 1, to);
     double above = 0.0;
@@ -492,6 +517,71 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     return PRV_OK;
 }
 
+/* ---- Cells of samples without replacement --------------------------------------------------- */
+
+/* Cells with knots at 0 and at those of `count` knots from `from` on, of one direction. */
+static prv_status cells_of_side(const prv_mechanism *m, int add, prv_side side, const double *from, size_t count,
+                                prv_cells *cells)
+{
+    prv_mechanism direction = *m;
+    direction.folded = 0;
+    prv_status status = prv_cells_new(count + 1, cells);
+    if (status != PRV_OK) return status;
+    cells->knots[add ? count : 0] = 0.0;
+    memcpy(cells->knots + (add ? 0 : 1), from, count * sizeof *from);
+    status = prv_cells_compute(&direction, add, side, cells);
+    if (status != PRV_OK) prv_cells_free(cells);
+    return status;
+}
+
+static double sum_of(const double *values, size_t length)
+{
+    double sum = 0.0;
+    for (size_t i = length; i-- > 0;) sum += values[i];
+    return sum;
+}
+
+/* The cells above 0 of 'remove', those below 0 of 'add', and the rest of the mass, as much under P as under Q, at 0. */
+static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells *cells)
+{
+    const double *x = cells->knots;
+    const size_t length = cells->length;
+    size_t below = 0;
+    while (below < length && x[below] < 0.0) below++;
+    const size_t zero = below < length && x[below] == 0.0 ? 1 : 0;
+    prv_cells low, high;
+    prv_status status = cells_of_side(m, 1, side, x, below, &low);
+    if (status != PRV_OK) return status;
+    status = cells_of_side(m, 0, side, x + below + zero, length - below - zero, &high);
+    if (status != PRV_OK) {
+        prv_cells_free(&low);
+        return status;
+    }
+    const size_t above = length - below - zero; /* knots; high has one cell more above 0 */
+    const double outside =
+        sum_of(low.mass, below + 1) + sum_of(high.mass + 1, above + 1) + high.infinite_mass;
+    const double rest = fmax(1.0 - outside, 0.0);
+    memcpy(cells->mass, low.mass, (below + 1) * sizeof *low.mass);
+    memcpy(cells->relative, low.relative, (below + 1) * sizeof *low.relative);
+    /* The cell that 0 belongs to is anchored at the last knot below it, or at the first knot of all. */
+    const double anchor = exp(below > 0 ? x[below - 1] : x[0]);
+    if (below == 0) cells->relative[0] *= anchor;
+    cells->mass[below] += rest;
+    cells->relative[below] += rest * anchor;
+    if (zero == 0) {
+        cells->mass[below] += high.mass[1];
+        cells->relative[below] += high.relative[1] * anchor;
+    }
+    const size_t taken = zero == 0 ? 2 : 1, left = length - below;
+    memcpy(cells->mass + below + 1, high.mass + taken, left * sizeof *high.mass);
+    memcpy(cells->relative + below + 1, high.relative + taken, left * sizeof *high.relative);
+    cells->infinite_mass = high.infinite_mass;
+    cells->tail_error = fmax(low.tail_error, high.tail_error) + 8.0 * UNIT;
+    prv_cells_free(&low);
+    prv_cells_free(&high);
+    return PRV_OK;
+}
+
 /* ---- Cells of discrete losses ------------------------------------------------------------- */
 
 static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *cells)
@@ -547,7 +637,9 @@ static prv_status allow_for_cdf_errors(double error, prv_side side, prv_cells *c
 prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
 {
     prv_status status;
-    if (m->base == PRV_BASE_ATOMS)
+    if (m->folded)
+        status = cells_folded(m, side, cells);
+    else if (m->base == PRV_BASE_ATOMS)
         status = cells_from_atoms(m, add, cells);
     else if (m->base == PRV_BASE_CURVE)
         status = cells_from_curve(m, add, side, cells);

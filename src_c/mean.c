@@ -105,8 +105,12 @@ static total additive_noise(const prv_mechanism *m, int add, double low, double 
             integrate(&f, p, y_low, y_high, &sum);
         } else {
             const long double edge = of_q ? mu : -mu;
-            const part f = {0, edge, of_q ? -1.0L : 1.0L, weight, 0.0L, fminl(2.0L * mu, 120.0L)};
+            /* A bounded range has no atoms, and its density the mass of 1. */
+            const int atoms = m->base == PRV_BASE_LAPLACE;
+            const long double whole = atoms ? weight : weight * 2.0L / -expm1l(-mu);
+            const part f = {0, edge, of_q ? -1.0L : 1.0L, whole, 0.0L, fminl(2.0L * mu, 120.0L)};
             integrate(&f, p, y_low, y_high, &sum);
+            if (!atoms) continue;
             const long double far = 0.5L * expl(-mu);
             if (mu > y_low && mu <= y_high)
                 add_atom(weight * (of_q ? 0.5L : far), subsampled_loss(mu, p), &sum);
@@ -178,6 +182,20 @@ static total mixture(const prv_gaussian_mixture *m, int add, double low, double 
     return sum;
 }
 
+/* Of a sample without replacement: 'remove' above 0, 'add' below. */
+static total folded(const prv_mechanism *m, double low, double high)
+{
+    total sum = {0.0L, 0.0L};
+    for (int add = 0; add <= 1; add++) {
+        const double from = add ? low : fmax(low, 0.0), to = add ? fmin(high, 0.0) : high;
+        if (!(from < to)) continue;
+        const total side = additive_noise(m, add, from, to);
+        sum.value += side.value;
+        sum.absolute += side.absolute;
+    }
+    return sum;
+}
+
 static total discrete(const prv_atoms *a, double low, double high)
 {
     total sum = {0.0L, 0.0L};
@@ -224,6 +242,8 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
         sum = discrete(m->atoms[add], low, high);
     else if (m->base == PRV_BASE_CDFS)
         sum = from_cells(cells, prv_absolute_cdf_error(m), &error);
+    else if (m->folded)
+        sum = folded(m, low, high);
     else if (m->base == PRV_BASE_MIXTURE)
         sum = mixture(m->mixture, add && !prv_is_symmetric(m), low, high);
     else
@@ -231,8 +251,8 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
     prv_mean mean = {sum.value / inside, 0.0};
     /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
      * begins. */
-    const double unit = m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_LAPLACE ? 1024.0 * WIDE_UNIT
-                                                                                    : 4.0 * DBL_EPSILON;
+    const int wide = m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE;
+    const double unit = wide ? 1024.0 * WIDE_UNIT : 4.0 * DBL_EPSILON;
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +
                  4.0 * DBL_EPSILON * (double)fabsl(mean.value) +
                  1e-12 * fmin(outside, 1.0) * fmin(fmax(fabs(low), fabs(high)), 1e300);

@@ -122,6 +122,33 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
     return s;
 }
 
+/* The symmetric pair whose losses above 0 are those of ((1-p)P + pQ, P), for a pair that is its own reverse. */
+static prv_atoms *atoms_folded(const prv_atoms *a, double p)
+{
+    prv_atoms *s = atoms_subsampled(a, p);
+    size_t above = 0;
+    while (s != NULL && above < s->length && s->loss[s->length - 1 - above] > 0.0) above++;
+    prv_atoms *f = s != NULL ? atoms_new(2 * above + 1) : NULL;
+    if (f != NULL) {
+        long double rest = 1.0L - (long double)s->q_infinity;
+        for (size_t i = 0; i < above; i++) {
+            const size_t from = s->length - above + i, high = above + 1 + i, low = above - 1 - i;
+            f->loss[high] = s->loss[from];
+            f->loss[low] = -s->loss[from];
+            f->q[high] = f->p[low] = s->q[from];
+            f->p[high] = f->q[low] = s->p[from];
+            rest -= (long double)s->q[from] + (long double)s->p[from];
+        }
+        f->loss[above] = 0.0;
+        f->q[above] = f->p[above] = (double)fmaxl(rest, 0.0L);
+        f->q_infinity = f->p_only = s->q_infinity;
+        f->unbounded = s->unbounded;
+        f->loss_error = s->loss_error;
+    }
+    atoms_free(s);
+    return f;
+}
+
 /* ---- Constructors ------------------------------------------------------------------------ */
 
 static prv_mechanism *mechanism_new(prv_base base)
@@ -141,6 +168,7 @@ void prv_mechanism_free(prv_mechanism *m)
     atoms_free(m->atoms[0]);
     atoms_free(m->base_atoms);
     prv_gaussian_mixture_free(m->mixture);
+    prv_gaussian_mixture_free(m->base_mixture);
     prv_release(m);
 }
 
@@ -158,12 +186,23 @@ static prv_status mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism
     return PRV_OK;
 }
 
+static prv_status with_replacement(prv_status status, prv_replacement replacement, prv_mechanism **mechanism)
+{
+    if (status == PRV_OK) (*mechanism)->replacement = replacement;
+    return status;
+}
+
 /* P and Q share no outcome: epsilon is infinite. */
 static prv_status mechanism_disjoint(prv_mechanism **mechanism)
 {
     prv_atoms *a = atoms_new(0);
     if (a != NULL) a->q_infinity = a->p_only = 1.0;
-    return mechanism_of_atoms(a, mechanism);
+    return with_replacement(mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
+}
+
+static int is_disjoint(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_ATOMS && m->atoms[0]->q_infinity == 1.0;
 }
 
 static prv_status mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism)
@@ -173,6 +212,7 @@ static prv_status mechanism_additive(prv_base base, double mu, prv_mechanism **m
     prv_mechanism *m = mechanism_new(base);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->mu = mu;
+    m->replacement = base == PRV_BASE_BOUNDED_RANGE ? PRV_REPLACED_ALIKE : PRV_REPLACED_TWICE;
     *mechanism = m;
     return PRV_OK;
 }
@@ -204,6 +244,7 @@ static prv_status mechanism_of_mixture(const double *centers, const double *weig
         prv_mechanism_free(m);
         return status;
     }
+    if (mirrored) m->replacement = PRV_REPLACED_ALIKE;
     *mechanism = m;
     return PRV_OK;
 }
@@ -214,7 +255,10 @@ static prv_status mechanism_disjoint_but(double same, prv_mechanism **mechanism)
     prv_mechanism *disjoint = NULL;
     prv_status status = mechanism_disjoint(&disjoint);
     if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(disjoint, 1.0 - same, mechanism);
-    if (status == PRV_OK) (*mechanism)->sampled = 0; /* that is no parameter of it */
+    if (status == PRV_OK) {
+        (*mechanism)->sampled = 0; /* that is no parameter of it */
+        (*mechanism)->replacement = PRV_REPLACED_UNKNOWN;
+    }
     prv_mechanism_free(disjoint);
     return status;
 }
@@ -244,7 +288,8 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
     if (near > 0 && far > 0)
         status = PRV_ERR_COMPONENTS;
     else if (near > 0)
-        status = mechanism_of_mixture(centers, probabilities, length, 0, mechanism);
+        status = with_noise(mechanism_of_mixture(centers, probabilities, length, 0, mechanism),
+                            PRV_NOISE_MIXTURE, noise_multiplier, mechanism);
     else
         status = mechanism_disjoint_but((double)(same / sum), mechanism);
     prv_release(centers);
@@ -279,7 +324,10 @@ prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint6
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
     if (group_size < 1 || group_size >= PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
-    if (p == 1.0) return prv_mechanism_gaussian(noise_multiplier / (double)group_size, mechanism);
+    if (p == 1.0) {
+        const prv_status whole = prv_mechanism_gaussian(noise_multiplier / (double)group_size, mechanism);
+        return with_replacement(whole, PRV_REPLACED_UNKNOWN, mechanism);
+    }
     const size_t length = (size_t)group_size + 1;
     double *sensitivities = prv_allocate(2 * length, sizeof *sensitivities);
     if (sensitivities == NULL) return PRV_ERR_MEMORY;
@@ -318,7 +366,41 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
         a->q[0] = a->p[0] = 1.0 - delta;
     }
     a->q_infinity = a->p_only = delta;
-    return mechanism_of_atoms(a, mechanism);
+    return with_replacement(mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
+}
+
+prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism)
+{
+    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
+    if (epsilon == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    return mechanism_additive(PRV_BASE_BOUNDED_RANGE, epsilon, mechanism);
+}
+
+prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
+{
+    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
+    if (categories < 2) return PRV_ERR_COMPONENTS;
+    /* The answer itself, each of the others, and those that are neither of two answers. */
+    const double others = (double)categories - 1.0, own = 1.0 / (1.0 + others * exp(-epsilon));
+    const double other = 1.0 / (exp(epsilon) + others), neither = (others - 1.0) * other;
+    const size_t length = epsilon > 0.0 ? (categories > 2 ? 3 : 2) : 1;
+    prv_atoms *a = atoms_new(length);
+    if (a != NULL && length == 1) {
+        a->loss[0] = 0.0;
+        a->q[0] = a->p[0] = 1.0;
+    } else if (a != NULL) {
+        a->loss[0] = -epsilon;
+        a->q[0] = a->p[length - 1] = other;
+        a->loss[length - 1] = epsilon;
+        a->q[length - 1] = a->p[0] = own;
+        if (length == 3) {
+            a->loss[1] = 0.0;
+            a->q[1] = a->p[1] = neither;
+        }
+    }
+    const prv_status status = with_replacement(mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
+    if (status == PRV_OK) (*mechanism)->replaced_only = 1;
+    return status;
 }
 
 static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
@@ -379,7 +461,7 @@ static prv_status discrete(prv_noise noise, double scale, int64_t sensitivity, p
                                   ? discrete_gaussian(scale, sensitivity, mechanism)
                                   : discrete_laplace(scale, sensitivity, mechanism);
     if (status == PRV_OK) (*mechanism)->integer_sensitivity = sensitivity;
-    return with_noise(status, noise, scale, mechanism);
+    return with_noise(with_replacement(status, PRV_REPLACED_TWICE, mechanism), noise, scale, mechanism);
 }
 
 prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
@@ -469,7 +551,7 @@ static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms
 }
 
 /* ((1-p)P + pQ, P) is of the same kind: one more component, at 0. */
-static prv_status mixture_subsampled(const prv_gaussian_mixture *m, double p, prv_mechanism **mechanism)
+static prv_status mixture_subsampled(const prv_gaussian_mixture *m, double p, prv_gaussian_mixture **sampled)
 {
     const size_t n = m->q.length;
     double *centers = prv_allocate(2 * (n + 1), sizeof *centers);
@@ -481,31 +563,129 @@ static prv_status mixture_subsampled(const prv_gaussian_mixture *m, double p, pr
     }
     centers[n] = 0.0;
     weights[n] = 1.0 - p;
-    const prv_status status = mechanism_of_mixture(centers, weights, n + 1, m->mirrored, mechanism);
+    const prv_status status = prv_gaussian_mixture_new(centers, weights, n + 1, 0, sampled);
     prv_release(centers);
     return status;
+}
+
+static prv_status mixture_copy(const prv_gaussian_mixture *m, prv_gaussian_mixture **copy)
+{
+    return prv_gaussian_mixture_new(m->q.center, m->q.weight, m->q.length, m->mirrored, copy);
+}
+
+/* A mechanism that owns nothing, with all else of `m`. */
+static prv_mechanism *mechanism_like(const prv_mechanism *m)
+{
+    prv_mechanism *like = mechanism_new(m->base);
+    if (like == NULL) return NULL;
+    *like = *m;
+    like->atoms[0] = like->atoms[1] = like->base_atoms = NULL;
+    like->mixture = like->base_mixture = NULL;
+    return like;
+}
+
+/* What m, sampled from base, keeps of it, so that a parameter can be changed. */
+static prv_status keep_base(const prv_mechanism *base, prv_mechanism *m)
+{
+    m->sampled = 1;
+    m->base_replacement = base->sampled ? base->base_replacement : base->replacement;
+    if (base->base == PRV_BASE_MIXTURE)
+        return mixture_copy(base->base_mixture != NULL ? base->base_mixture : base->mixture, &m->base_mixture);
+    if (base->base != PRV_BASE_ATOMS || base->noise != PRV_NOISE_NONE) return PRV_OK;
+    m->base_atoms = atoms_copy(base->base_atoms != NULL ? base->base_atoms : base->atoms[0]);
+    return m->base_atoms != NULL ? PRV_OK : PRV_ERR_MEMORY;
+}
+
+static prv_replacement replacement_of_sample(const prv_mechanism *base, double p)
+{
+    if (p == 1.0) return base->replacement;
+    if (base->replacement == PRV_REPLACED_TWICE && base->base == PRV_BASE_GAUSSIAN) return PRV_REPLACED_MIRRORED;
+    if (base->replacement == PRV_REPLACED_ALIKE && is_disjoint(base)) return PRV_REPLACED_SEEN;
+    /* Samples of samples are samples. */
+    const int again = base->replacement == PRV_REPLACED_MIRRORED || base->replacement == PRV_REPLACED_SEEN;
+    return again ? base->replacement : PRV_REPLACED_UNKNOWN;
 }
 
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
                                             prv_mechanism **mechanism)
 {
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (base->replaced_only) return PRV_ERR_NEIGHBORS;
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
-    if (base->base == PRV_BASE_MIXTURE) return mixture_subsampled(base->mixture, p, mechanism);
-    prv_mechanism *m = mechanism_new(base->base);
+    prv_mechanism *m = mechanism_like(base);
     if (m == NULL) return PRV_ERR_MEMORY;
-    *m = *base;
-    m->sampled = 1;
     m->sampling_probability = base->sampling_probability * p;
-    m->atoms[0] = m->atoms[1] = m->base_atoms = NULL;
-    prv_status status = PRV_OK;
-    if (base->base == PRV_BASE_ATOMS) {
+    m->replacement = replacement_of_sample(base, p);
+    prv_status status = keep_base(base, m);
+    if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
         status = atoms_subsampled_pair(base->atoms[0], base->atoms[1], p, m);
-        if (status == PRV_OK && m->noise == PRV_NOISE_NONE) {
-            m->base_atoms = atoms_copy(base->base_atoms != NULL ? base->base_atoms : base->atoms[0]);
-            if (m->base_atoms == NULL) status = PRV_ERR_MEMORY;
-        }
+    else if (status == PRV_OK && base->base == PRV_BASE_MIXTURE)
+        status = mixture_subsampled(base->mixture, p, &m->mixture);
+    if (status != PRV_OK) {
+        prv_mechanism_free(m);
+        return status;
     }
+    *mechanism = m;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
+{
+    const double p = m->sampling_probability;
+    *pair = NULL;
+    switch (m->replacement) {
+    case PRV_REPLACED_UNKNOWN: return PRV_ERR_NEIGHBORS;
+    case PRV_REPLACED_ALIKE: return PRV_OK;
+    case PRV_REPLACED_TWICE: {
+        if (m->base != PRV_BASE_ATOMS) return mechanism_additive(m->base, 2.0 * m->mu, pair);
+        const int64_t once = m->integer_sensitivity, twice = once <= INT64_MAX / 2 ? 2 * once : INT64_MAX;
+        return discrete(m->noise, m->scale, twice, pair);
+    }
+    case PRV_REPLACED_MIRRORED: {
+        const double centers[2] = {0.0, m->mu}, weights[2] = {1.0 - p, p};
+        return mechanism_of_mixture(centers, weights, 2, 1, pair);
+    }
+    case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);
+    }
+    return PRV_ERR_NEIGHBORS;
+}
+
+prv_status prv_mechanism_check_neighbors(const prv_mechanism *m, prv_neighbors neighbors)
+{
+    const int known = neighbors == PRV_REPLACE_ONE ? m->replacement != PRV_REPLACED_UNKNOWN : !m->replaced_only;
+    return known ? PRV_OK : PRV_ERR_NEIGHBORS;
+}
+
+prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base, double p,
+                                                        prv_mechanism **mechanism)
+{
+    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (base->sampled || base->base == PRV_BASE_MIXTURE) return PRV_ERR_NEIGHBORS;
+    prv_mechanism *pair = NULL;
+    prv_status status = prv_mechanism_replaced(base, &pair);
+    if (status == PRV_OK && p == 0.0) {
+        prv_mechanism_free(pair);
+        return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    }
+    const prv_mechanism *whole = pair != NULL ? pair : base;
+    prv_mechanism *m = status == PRV_OK ? mechanism_like(whole) : NULL;
+    if (status == PRV_OK && m == NULL) status = PRV_ERR_MEMORY;
+    if (status == PRV_OK) {
+        m->noise = base->noise;
+        m->scale = base->scale;
+        m->sensitivity = base->sensitivity;
+        m->integer_sensitivity = base->integer_sensitivity;
+        m->replacement = PRV_REPLACED_ALIKE;
+        m->without_replacement = m->replaced_only = 1;
+        m->sampling_probability = p;
+        m->folded = p < 1.0 && whole->base != PRV_BASE_ATOMS;
+        status = keep_base(base, m);
+    }
+    if (status == PRV_OK && whole->base == PRV_BASE_ATOMS) {
+        m->atoms[0] = m->atoms[1] = p < 1.0 ? atoms_folded(whole->atoms[0], p) : atoms_copy(whole->atoms[0]);
+        if (m->atoms[0] == NULL) status = PRV_ERR_MEMORY;
+    }
+    prv_mechanism_free(pair);
     if (status != PRV_OK) {
         prv_mechanism_free(m);
         return status;
@@ -525,15 +705,31 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
     case PRV_NOISE_DISCRETE_LAPLACE:
         if (scale == 0.0) return mechanism_disjoint(mechanism);
         return discrete(m->noise, scale, m->integer_sensitivity, mechanism);
+    case PRV_NOISE_MIXTURE: {
+        /* Its centres are those of the noise that it has: a factor is all there is to change. */
+        const prv_components *q = m->base_mixture != NULL ? &m->base_mixture->q : &m->mixture->q;
+        const prv_status status =
+            prv_mechanism_gaussian_mixture(factor, q->center, q->weight, q->length, mechanism);
+        if (status == PRV_OK) (*mechanism)->scale = scale;
+        return status;
+    }
     case PRV_NOISE_NONE: break;
     }
-    if (m->base == PRV_BASE_ATOMS)
-        return mechanism_of_atoms(atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]), mechanism);
-    prv_mechanism *copy = mechanism_new(m->base);
+    const prv_replacement replacement = m->sampled ? m->base_replacement : m->replacement;
+    prv_status status = PRV_OK;
+    prv_mechanism *copy = mechanism_like(m);
     if (copy == NULL) return PRV_ERR_MEMORY;
-    *copy = *m;
-    copy->sampled = 0;
+    copy->sampled = copy->without_replacement = copy->replaced_only = copy->folded = 0;
     copy->sampling_probability = 1.0;
+    copy->replacement = replacement;
+    if (m->base == PRV_BASE_ATOMS) {
+        copy->atoms[0] = copy->atoms[1] = atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]);
+        if (copy->atoms[0] == NULL) status = PRV_ERR_MEMORY;
+    }
+    if (status != PRV_OK) {
+        prv_mechanism_free(copy);
+        return status;
+    }
     *mechanism = copy;
     return PRV_OK;
 }
@@ -559,7 +755,8 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
         *mechanism = base;
         return PRV_OK;
     }
-    status = prv_mechanism_poisson_subsampled(base, p, mechanism);
+    status = m->without_replacement ? prv_mechanism_subsampled_without_replacement(base, p, mechanism)
+                                    : prv_mechanism_poisson_subsampled(base, p, mechanism);
     prv_mechanism_free(base);
     return status;
 }
@@ -570,6 +767,7 @@ int prv_is_symmetric(const prv_mechanism *m)
 {
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
     if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
+    if (m->folded) return 1;
     return m->sampling_probability == 1.0;
 }
 
@@ -587,9 +785,11 @@ double prv_infinite_mass(const prv_mechanism *m, int add)
 double prv_greatest_loss(const prv_mechanism *m, int add)
 {
     const double p = m->sampling_probability;
+    if (m->folded) add = 0;
     switch (m->base) {
     case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
     case PRV_BASE_LAPLACE:
+    case PRV_BASE_BOUNDED_RANGE:
         return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
     case PRV_BASE_ATOMS: {
         const prv_atoms *a = m->atoms[add];
@@ -609,7 +809,7 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     double relative = 2.0 * UNIT;
     if (m->base == PRV_BASE_ATOMS)
         relative = m->atoms[add]->loss_error;
-    else if (m->base == PRV_BASE_LAPLACE && m->sampling_probability < 1.0)
+    else if ((m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE) && m->sampling_probability < 1.0)
         relative = subsampled_loss_error(m->mu, UNIT);
     else if (m->base == PRV_BASE_MIXTURE)
         relative = UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
@@ -645,7 +845,13 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
 {
     const double p = m->sampling_probability;
     prv_features f = {0.0, 0.0, 0, 0};
+    if (m->folded) {
+        f.atoms = 1;
+        if (m->base == PRV_BASE_LAPLACE) f.period = prv_subsampled_loss(m->mu, p);
+        return f;
+    }
     switch (m->base) {
+    case PRV_BASE_BOUNDED_RANGE: f.anchor = prv_greatest_loss(m, add); return f;
     case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
     case PRV_BASE_MIXTURE: {
         const double edge = m->mixture->lowest_loss;

@@ -12,7 +12,8 @@
 typedef enum prv_base {
     PRV_BASE_GAUSSIAN,
     PRV_BASE_LAPLACE,
-    PRV_BASE_MIXTURE, /* subsampling is part of the mixture: sampling_probability is 1 */
+    PRV_BASE_BOUNDED_RANGE, /* mu is the range */
+    PRV_BASE_MIXTURE, /* subsampling is part of the mixture */
     PRV_BASE_ATOMS,
     PRV_BASE_CDFS,
     PRV_BASE_CURVE
@@ -34,8 +35,18 @@ typedef enum prv_noise {
     PRV_NOISE_GAUSSIAN,
     PRV_NOISE_LAPLACE,
     PRV_NOISE_DISCRETE_GAUSSIAN,
-    PRV_NOISE_DISCRETE_LAPLACE
+    PRV_NOISE_DISCRETE_LAPLACE,
+    PRV_NOISE_MIXTURE
 } prv_noise;
+
+/* How the pair where a record is replaced follows from a mechanism: MECHANISMS.md, sections 3 and 4. */
+typedef enum prv_replacement {
+    PRV_REPLACED_UNKNOWN = 0, /* no such pair is known, or none was stated */
+    PRV_REPLACED_ALIKE,       /* the pair was stated of whatever the neighbours are */
+    PRV_REPLACED_TWICE,       /* noise on a query that changes twice as much */
+    PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures */
+    PRV_REPLACED_SEEN         /* a Poisson sample without noise: told apart where it is in the sample */
+} prv_replacement;
 
 struct prv_mechanism {
     prv_base base;
@@ -43,10 +54,14 @@ struct prv_mechanism {
     double scale;                /* of the noise, > 0 */
     double sensitivity;          /* of a Laplace mechanism */
     int64_t integer_sensitivity; /* of a discrete one */
-    int sampled;                 /* by prv_mechanism_poisson_subsampled, even if with probability 1 */
+    int sampled;                 /* by one of the constructors ..._subsampled, even if with probability 1 */
+    int without_replacement;     /* by the other of them */
+    int folded; /* losses above 0 are those of 'remove', below 0 of 'add', and the rest is an atom at 0 */
+    prv_replacement replacement, base_replacement; /* of it, and of what was sampled */
+    int replaced_only;                             /* the pair is none of added or removed records */
     double sampling_probability;
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
-    prv_gaussian_mixture *mixture;
+    prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
     prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
     prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
     prv_cdf_callback cdfs;
@@ -71,6 +86,10 @@ double prv_base_loss(double loss, double p);
 
 /* 1 if prv_mechanism_scaled can multiply this parameter of it. */
 int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
+
+/* The pair where a record is replaced, which is the same in both directions; NULL where it is the mechanism itself.
+ * PRV_ERR_NEIGHBORS where there is none. */
+prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair);
 
 /* 1 if both directions are the same pair. */
 int prv_is_symmetric(const prv_mechanism *m);

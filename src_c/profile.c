@@ -84,6 +84,21 @@ static void laplace_knots(const prv_mechanism *m, int add, double fineness, doub
     }
 }
 
+/* Those of 'remove' above 0, the same below, and 0. `half` is scratch of MOST_KNOTS. */
+static void folded_knots(const prv_mechanism *m, double fineness, double *half, double *knots, size_t *length)
+{
+    size_t n = 0, first = 0;
+    if (m->base == PRV_BASE_GAUSSIAN)
+        gaussian_knots(m, 0, fineness, half, &n);
+    else
+        laplace_knots(m, 0, fineness, half, &n);
+    while (first < n && half[first] <= 0.0) first++;
+    const size_t stride = (n - first) / (MOST_KNOTS / 2 - 1) + 1, count = (n - first + stride - 1) / stride;
+    for (size_t k = 0; k < count; k++) append(knots, length, -half[n - 1 - k * stride]);
+    append(knots, length, 0.0);
+    for (size_t k = count; k-- > 0;) append(knots, length, half[n - 1 - k * stride]);
+}
+
 /* Between the atoms; runs of more than MOST_KNOTS / 2 atoms share cells. */
 static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
 {
@@ -185,17 +200,23 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
 prv_status prv_profile_new(const prv_mechanism *m, int add, size_t fineness, prv_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
-    double *knots = prv_allocate(MOST_KNOTS, sizeof *knots);
+    double *knots = prv_allocate(2 * MOST_KNOTS, sizeof *knots);
     if (knots == NULL) return PRV_ERR_MEMORY;
     size_t length = 0;
     prv_status status = PRV_OK;
-    switch (m->base) {
-    case PRV_BASE_GAUSSIAN: gaussian_knots(m, add, (double)fineness, knots, &length); break;
-    case PRV_BASE_LAPLACE: laplace_knots(m, add, (double)fineness, knots, &length); break;
-    case PRV_BASE_MIXTURE: mixture_knots(m, add, (double)fineness, knots, &length); break;
-    case PRV_BASE_ATOMS: atom_knots(m->atoms[add], knots, &length); break;
-    default: status = callback_knots(m, add, (double)fineness, knots, &length); break;
-    }
+    const double fine = (double)fineness;
+    if (m->folded)
+        folded_knots(m, fine, knots + MOST_KNOTS, knots, &length);
+    else if (m->base == PRV_BASE_GAUSSIAN)
+        gaussian_knots(m, add, fine, knots, &length);
+    else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
+        laplace_knots(m, add, fine, knots, &length);
+    else if (m->base == PRV_BASE_MIXTURE)
+        mixture_knots(m, add, fine, knots, &length);
+    else if (m->base == PRV_BASE_ATOMS)
+        atom_knots(m->atoms[add], knots, &length);
+    else
+        status = callback_knots(m, add, fine, knots, &length);
     prv_cells cells = {0};
     if (status == PRV_OK) status = prv_cells_new(length, &cells);
     if (status == PRV_OK) {

@@ -20,7 +20,8 @@ prv_status prv_check_options(const prv_options *o)
     if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
         return PRV_ERR_OPTIONS;
     if (!(o->mesh_size >= 0.0 && o->mesh_size <= PRV_WIDEST_CELL)) return PRV_ERR_OPTIONS;
-    if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE)
+    if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE &&
+        o->neighbors != PRV_REPLACE_ONE)
         return PRV_ERR_OPTIONS;
     if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION && o->engine != PRV_ENGINE_SPECTRUM)
         return PRV_ERR_OPTIONS;
@@ -39,12 +40,17 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
         if (steps[j].count > 0) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
     }
     if (!(total <= 0x1p53)) return PRV_ERR_COUNT;
-    const int remove = options->neighbors != PRV_ADD, add = options->neighbors != PRV_REMOVE;
+    const prv_neighbors neighbors = options->neighbors;
+    const int one = neighbors == PRV_REPLACE_ONE || neighbors == PRV_REMOVE;
+    const int remove = neighbors != PRV_ADD, add = !one;
     prv_status status = PRV_OK;
     *count = 0;
-    if (remove) status = prv_side_view_new(steps, step_count, 0, &views[(*count)++]);
+    for (size_t j = 0; j < step_count && status == PRV_OK; j++)
+        if (steps[j].count > 0) status = prv_mechanism_check_neighbors(steps[j].mechanism, neighbors);
+    if (status != PRV_OK) return status;
+    if (remove) status = prv_side_view_new(steps, step_count, neighbors, 0, &views[(*count)++]);
     if (status == PRV_OK && add && !(remove && symmetric))
-        status = prv_side_view_new(steps, step_count, 1, &views[(*count)++]);
+        status = prv_side_view_new(steps, step_count, neighbors, 1, &views[(*count)++]);
     if (status != PRV_OK) {
         /* The failed view holds nothing; the one before it does. */
         if (*count > 1) prv_side_view_free(&views[0]);

@@ -23,7 +23,8 @@ static void add_greatest_loss(prv_side_view *view, const prv_mechanism *m, doubl
     if (error > 0.0 || before != 0.0) view->greatest_error += error + rounding;
 }
 
-prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view)
+prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
+                             prv_side_view *view)
 {
     memset(view, 0, sizeof *view);
     view->add = add;
@@ -31,8 +32,9 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, 
     view->counts = prv_allocate(step_count, sizeof *view->counts);
     view->profiles = prv_allocate(step_count, sizeof *view->profiles);
     view->first = prv_allocate(2 * step_count, sizeof *view->first);
-    if (view->mechanisms == NULL || view->counts == NULL || view->profiles == NULL ||
-        view->first == NULL) {
+    view->replaced = prv_allocate(step_count, sizeof *view->replaced);
+    if (view->mechanisms == NULL || view->counts == NULL || view->profiles == NULL || view->first == NULL ||
+        view->replaced == NULL) {
         prv_side_view_free(view);
         return PRV_ERR_MEMORY;
     }
@@ -43,11 +45,17 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, 
         if (steps[j].count == 0) continue;
         const size_t k = view->steps;
         const prv_mechanism *m = steps[j].mechanism;
-        const prv_status status = prv_profile_new(m, add, 1, &view->profiles[k]);
+        prv_mechanism *pair = NULL;
+        prv_status status = PRV_OK;
+        if (neighbors == PRV_REPLACE_ONE) status = prv_mechanism_replaced(m, &pair);
+        if (pair != NULL) m = pair;
+        if (status == PRV_OK) status = prv_profile_new(m, add, 1, &view->profiles[k]);
         if (status != PRV_OK) {
+            prv_mechanism_free(pair);
             prv_side_view_free(view);
             return status;
         }
+        view->replaced[k] = pair;
         view->steps++;
         view->mechanisms[k] = m;
         view->counts[k] = (double)steps[j].count;
@@ -63,7 +71,11 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, 
 
 void prv_side_view_free(prv_side_view *view)
 {
-    for (size_t j = 0; j < view->steps; j++) prv_profile_free(&view->profiles[j]);
+    for (size_t j = 0; j < view->steps; j++) {
+        prv_profile_free(&view->profiles[j]);
+        prv_mechanism_free(view->replaced[j]);
+    }
+    prv_release(view->replaced);
     prv_release(view->mechanisms);
     prv_release(view->counts);
     prv_release(view->profiles);

@@ -9,6 +9,7 @@ typedef struct prv_side_view {
     size_t steps;
     int add;
     const prv_mechanism **mechanisms; /* [steps] */
+    prv_mechanism **replaced;         /* [steps] of PRV_REPLACE_ONE: the pairs that were made for it, or NULL */
     double *counts;                   /* [steps], > 0 */
     prv_profile *profiles;            /* [steps] */
     size_t *first, *end;              /* [steps] range of the profile's cells in use */
@@ -19,7 +20,9 @@ typedef struct prv_side_view {
     size_t fineness;                  /* of the profiles */
 } prv_side_view;
 
-prv_status prv_side_view_new(const prv_step *steps, size_t step_count, int add, prv_side_view *view);
+/* add: the second measure of a pair first. */
+prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
+                             prv_side_view *view);
 /* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is; *changed tells
  * whether it did, and aims should be taken anew. */
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);

@@ -44,6 +44,7 @@ BUILT_IN = [
     prv.Laplace(scale=3.0),
     prv.Laplace(scale=3.0, sensitivity=0.5),
     prv.PureDP(epsilon=0.5),
+    prv.BoundedRange(epsilon=0.5),
     prv.ApproximateDP(epsilon=0.5, delta=1e-6),
     prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3),
     prv.PoissonSubsampled(prv.Laplace(scale=1.0), sampling_probability=0.1),

@@ -73,6 +73,7 @@ typedef enum prv_status {
     PRV_ERR_TOLERANCE,            /* the tolerance of a calibration is outside [1e-9, 0.1] */
     PRV_ERR_TARGET,               /* no value of the parameter meets the target of a calibration */
     PRV_ERR_COMPONENTS,           /* sensitivities, probabilities or number of a mixture out of range */
+    PRV_ERR_NEIGHBORS,            /* no dominating pair of a mechanism is known for the neighbors asked */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -120,6 +121,19 @@ PRV_API const char *prv_fft_provider_name(void);
 
 typedef struct prv_mechanism prv_mechanism;
 
+/* Which data sets are neighbours. With PRV_REPLACE_ONE a mechanism stands for its pair where one record is
+ * replaced by another, which is the same in both directions (MECHANISMS.md, section 3): noise of twice the
+ * sensitivity (which is that to one record added or removed), for Gaussian noise on a Poisson sample
+ * (1-p)N(0, s^2) + pN(-1, s^2) against (1-p)N(0, s^2) + pN(1, s^2), and the mechanism itself where it was stated
+ * of whatever neighbours: an approximate one, a bounded range, a randomized response, a sample without
+ * replacement. No such pair is known, or stated, of other Poisson samples, mixtures, tables, cdfs and curves. */
+typedef enum prv_neighbors {
+    PRV_ADD_OR_REMOVE = 0, /* both directions, the larger delta */
+    PRV_ADD,
+    PRV_REMOVE,
+    PRV_REPLACE_ONE /* one record is another one */
+} prv_neighbors;
+
 #define PRV_MAX_ATOMS ((size_t)1 << 24)
 
 /* Each constructor allocates *mechanism; free it with prv_mechanism_free once no query uses it. */
@@ -143,6 +157,19 @@ PRV_API prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitiv
  * (1 - delta) e^epsilon / (1 + e^epsilon), -epsilon with (1 - delta) / (1 + e^epsilon), infinite
  * with delta (Kairouz, Oh, Viswanath 2015, arXiv:1311.0776). epsilon in [0, inf), delta in [0, 1]. */
 PRV_API prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism);
+
+/* The pair that dominates every mechanism whose losses lie in an interval of length epsilon in [0, inf), whichever:
+ * delta(x) = (e^(epsilon / 2) - e^(x / 2))^2 / (e^epsilon - 1) for |x| <= epsilon (MECHANISMS.md, section 5). The
+ * exponential mechanism is one: probabilities proportional to e^(epsilon u / (2 s)), u a utility of
+ * sensitivity s, or e^(epsilon u / s) where u changes in one direction only (Durfee and Rogers 2019,
+ * arXiv:1905.04273); and so is the argmax of u with Gumbel noise of the according scale, which is the same. */
+PRV_API prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism);
+
+/* Randomized response: the answer itself with probability e^epsilon / (e^epsilon + categories - 1), epsilon in
+ * [0, inf), each other of the categories >= 2 (else PRV_ERR_COMPONENTS) equally likely. Its neighbours are records that
+ * are replaced, and no others: PRV_REPLACE_ONE. */
+PRV_API prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories,
+                                                     prv_mechanism **mechanism);
 
 /* A finite table: losses double[length], nats, finite and increasing; probabilities double[length]
  * under Q, >= 0; together with mass_at_infinity they sum to one within 1e-9 (then normalised). P has mass
@@ -175,9 +202,21 @@ PRV_API prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, 
 
 /* The base mechanism on a Poisson sample: each record enters with probability
  * sampling_probability in [0, 1]. 'remove' is the pair ((1-p)P + pQ, P), 'add' (Q, (1-p)Q + pP)
- * (Zhu, Dong, Wang 2022, Theorem 11). The base is copied. */
+ * (Zhu, Dong, Wang 2022, Theorem 11). The base is copied; PRV_ERR_NEIGHBORS where its own neighbours are
+ * records that are replaced, and no others. */
 PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
                                                     prv_mechanism **mechanism);
+
+/* The base mechanism on a sample of fixed size, drawn without replacement: sampling_probability in [0, 1] is that size over
+ * the number of records. Its neighbours are records that are replaced, PRV_REPLACE_ONE, and no others. With (P, Q) the
+ * pair of the base for them, and P' = (1-p)P + pQ: H_a(P', P) for a >= 1, and what is symmetric to it below
+ * (MECHANISMS.md, section 4). PRV_ERR_NEIGHBORS where the base has no such pair, or is sampled itself. */
+PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base,
+                                                                double sampling_probability,
+                                                                prv_mechanism **mechanism);
+
+/* PRV_ERR_NEIGHBORS where queries with these neighbours will return it. */
+PRV_API prv_status prv_mechanism_check_neighbors(const prv_mechanism *mechanism, prv_neighbors neighbors);
 
 /* What prv_mechanism_scaled and prv_calibrate change. */
 typedef enum prv_parameter {
@@ -218,12 +257,6 @@ typedef struct prv_step {
     const prv_mechanism *mechanism;
     uint64_t count; /* 0 is allowed: the step then does nothing */
 } prv_step;
-
-typedef enum prv_neighbors {
-    PRV_ADD_OR_REMOVE = 0, /* both directions, the larger delta */
-    PRV_ADD,
-    PRV_REMOVE
-} prv_neighbors;
 
 typedef enum prv_discretization {
     PRV_BRACKETING = 0, /* dominating and dominated lattices, any delta */

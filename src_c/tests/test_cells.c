@@ -41,11 +41,22 @@ static tails laplace(long double y, long double mu)
     return t;
 }
 
+/* Q has the density e^((mu + y) / 2) / (2 (e^mu - 1)) on [-mu, mu]. */
+static tails bounded_range(long double y, long double mu)
+{
+    const long double at = fmaxl(fminl(y, mu), -mu), whole = -expm1l(-mu);
+    const long double upper = -expm1l(0.5L * (at - mu)) / whole, lower = -expm1l(-0.5L * (mu + at)) / whole;
+    const tails t = {upper, upper * expl(-0.5L * (mu + at)), lower * expl(0.5L * (at - mu)), lower};
+    return t;
+}
+
+typedef enum noise_kind { GAUSSIAN, LAPLACE, BOUNDED_RANGE } noise_kind;
+
 /* Of ((1-p)P + pQ, P), or of its reverse. */
-static tails truth(int is_laplace, long double x, long double mu, long double p, int add)
+static tails truth(noise_kind kind, long double x, long double mu, long double p, int add)
 {
     const long double y = base_loss(add ? -x : x, p);
-    const tails b = is_laplace ? laplace(y, mu) : gaussian(y, mu);
+    const tails b = kind == LAPLACE ? laplace(y, mu) : kind == GAUSSIAN ? gaussian(y, mu) : bounded_range(y, mu);
     const tails r = {(1.0L - p) * b.upper_p + p * b.upper_q, b.upper_p,
                      (1.0L - p) * b.lower_p + p * b.lower_q, b.lower_p};
     if (!add) return r;
@@ -98,15 +109,22 @@ static tails mixture_tails(const mixture *m, long double x)
 
 /* What a pair is told by: additive noise, or a mixture. */
 typedef struct law {
-    int is_laplace;
+    noise_kind kind;
     long double mu, p;
     const mixture *mixture;
-    int add;
+    int add, folded;
 } law;
 
 static tails tails_of(const law *l, long double x)
 {
-    if (l->mixture == NULL) return truth(l->is_laplace, x, l->mu, l->p, l->add);
+    if (l->folded) {
+        /* 'remove' above 0 and 'add' below, whose upper tail is what its lower one leaves. */
+        const tails t = truth(l->kind, x, l->mu, l->p, x < 0.0L);
+        const tails all = {x < 0.0L ? 1.0L - t.lower_q : t.upper_q, x < 0.0L ? 1.0L - t.lower_p : t.upper_p,
+                           x < 0.0L ? t.lower_q : 1.0L - t.upper_q, x < 0.0L ? t.lower_p : 1.0L - t.upper_p};
+        return all;
+    }
+    if (l->mixture == NULL) return truth(l->kind, x, l->mu, l->p, l->add);
     if (!l->add) return mixture_tails(l->mixture, x);
     const tails t = mixture_tails(l->mixture, -x), reversed = {t.lower_p, t.lower_q, t.upper_p, t.upper_q};
     return reversed;
@@ -205,9 +223,37 @@ static void additive(int is_laplace, double noise, double p, int add, double low
     snprintf(what, sizeof what, "%s noise %g p %g %s on [%g, %g]", is_laplace ? "Laplace" : "Gaussian",
              noise, p, add ? "add" : "remove", low, high);
     prv_mechanism *m = subsampled(is_laplace, noise, p);
-    const law l = {is_laplace, 1.0L / (long double)noise, (long double)p, NULL, add};
+    const law l = {is_laplace ? LAPLACE : GAUSSIAN, 1.0L / (long double)noise, (long double)p, NULL, add, 0};
     against(m, &l, low, high, length, what);
     prv_mechanism_free(m);
+}
+
+/* Samples without replacement: 'remove' above 0 and 'add' below, of twice the sensitivity; with knots at 0 and
+ * without. */
+static void folds(void)
+{
+    static const double probabilities[] = {0.9, 0.1, 1e-4};
+    for (int kind = GAUSSIAN; kind <= BOUNDED_RANGE; kind++)
+        for (size_t j = 0; j < sizeof probabilities / sizeof *probabilities; j++)
+            for (size_t length = 800; length <= 801; length++) {
+                prv_mechanism *base = NULL, *m = NULL;
+                const prv_status status = kind == LAPLACE    ? prv_mechanism_laplace(2.0, 1.0, &base)
+                                          : kind == GAUSSIAN ? prv_mechanism_gaussian(2.0, &base)
+                                                             : prv_mechanism_bounded_range(1.0, &base);
+                if (status != PRV_OK) abort();
+                if (prv_mechanism_subsampled_without_replacement(base, probabilities[j], &m) != PRV_OK) abort();
+                char what[120];
+                snprintf(what, sizeof what, "kind %d without replacement, p %g, %zu knots", kind, probabilities[j],
+                         length);
+                const law l = {(noise_kind)kind, 1.0L, (long double)probabilities[j], NULL, 0, 1};
+                const double reach = kind == GAUSSIAN ? 8.0 : prv_greatest_loss(m, 0) * 1.1;
+                against(m, &l, -reach, reach, length, what);
+                /* All knots on one side. */
+                against(m, &l, 0.1 * reach, reach, 100, what);
+                against(m, &l, -reach, -0.1 * reach, 100, what);
+                prv_mechanism_free(base);
+                prv_mechanism_free(m);
+            }
 }
 
 static void mixtures(void)
@@ -235,7 +281,7 @@ static void mixtures(void)
                 if (prv_mechanism_gaussian_mixture(noises[i], sensitivities[j], probabilities[j], lengths[j],
                                                    &m) != PRV_OK)
                     abort();
-                const law l = {0, 0.0L, 0.0L, &law_m, add};
+                const law l = {GAUSSIAN, 0.0L, 0.0L, &law_m, add, 0};
                 const double top = 0.5 * reach * reach + 12.0 * reach;
                 against(m, &l, add ? -top : -fmin(top, 3.0), add ? fmin(top, 3.0) : top, 801, what);
                 prv_mechanism_free(m);
@@ -246,12 +292,21 @@ static void mixtures(void)
     const long double p = 0.125L, rest = 0.875L;
     const mixture three = {4, {0.0L, 0.5L, 1.0L, 1.5L},
                            {rest * rest * rest, 3.0L * p * rest * rest, 3.0L * p * p * rest, p * p * p}, 0};
-    const law of_three = {0, 0.0L, 0.0L, &three, 0}, of_one = {0, 0.5L, p, NULL, 0};
+    const law of_three = {GAUSSIAN, 0.0L, 0.0L, &three, 0, 0}, of_one = {GAUSSIAN, 0.5L, p, NULL, 0, 0};
     against(group, &of_three, -1.0, 12.0, 801, "a group of three");
     prv_mechanism_free(group);
     if (prv_mechanism_group_gaussian(2.0, 0.125, 1, &group) != PRV_OK) abort();
     against(group, &of_one, -1.0, 12.0, 801, "a group of one");
     prv_mechanism_free(group);
+    /* A record replaced in a Poisson sample: two mixtures, mirrored. */
+    prv_mechanism *plain = subsampled(0, 0.5, 0.125), *pair = NULL;
+    if (prv_mechanism_replaced(plain, &pair) != PRV_OK) abort();
+    const mixture mirrored = {2, {0.0L, 2.0L}, {0.875L, 0.125L}, 1};
+    const law replaced = {GAUSSIAN, 0.0L, 0.0L, &mirrored, 0, 0};
+    against(pair, &replaced, -20.0, 40.0, 801, "a record replaced in a Poisson sample");
+    check(prv_is_symmetric(pair), "... the same pair in both directions");
+    prv_mechanism_free(plain);
+    prv_mechanism_free(pair);
 }
 
 /* Single cells deep in both tails keep their own relative accuracy. */
@@ -412,6 +467,18 @@ int main(void)
         additive(1, 0.001, 0.5, add, -1100.0, 1100.0, 2001);
     }
     mixtures();
+    folds();
+    /* The dominating pair of a bounded range, sampled and not. */
+    for (int add = 0; add <= 1; add++)
+        for (int sampled = 0; sampled <= 1; sampled++) {
+            prv_mechanism *range = NULL, *m = NULL;
+            if (prv_mechanism_bounded_range(3.0, &range) != PRV_OK) abort();
+            if (prv_mechanism_poisson_subsampled(range, sampled ? 0.01 : 1.0, &m) != PRV_OK) abort();
+            const law l = {BOUNDED_RANGE, 3.0L, sampled ? (long double)0.01 : 1.0L, NULL, add, 0};
+            against(m, &l, -3.3, 3.3, 801, sampled ? "bounded range, sampled" : "bounded range");
+            prv_mechanism_free(range);
+            prv_mechanism_free(m);
+        }
     deep_tails();
     no_sampling();
     discrete();

@@ -163,12 +163,33 @@ static void status_codes(void)
     expect(prv_mechanism_gaussian_mixture(1.0, half, half, 0, &m), PRV_ERR_COMPONENTS, "an empty mixture");
     expect(prv_mechanism_group_gaussian(1.0, 2.0, 2, &m), PRV_ERR_SAMPLING_PROBABILITY, "group, probability 2");
     expect(prv_mechanism_group_gaussian(1.0, 0.5, 0, &m), PRV_ERR_COMPONENTS, "a group of none");
+    expect(prv_mechanism_bounded_range(-1.0, &m), PRV_ERR_EPSILON, "a range of -1");
+    expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
+    expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");
     prv_mechanism *good = gaussian(2.0);
+    prv_mechanism *response = NULL, *table = NULL;
+    const double even[] = {-1.0, 1.0}, odds[] = {1.0 / (1.0 + exp(1.0)), 1.0 / (1.0 + exp(-1.0))};
+    if (prv_mechanism_randomized_response(1.0, 3, &response) != PRV_OK) abort();
+    if (prv_mechanism_table(even, odds, 2, 0.0, &table) != PRV_OK) abort();
+    expect(prv_mechanism_poisson_subsampled(response, 0.5, &m), PRV_ERR_NEIGHBORS, "a sample of replaced records");
+    expect(prv_mechanism_subsampled_without_replacement(table, 0.5, &m), PRV_ERR_NEIGHBORS, "a table replaced");
+    expect(prv_mechanism_subsampled_without_replacement(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "1.5");
+    check(prv_mechanism_check_neighbors(response, PRV_ADD) == PRV_ERR_NEIGHBORS &&
+              prv_mechanism_check_neighbors(response, PRV_REPLACE_ONE) == PRV_OK &&
+              prv_mechanism_check_neighbors(table, PRV_ADD_OR_REMOVE) == PRV_OK &&
+              prv_mechanism_check_neighbors(table, PRV_REPLACE_ONE) == PRV_ERR_NEIGHBORS,
+          "neighbours that mechanisms have");
     expect(prv_mechanism_poisson_subsampled(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability 1.5");
     expect(prv_mechanism_poisson_subsampled(good, NAN, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability nan");
     const prv_step step = {good, 10};
     prv_options o = options_of(1e-2);
     const double bad = 1.5, nothing = NAN;
+    const prv_step answers = {response, 3}, rows = {table, 3};
+    const double small = 1e-3;
+    expect(prv_epsilon(&answers, 1, &o, &small, 1, &b, NULL), PRV_ERR_NEIGHBORS, "answers added");
+    o.neighbors = PRV_REPLACE_ONE;
+    expect(prv_epsilon(&rows, 1, &o, &small, 1, &b, NULL), PRV_ERR_NEIGHBORS, "rows of a table replaced");
+    o.neighbors = PRV_REMOVE;
     expect(prv_epsilon(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_DELTA, "delta 1.5 asked");
     expect(prv_epsilon(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_DELTA, "delta nan asked");
     expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
@@ -252,6 +273,8 @@ static void status_codes(void)
     }
     check(calls >= 3 && stops == calls, "interrupts stop a query at %d places", stops);
     prv_mechanism_free(good);
+    prv_mechanism_free(response);
+    prv_mechanism_free(table);
 
     for (int i = 0; i < PRV_STATUS_COUNT; i++) {
         const char *message = prv_status_message((prv_status)i);
@@ -345,6 +368,39 @@ static prv_status a_subsampled_group(void)
     return status;
 }
 
+static prv_status a_sample_without_replacement(void)
+{
+    prv_mechanism *base = NULL, *m = NULL, *scaled = NULL;
+    prv_status status = prv_mechanism_discrete_laplace(2.0, 1, &base);
+    if (status == PRV_OK) status = prv_mechanism_subsampled_without_replacement(base, 0.5, &m);
+    prv_mechanism_free(base);
+    if (status == PRV_OK) status = prv_mechanism_scaled(m, PRV_SAMPLING_PROBABILITY, 0.5, &scaled);
+    prv_mechanism_free(m);
+    prv_mechanism_free(scaled);
+    return status;
+}
+
+/* Gaussians, one on a Poisson sample and one on a sample of fixed size, where a record is replaced. */
+static prv_status replaced_records(void)
+{
+    static const double delta = 1e-5;
+    prv_mechanism *base = NULL, *sampled = NULL, *fixed = NULL;
+    prv_status status = prv_mechanism_gaussian(5.0, &base);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(base, 0.1, &sampled);
+    if (status == PRV_OK) status = prv_mechanism_subsampled_without_replacement(base, 0.1, &fixed);
+    if (status == PRV_OK) {
+        const prv_step steps[] = {{base, 2}, {sampled, 2}, {fixed, 2}};
+        prv_options o = options_of(0.05);
+        prv_bounds b;
+        o.neighbors = PRV_REPLACE_ONE;
+        status = prv_epsilon(steps, 3, &o, &delta, 1, &b, NULL);
+    }
+    prv_mechanism_free(base);
+    prv_mechanism_free(sampled);
+    prv_mechanism_free(fixed);
+    return status;
+}
+
 static prv_step query_steps[3];
 static prv_discretization query_way;
 static prv_engine query_engine = PRV_ENGINE_AUTO;
@@ -385,6 +441,8 @@ static void allocations(void)
     every_allocation(subsampled_atoms, "a subsampled discrete Gaussian");
     every_allocation(a_table, "a table");
     every_allocation(a_subsampled_group, "a subsampled group");
+    every_allocation(a_sample_without_replacement, "a sample without replacement");
+    every_allocation(replaced_records, "replaced records");
     prv_mechanism *laplace = NULL;
     if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
     query_steps[0] = (prv_step){gaussian(10.0), 4};
