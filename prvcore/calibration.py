@@ -208,7 +208,7 @@ def _calibrate(
     composition = start._composition
     if before.mechanisms:
         together = [*before._steps, *start._steps]
-        handles = tuple(mechanism._build() for mechanism, _ in together)
+        handles = tuple(mechanism._build(start.neighbors) for mechanism, _ in together)
         composition = Composition(handles, tuple(count for _, count in together))
     factor, eps_error, bounds, next_factor, _, next_bounds, compositions, fine = (
         composition.calibrate(

@@ -291,7 +291,7 @@ def test_missing_and_unknown_arguments():
 @pytest.mark.parametrize(
     ("option", "choices"),
     [
-        ("neighbors", "'add-or-remove', 'add', 'remove'"),
+        ("neighbors", "'add-or-remove', 'add', 'remove', 'replace-one'"),
         ("discretization", "'bracketing', 'mean-matching'"),
     ],
 )
