@@ -76,6 +76,24 @@ def test_answers_agree_with_the_accountant_of_dp_accounting(adapter, event, step
     assert theirs <= upper + 0.02 * upper  # their lattice is fixed
 
 
+def test_dp_accounting_calibrates_with_it(adapter):
+    def event(noise):
+        sampled = dp_event.PoissonSampledDpEvent(0.02, dp_event.GaussianDpEvent(noise))
+        return dp_event.SelfComposedDpEvent(sampled, 200)
+
+    noise = dp_accounting.calibrate_dp_mechanism(
+        adapter.PRVCoreAccountant,
+        event,
+        2.0,
+        DELTA,
+        dp_accounting.ExplicitBracketInterval(0.5, 3.0),
+        tol=1e-3,
+    )
+    lower, _, upper = prv.dpsgd_epsilon(noise, 0.02, 200, DELTA)
+    assert upper <= 2.0
+    assert lower >= 1.98
+
+
 def test_an_event_without_privacy_has_none(adapter):
     accountant = adapter.PRVCoreAccountant().compose(dp_event.NonPrivateDpEvent())
     assert accountant.get_epsilon(0.5) == math.inf
@@ -163,14 +181,14 @@ def test_an_optimistic_distribution_is_refused(adapter, pld):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "count"),
+    ("mechanism", "count", "slack"),
     [
-        (prv.Gaussian(2.0), 3),
-        (prv.PoissonSubsampledGaussian(0.8, 0.05), 10),
-        (prv.Laplace(2.0), 2),
+        (prv.Gaussian(2.0), 3, 1e-12),
+        (prv.PoissonSubsampledGaussian(0.8, 0.05), 10, 1e-12),
+        (prv.Laplace(2.0), 2, 1e-4),  # whose curve ends in a corner, which a line cuts
     ],
 )
-def test_a_distribution_made_of_a_curve_dominates_it(adapter, mechanism, count):
+def test_a_distribution_made_of_a_curve_dominates_it(adapter, mechanism, count, slack):
     curve = prv.compose(mechanism, count)
     made = adapter.pld_from_curve(curve, value_discretization_interval=1e-3, points=400)
     epsilons = np.linspace(-2.0, 5.0, 15)
@@ -178,7 +196,7 @@ def test_a_distribution_made_of_a_curve_dominates_it(adapter, mechanism, count):
         exact = prv.compose(mechanism, count, neighbors=direction).delta(epsilons)
         found = pmf.get_delta_for_epsilon(epsilons)
         assert np.all(found >= exact.lower - 1e-14)
-        assert np.all(found <= exact.upper * 1.05 + 1e-12)
+        assert np.all(found <= exact.upper * 1.05 + slack)
 
 
 def test_there_and_back_is_still_an_upper_bound_after_composition(adapter):
