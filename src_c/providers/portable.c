@@ -155,7 +155,7 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
     const size_t m = s->shorter, n = radix * m, c = s->count, wide = c * radix;
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7];
+        complex_number z[7] = {{0.0, 0.0}};
         for (size_t q = 0; q < radix; q++) z[q] = (complex_number){from[q * c + u], 0.0};
         butterfly(radix, z);
         zero[u] = z[0].re;
@@ -169,7 +169,7 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
         const double *re = RE_ROW(from, k, wide), *im = IM_ROW(from, k, wide);
         PRV_ROWS_APART
         for (size_t u = 0; u < c; u++) {
-            complex_number z[7];
+            complex_number z[7] = {{0.0, 0.0}};
             z[0] = (complex_number){re[u], im[u]};
             for (size_t q = 1; q < radix; q++)
                 z[q] = multiply((complex_number){re[q * c + u], im[q * c + u]}, twiddle[2 * q - 2], twiddle[2 * q - 1]);
@@ -190,7 +190,7 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
     const double *re = RE_ROW(from, m / 2, wide);
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7];
+        complex_number z[7] = {{0.0, 0.0}};
         z[0] = (complex_number){re[u], 0.0};
         for (size_t q = 1; q < radix; q++) {
             const double x = re[q * c + u];
@@ -211,7 +211,7 @@ PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict ze
     const size_t m = s->shorter, n = radix * m, c = s->count, wide = c * radix;
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7];
+        complex_number z[7] = {{0.0, 0.0}};
         z[0] = (complex_number){zero[u], 0.0};
         for (size_t j = 1; 2 * j <= radix; j++) {
             const double re = RE_ROW(from, j * m, c)[u], im = 2 * j < radix ? IM_ROW(from, j * m, c)[u] : 0.0;
@@ -226,7 +226,7 @@ PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict ze
         double *re = RE_ROW(to, k, wide), *im = IM_ROW(to, k, wide);
         PRV_ROWS_APART
         for (size_t u = 0; u < c; u++) {
-            complex_number z[7];
+            complex_number z[7] = {{0.0, 0.0}};
             for (size_t j = 0; j < radix; j++) {
                 const size_t at = k + j * m;
                 if (2 * j < radix)
@@ -248,7 +248,7 @@ PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict ze
     double *re = RE_ROW(to, m / 2, wide);
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7];
+        complex_number z[7] = {{0.0, 0.0}};
         for (size_t j = 0; 2 * j < radix; j++) {
             const size_t at = m / 2 + j * m;
             const double x = RE_ROW(from, at, c)[u], y = 2 * j + 1 < radix ? IM_ROW(from, at, c)[u] : 0.0;
