@@ -14,7 +14,7 @@ setup(
             ["dp_epsilon.pyx"],
             include_dirs=[prvcore.get_include()],
             library_dirs=[prvcore.get_library_dir()],
-            libraries=["prvcore"] if sys.platform == "win32" else ["prvcore", "m"],
+            libraries=["prvcore", "m"] if sys.platform != "win32" else ["prvcore"],
         ),
         language_level=3,
     )
