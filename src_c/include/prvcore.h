@@ -7,12 +7,22 @@
  * epsilon at a delta, from both sides.
  *
  * How to use it: describe each mechanism once (prv_mechanism_...), put the mechanisms and their
- * counts into an array of prv_step, fill a prv_options, ask prv_epsilon or prv_delta.
+ * counts into an array of prv_step, fill a prv_options, ask prv_epsilon, prv_delta or prv_power. prv_calibrate chooses
+ * noise, sampling or steps for a target.
  *
- * Every function returns a prv_status and writes its results only on PRV_OK. Nothing is printed and
- * there is no global state: any function may run in any thread, on shared mechanisms too, which
- * are never modified after their construction. Angles of no kind, only nats: losses and epsilons
- * are natural logarithms. All arithmetic assumes round to nearest.
+ * What holds of every function, unless it says otherwise:
+ *   results    come through the last pointers and mean something only on PRV_OK; every array is the caller's, its
+ *              length is stated
+ *   ownership  what a constructor allocates is freed by the function whose name ends in _free; nothing that is passed
+ *              is kept but contexts of callbacks, which must outlive the mechanism
+ *   threads    any function may run in any thread, several at once, on shared mechanisms and options too: neither is
+ *              ever modified. prv_mechanism_free alone must be the last that uses its mechanism. There is no global
+ *              state; the allocator of a thread (prv_use_allocator) is its own
+ *   pointers   not NULL where something is read or written through them: NULL is fine for arrays of length 0, and where
+ *              it is said
+ *   failure    a prv_status, one code for each rule; nothing is printed, and no function ends the process or throws
+ *   rounding   must be to nearest, and stays so
+ * Only nats: losses and epsilons are natural logarithms. C99, and C++ from C++11 on.
  *
  * Sources: Gopi, Lee, Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
  * arXiv:2106.02848 ("the paper" below); Doroshenko et al., "Connect the Dots", PETS 2022,
@@ -79,6 +89,27 @@ typedef enum prv_status {
 
 /* A sentence without a full stop; never NULL, static storage. */
 PRV_API const char *prv_status_message(prv_status status);
+
+/* ---- Memory ------------------------------------------------------------------------------ */
+
+/* Where memory comes from: {NULL, NULL, NULL} is the C library.
+ *   allocate   `size` > 0 bytes, a multiple of `alignment`, aligned to it, which is a power of two (PRV_FFT_ALIGNMENT
+ *              at present); NULL makes the call that needed them return PRV_ERR_MEMORY
+ *   release    what allocate returned, with the same size and alignment, once; never NULL
+ * release may be called in any thread that frees a mechanism, allocate in the thread that uses the allocator alone.
+ * Neither may call this library. */
+typedef struct prv_allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size, size_t alignment);
+    void (*release)(void *context, void *pointer, size_t size, size_t alignment);
+} prv_allocator;
+
+/* Lets all later calls in this thread, and no other, allocate there, and returns what they used before; the C
+ * library at first. It is the one setting that this library keeps, and it changes no result. What is allocated
+ * remembers where: a mechanism may be used and freed in any thread, whatever that uses, as long as the functions and the
+ * context of the allocator that it was made with live. Queries free all that they allocate before they return, but for
+ * plans of transforms, which belong to their provider. */
+PRV_API prv_allocator prv_use_allocator(prv_allocator allocator);
 
 /* ---- Transforms -------------------------------------------------------------------------- */
 
@@ -293,6 +324,8 @@ typedef struct prv_progress {
  * anything else ends the call with PRV_ERR_INTERRUPTED. *progress is gone when it returns. */
 typedef int (*prv_progress_callback)(void *context, const prv_progress *progress);
 
+/* Fill it with 0 first ({0} in C, {} in C++), so that a later version's fields have their defaults; then a width
+ * (eps_error, or eps_relative_error and eps_floor), memory_limit and fft must be set. */
 typedef struct prv_options {
     prv_discretization discretization;
     prv_engine engine;         /* bracketing alone */

@@ -92,7 +92,7 @@ static void closed_forms(void)
           "1 step is left, got %g", c.factor);
     check(prv_calibrate(beside, 2, 1, PRV_NOISE_SCALE, 9.0, 0.0, 1e-6, &o, &c) == PRV_OK && fabs(c.factor / 1.5 - 1.0) <= 1e-6,
           "noise of the rest: 1.5, got %.9g", c.factor);
-    check(prv_calibrate(after, 2, 1, PRV_STEPS, 3.0, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
+    check(prv_calibrate(after, 2, 1, PRV_STEPS, 3.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
           "no step is left, got %g", c.factor);
     check(prv_calibrate(after, 2, 1, PRV_STEPS, 2.5, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 2.5,
           "what has run is too much");

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "planners.h"
+#include "pool.h"
 #include "transforms.h"
 
 #include <pthread.h>
@@ -200,21 +201,24 @@ static void threads(const prv_planner *planner)
 
 static void allocations(const prv_planner *planner)
 {
-    extern long prv_test_allocations_left;
     int wrong = 0, n = 0;
+    pool memory = {0};
+    const prv_allocator before = prv_use_allocator(allocator_of(&memory));
     for (; n < 1000; n++) {
-        prv_test_allocations_left = n;
+        memory.left = n;
         prv_fft_provider *p = NULL;
         prv_fft fft;
         prv_status status = prv_provider_new(planner, &p);
         if (status == PRV_OK) status = p->plan(p->context, 2 * 3 * 4 * 5 * 7, &fft);
-        prv_test_allocations_left = -1;
+        memory.left = -1;
         /* After a failure the provider still works. */
         if (status != PRV_OK && p != NULL && p->plan(p->context, 64, &fft) != PRV_OK) wrong++;
         prv_fft_provider_free(p);
+        wrong += memory.live != 0;
         if (status == PRV_OK) break;
         wrong += status != PRV_ERR_MEMORY;
     }
+    prv_use_allocator(before);
     check(n >= 2 && n < 1000 && wrong == 0, "%s: fails properly at each of %d allocations (%d not)", planner->name, n, wrong);
 }
 

@@ -1,14 +1,10 @@
-/* Whole queries from C: closed forms, every status code, interrupts, and every allocation failing. */
+/* Whole queries from C: closed forms, every status code, interrupts, and threads. */
 #include "prvcore.h"
 
 #include <pthread.h>
 
 #include "check.h"
 #include "providers/plans.h"
-
-#ifdef PRV_TEST_ALLOCATION
-extern long prv_test_allocations_left;
-#endif
 
 static prv_fft_provider *provider;
 
@@ -328,154 +324,12 @@ static void threads(void)
     prv_mechanism_free(m);
 }
 
-/* ---- Allocations -------------------------------------------------------------------------------- */
-
-#ifdef PRV_TEST_ALLOCATION
-typedef prv_status (*job)(void);
-
-static prv_status a_gaussian(void)
-{
-    prv_mechanism *m = NULL;
-    const prv_status status = prv_mechanism_gaussian(1.0, &m);
-    if (status == PRV_OK) prv_mechanism_free(m);
-    return status;
-}
-static prv_status subsampled_atoms(void)
-{
-    prv_mechanism *m = NULL, *s = NULL;
-    prv_status status = prv_mechanism_discrete_gaussian(2.0, 1, &m);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(m, 0.1, &s);
-    if (status == PRV_OK) prv_mechanism_free(s);
-    if (m != NULL) prv_mechanism_free(m);
-    return status;
-}
-static prv_status a_table(void)
-{
-    prv_mechanism *m = NULL;
-    const double losses[] = {0.0, 1.0}, q[] = {0.5, 0.5};
-    const prv_status status = prv_mechanism_table(losses, q, 2, 0.0, &m);
-    if (status == PRV_OK) prv_mechanism_free(m);
-    return status;
-}
-
-static prv_status a_subsampled_group(void)
-{
-    prv_mechanism *group = NULL, *m = NULL;
-    prv_status status = prv_mechanism_group_gaussian(1.0, 0.1, 5, &group);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(group, 0.5, &m);
-    prv_mechanism_free(group);
-    if (status == PRV_OK) prv_mechanism_free(m);
-    return status;
-}
-
-static prv_status a_sample_without_replacement(void)
-{
-    prv_mechanism *base = NULL, *m = NULL, *scaled = NULL;
-    prv_status status = prv_mechanism_discrete_laplace(2.0, 1, &base);
-    if (status == PRV_OK) status = prv_mechanism_subsampled_without_replacement(base, 0.5, &m);
-    prv_mechanism_free(base);
-    if (status == PRV_OK) status = prv_mechanism_scaled(m, PRV_SAMPLING_PROBABILITY, 0.5, &scaled);
-    prv_mechanism_free(m);
-    prv_mechanism_free(scaled);
-    return status;
-}
-
-/* Gaussians, one on a Poisson sample and one on a sample of fixed size, where a record is replaced. */
-static prv_status replaced_records(void)
-{
-    static const double delta = 1e-5;
-    prv_mechanism *base = NULL, *sampled = NULL, *fixed = NULL;
-    prv_status status = prv_mechanism_gaussian(5.0, &base);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(base, 0.1, &sampled);
-    if (status == PRV_OK) status = prv_mechanism_subsampled_without_replacement(base, 0.1, &fixed);
-    if (status == PRV_OK) {
-        const prv_step steps[] = {{base, 2}, {sampled, 2}, {fixed, 2}};
-        prv_options o = options_of(0.05);
-        prv_bounds b;
-        o.neighbors = PRV_REPLACE_ONE;
-        status = prv_epsilon(steps, 3, &o, &delta, 1, &b, NULL);
-    }
-    prv_mechanism_free(base);
-    prv_mechanism_free(sampled);
-    prv_mechanism_free(fixed);
-    return status;
-}
-
-static prv_step query_steps[3];
-static prv_discretization query_way;
-static prv_engine query_engine = PRV_ENGINE_AUTO;
-static int query_delta;
-
-static prv_status a_query(void)
-{
-    prv_options o = options_of(query_way == PRV_MEAN_MATCHING ? 0.2 : 2e-2);
-    o.discretization = query_way;
-    o.engine = query_engine;
-    o.delta_error = 1e-8;
-    const double deltas[] = {1e-5, 0.1}, epsilons[] = {0.5, 2.0};
-    prv_bounds b[2];
-    prv_report r[2];
-    const prv_status status = query_delta ? prv_delta(query_steps, 3, &o, epsilons, 2, b, r)
-                                          : prv_epsilon(query_steps, 3, &o, deltas, 2, b, r);
-    return status;
-}
-
-/* Each allocation fails once; leaks are for the address sanitizer to find. */
-static void every_allocation(job run, const char *what)
-{
-    long n = 0;
-    int wrong = 0;
-    for (; n < 20000; n++) {
-        prv_test_allocations_left = n;
-        const prv_status status = run();
-        if (status == PRV_OK) break;
-        wrong += status != PRV_ERR_MEMORY;
-    }
-    prv_test_allocations_left = -1;
-    check(n > 0 && n < 20000 && wrong == 0, "%s: fails properly at each of %ld allocations (%d not)", what, n, wrong);
-}
-
-static void allocations(void)
-{
-    every_allocation(a_gaussian, "a Gaussian");
-    every_allocation(subsampled_atoms, "a subsampled discrete Gaussian");
-    every_allocation(a_table, "a table");
-    every_allocation(a_subsampled_group, "a subsampled group");
-    every_allocation(a_sample_without_replacement, "a sample without replacement");
-    every_allocation(replaced_records, "replaced records");
-    prv_mechanism *laplace = NULL;
-    if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
-    query_steps[0] = (prv_step){gaussian(10.0), 4};
-    prv_mechanism *group = NULL;
-    if (prv_mechanism_group_gaussian(1.0, 0.02, 2, &group) != PRV_OK) abort();
-    query_steps[1] = (prv_step){group, 5};
-    query_steps[2] = (prv_step){laplace, 2};
-    for (query_delta = 0; query_delta <= 1; query_delta++) {
-        query_way = PRV_BRACKETING;
-        every_allocation(a_query, query_delta ? "delta, bracketing" : "epsilon, bracketing");
-        query_way = PRV_MEAN_MATCHING;
-        every_allocation(a_query, query_delta ? "delta, mean-matching" : "epsilon, mean-matching");
-        query_way = PRV_BRACKETING;
-        query_steps[1].count = 500; /* more than are multiplied out, and the number from which spectra are taken */
-        query_engine = PRV_ENGINE_CONVOLUTION;
-        every_allocation(a_query, query_delta ? "delta, transforms" : "epsilon, transforms");
-        query_engine = PRV_ENGINE_AUTO;
-        every_allocation(a_query, query_delta ? "delta, spectrum" : "epsilon, spectrum");
-        query_steps[1].count = 5;
-    }
-    for (size_t i = 0; i < 3; i++) prv_mechanism_free((prv_mechanism *)(uintptr_t)query_steps[i].mechanism);
-}
-#endif
-
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
     status_codes();
     threads();
-#ifdef PRV_TEST_ALLOCATION
-    allocations();
-#endif
     prv_fft_provider_free(provider);
     return summary();
 }
