@@ -201,7 +201,7 @@ static void read_epsilon(const task *t, const lattices *l, int side, const prv_c
     const double delta = side > 0 ? t->value - l->absolute_error : t->value + l->absolute_error;
     const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, o->epsilon);
     const double greatest = fmax(t->view->greatest_loss, 0.0);
-    const double bound = fmin(e.epsilon, greatest + t->view->greatest_error);
+    const double bound = fmin(e.epsilon, fmax(t->view->greatest_loss + t->view->greatest_error, 0.0));
     if (side > 0) {
         o->bounds.upper = bound;
         o->slope = e.slope;
