@@ -247,8 +247,6 @@ static prv_status judge(search *s, double factor, double eps_error, double least
     for (;;) {
         const prv_status status = measure(s, factor, eps_error, 1.0, p);
         if (status != PRV_OK) return status;
-        s->fine++;
-        tell(s, 0.5 + 0.5 * (1.0 - exp2(-(double)s->fine)));
         *v = p->epsilon.upper <= s->epsilon ? MEETS : FAILS;
         if (*v == MEETS || p->epsilon.lower > s->epsilon || p->final || eps_error <= least) return PRV_OK;
         const double distance = fabs(p->epsilon.estimate - s->epsilon);
@@ -260,9 +258,7 @@ static prv_status judge(search *s, double factor, double eps_error, double least
 static double moved(const search *s, double factor, double amount)
 {
     if (s->parameter == PRV_STEPS) return fmin(fmax(factor - amount, s->safe), s->risky);
-    if (amount == -1.0 && s->sign > 0.0) factor *= 1.0 - s->tolerance;
-    else if (amount == -1.0) factor *= 1.0 + s->tolerance;
-    else factor *= exp(s->sign * amount * s->tolerance);
+    factor *= amount == -1.0 ? 1.0 - s->sign * s->tolerance : exp(s->sign * amount * s->tolerance);
     return fmin(fmax(factor, fmin(s->risky, s->safe)), fmax(s->risky, s->safe));
 }
 
@@ -279,8 +275,10 @@ static double middle(const search *s, const point *meets, const point *fails, in
     const double excess = fails->epsilon.upper - s->epsilon, slack = s->epsilon - meets->epsilon.upper;
     double part = half || !isfinite(excess) ? 0.5 : excess / (excess + slack);
     part = fmin(fmax(part, 0.1), 0.9); /* of the way from what fails to what meets */
-    if (s->parameter == PRV_STEPS)
-        return fmin(fmax(ceil(fails->factor - part * (fails->factor - meets->factor)) - 1.0, meets->factor + 1.0), fails->factor - 1.0);
+    if (s->parameter == PRV_STEPS) {
+        const double between = ceil(fails->factor - part * (fails->factor - meets->factor)) - 1.0;
+        return fmin(fmax(between, meets->factor + 1.0), fails->factor - 1.0);
+    }
     return fails->factor * pow(meets->factor / fails->factor, part);
 }
 
@@ -327,8 +325,11 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
     for (;;) {
         point p;
         verdict v;
+        const size_t before = s->compositions;
         const prv_status status = judge(s, factor, eps_error, least, &p, &v);
         if (status != PRV_OK) return status;
+        s->fine += s->compositions - before;
+        tell(s, 1.0 - 0.5 * exp2(-(double)s->fine));
         if (v == MEETS) {
             meets = p;
             has_meets = 1;
