@@ -1,5 +1,4 @@
 import re
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -52,8 +51,3 @@ def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_
         1
     ].splitlines():
         assert line.strip().rstrip(",") in tested
-
-
-def test_the_folders_for_compiling_and_linking_are_there():
-    assert (Path(prv.get_include()) / "prvcore.h").is_file()
-    assert len(list(Path(prv.get_library_dir()).glob("*prvcore.*"))) == 1
