@@ -26,7 +26,13 @@ def compile_stages(sources, folder):
     library = Path(folder) / "stages.so"
     # as setup.py compiles the core, but for its headers being seen by stages.c too
     command = [compiler, "-O3", "-std=c11", "-fno-math-errno", "-fno-trapping-math"]
-    command += ["-ffp-contract=fast", "-fPIC", "-w", f"-I{sources}", f"-I{sources / 'include'}"]
+    command += [
+        "-ffp-contract=fast",
+        "-fPIC",
+        "-Werror=int-conversion",
+        f"-I{sources}",
+        f"-I{sources / 'include'}",
+    ]
     files = [Path(__file__).with_name("stages.c"), *sorted(sources.glob("*.c"))]
     objects = [Path(folder) / f"{file.stem}.o" for file in files]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

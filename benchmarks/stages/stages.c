@@ -63,7 +63,7 @@ prv_status stages_plan(stages *s)
 {
     forget_plan(s);
     const prv_step step = {s->mechanism, s->count};
-    prv_status status = prv_side_view_new(&step, 1, 0, &s->view);
+    prv_status status = prv_side_view_new(&step, 1, s->options.neighbors, 0, &s->view);
     if (status != PRV_OK) return status;
     s->aim.strictness = 1.0;
     for (int changed = 1; changed && status == PRV_OK;) {
