@@ -547,6 +547,9 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
 /* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
 static prv_engine likely_engine(const prv_side_view *view)
 {
+    /* A law of one atom has no spectrum to speak of: all frequencies are alike. */
+    const prv_moments m = prv_composed_moments(view, 0.0);
+    if (!(m.variance > 1e-20 * m.mean * m.mean)) return PRV_ENGINE_CONVOLUTION;
     int discrete = 1;
     for (size_t j = 0; j < view->steps; j++)
         discrete = discrete && view->mechanisms[j]->base == PRV_BASE_ATOMS;
