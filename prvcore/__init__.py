@@ -41,8 +41,10 @@ from prvcore.mechanisms import (
     PureDP,
     RandomizedResponse,
     SubsampledWithoutReplacement,
+    TruncatedPoissonSubsampledGaussian,
 )
 from prvcore.schedule import read_schedule
+from prvcore.shuffling import shuffled_lower_bound
 from prvcore.sweeps import (
     SweepBounds,
     SweepCalibrations,
@@ -89,6 +91,7 @@ __all__ = [
     "SweepCalibrations",
     "TargetError",
     "TrainingSchedule",
+    "TruncatedPoissonSubsampledGaussian",
     "__version__",
     "calibrate",
     "compose",
@@ -105,6 +108,7 @@ __all__ = [
     "get_memory_limit",
     "read_schedule",
     "set_memory_limit",
+    "shuffled_lower_bound",
 ]
 
 

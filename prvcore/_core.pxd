@@ -39,6 +39,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_TOLERANCE
         PRV_ERR_TARGET
         PRV_ERR_COMPONENTS
+        PRV_ERR_BATCHES
         PRV_ERR_NEIGHBORS
         PRV_STATUS_COUNT
 
@@ -132,6 +133,16 @@ cdef extern from "prvcore.h" nogil:
     )
     prv_status prv_mechanism_subsampled_without_replacement(
         const prv_mechanism *base, double sampling_probability, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_truncated_poisson_gaussian(
+        double noise_multiplier,
+        double sampling_probability,
+        uint64_t dataset_size,
+        uint64_t maximum_batch_size,
+        prv_mechanism **mechanism,
+    )
+    prv_status prv_mechanism_shuffled_from_below(
+        double noise_multiplier, uint64_t batches, int replaced, prv_mechanism **mechanism
     )
     prv_status prv_mechanism_check_neighbors(
         const prv_mechanism *mechanism, prv_neighbors neighbors

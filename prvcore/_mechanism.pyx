@@ -22,8 +22,10 @@ from prvcore._core cimport (
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
     prv_mechanism_randomized_response,
+    prv_mechanism_shuffled_from_below,
     prv_mechanism_subsampled_without_replacement,
     prv_mechanism_table,
+    prv_mechanism_truncated_poisson_gaussian,
     prv_status,
 )
 from prvcore._status cimport check
@@ -138,6 +140,35 @@ def group_gaussian(double noise_multiplier, double sampling_probability, uint64_
         prv_mechanism_group_gaussian(
             noise_multiplier, sampling_probability, group_size, &handle.pointer
         )
+    )
+    return handle
+
+
+def truncated_poisson_gaussian(
+    double noise_multiplier,
+    double sampling_probability,
+    uint64_t dataset_size,
+    uint64_t maximum_batch_size,
+):
+    """Return the Handle of a Gaussian mechanism on a truncated Poisson sample."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(
+        prv_mechanism_truncated_poisson_gaussian(
+            noise_multiplier,
+            sampling_probability,
+            dataset_size,
+            maximum_batch_size,
+            &handle.pointer,
+        )
+    )
+    return handle
+
+
+def shuffled_from_below(double noise_multiplier, uint64_t batches, bint replaced):
+    """Return the Handle of what an epoch of shuffled batches tells at least."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(
+        prv_mechanism_shuffled_from_below(noise_multiplier, batches, replaced, &handle.pointer)
     )
     return handle
 

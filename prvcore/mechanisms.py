@@ -33,6 +33,7 @@ __all__ = [
     "PureDP",
     "RandomizedResponse",
     "SubsampledWithoutReplacement",
+    "TruncatedPoissonSubsampledGaussian",
 ]
 
 _MAX_SENSITIVITY = 2**63 - 1
@@ -359,6 +360,73 @@ class PoissonSubsampledGaussian(Mechanism):
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.poisson_subsampled(
             _mechanism.gaussian(self.noise_multiplier), self.sampling_probability
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedPoissonSubsampledGaussian(Mechanism):
+    """`PoissonSubsampledGaussian` with a greatest batch size.
+
+    A Poisson sample that has more records than that is cut down to it at random. Where it can be
+    so large without the record, the record's presence changes which others are kept, and the sum
+    by up to twice the sensitivity; this is taken to be known [1]_.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, finite and >= 0.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample before it is cut.
+    dataset_size : int
+        Number of records, in [1, 2^53]; where records are added or removed, of the larger of the
+        two data sets.
+    maximum_batch_size : int
+        Most records that are kept, in [1, 2^53].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range.
+
+    References
+    ----------
+    .. [1] Ganesh, "Tighter privacy analysis for truncated Poisson sampling", 2025,
+       arXiv:2508.15089. Derived in MECHANISMS.md, section 6.
+
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+    dataset_size: int
+    maximum_batch_size: int
+
+    def __post_init__(self) -> None:
+        self._set(
+            noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),
+            sampling_probability=_arguments.probability(
+                self.sampling_probability, "sampling_probability"
+            ),
+            dataset_size=_arguments.integer(self.dataset_size, "dataset_size", 1, 2**53),
+            maximum_batch_size=_arguments.integer(
+                self.maximum_batch_size, "maximum_batch_size", 1, 2**53
+            ),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            type(self).__name__,
+            self.noise_multiplier,
+            self.sampling_probability,
+            self.dataset_size,
+            self.maximum_batch_size,
+        )
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.truncated_poisson_gaussian(
+            self.noise_multiplier,
+            self.sampling_probability,
+            self.dataset_size,
+            self.maximum_batch_size,
         )
 
 

@@ -582,6 +582,35 @@ static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells 
     return PRV_OK;
 }
 
+/* ---- Cells of a choice ---------------------------------------------------------------------- */
+
+/* The sum of those of its parts. */
+static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
+{
+    const size_t length = cells->length;
+    memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
+    memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
+    cells->infinite_mass = cells->tail_error = 0.0;
+    for (int i = 0; i < 2; i++) {
+        const double weight = m->part_weight[i];
+        prv_cells part;
+        prv_status status = prv_cells_new(length, &part);
+        if (status != PRV_OK) return status;
+        memcpy(part.knots, cells->knots, length * sizeof *part.knots);
+        status = prv_cells_compute(m->part[i], add, side, &part);
+        for (size_t j = 0; j <= length && status == PRV_OK; j++) {
+            cells->mass[j] += weight * part.mass[j];
+            cells->relative[j] += weight * part.relative[j];
+        }
+        cells->infinite_mass += weight * part.infinite_mass;
+        cells->tail_error = fmax(cells->tail_error, part.tail_error);
+        prv_cells_free(&part);
+        if (status != PRV_OK) return status;
+    }
+    cells->tail_error += m->part_error + 4.0 * UNIT;
+    return PRV_OK;
+}
+
 /* ---- Cells of discrete losses ------------------------------------------------------------- */
 
 static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *cells)
@@ -637,7 +666,9 @@ static prv_status allow_for_cdf_errors(double error, prv_side side, prv_cells *c
 prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
 {
     prv_status status;
-    if (m->folded)
+    if (m->base == PRV_BASE_CHOICE)
+        status = cells_of_choice(m, add, side, cells);
+    else if (m->folded)
         status = cells_folded(m, side, cells);
     else if (m->base == PRV_BASE_ATOMS)
         status = cells_from_atoms(m, add, cells);

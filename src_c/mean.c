@@ -231,23 +231,33 @@ static total from_cells(const prv_cells *cells, double cdf_error, double *error)
 
 int prv_mean_exists(const prv_mechanism *m) { return m->base != PRV_BASE_CURVE; }
 
+static total total_of(const prv_mechanism *m, int add, const prv_cells *cells, double *error)
+{
+    const double low = cells->knots[0], high = cells->knots[cells->length - 1];
+    if (m->base == PRV_BASE_CHOICE) {
+        total sum = {0.0L, 0.0L};
+        for (int i = 0; i < 2; i++) {
+            const total part_sum = total_of(m->part[i], add, cells, error);
+            sum.value += (long double)m->part_weight[i] * part_sum.value;
+            sum.absolute += (long double)m->part_weight[i] * part_sum.absolute;
+        }
+        *error += m->part_error * (double)sum.absolute;
+        return sum;
+    }
+    if (m->base == PRV_BASE_ATOMS) return discrete(m->atoms[add], low, high);
+    if (m->base == PRV_BASE_CDFS) return from_cells(cells, prv_absolute_cdf_error(m), error);
+    if (m->folded) return folded(m, low, high);
+    if (m->base == PRV_BASE_MIXTURE) return mixture(m->mixture, add && !prv_is_symmetric(m), low, high);
+    return additive_noise(m, add && m->sampling_probability < 1.0, low, high);
+}
+
 prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *cells,
                               double outside)
 {
     const double low = cells->knots[0], high = cells->knots[cells->length - 1];
     const long double inside = 1.0L - (long double)outside;
     double error = 0.0;
-    total sum;
-    if (m->base == PRV_BASE_ATOMS)
-        sum = discrete(m->atoms[add], low, high);
-    else if (m->base == PRV_BASE_CDFS)
-        sum = from_cells(cells, prv_absolute_cdf_error(m), &error);
-    else if (m->folded)
-        sum = folded(m, low, high);
-    else if (m->base == PRV_BASE_MIXTURE)
-        sum = mixture(m->mixture, add && !prv_is_symmetric(m), low, high);
-    else
-        sum = additive_noise(m, add && m->sampling_probability < 1.0, low, high);
+    const total sum = total_of(m, add, cells, &error);
     prv_mean mean = {sum.value / inside, 0.0};
     /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
      * begins. */

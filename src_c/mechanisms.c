@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocate.h"
@@ -169,6 +170,8 @@ void prv_mechanism_free(prv_mechanism *m)
     atoms_free(m->base_atoms);
     prv_gaussian_mixture_free(m->mixture);
     prv_gaussian_mixture_free(m->base_mixture);
+    prv_mechanism_free(m->part[0]);
+    prv_mechanism_free(m->part[1]);
     prv_release(m);
 }
 
@@ -581,7 +584,92 @@ static prv_mechanism *mechanism_like(const prv_mechanism *m)
     *like = *m;
     like->atoms[0] = like->atoms[1] = like->base_atoms = NULL;
     like->mixture = like->base_mixture = NULL;
+    like->part[0] = like->part[1] = NULL;
     return like;
+}
+
+prv_status prv_mechanism_choice(prv_mechanism *const part[2], double weight, double error,
+                                prv_mechanism **mechanism)
+{
+    prv_mechanism *m = mechanism_new(PRV_BASE_CHOICE);
+    if (m == NULL) {
+        prv_mechanism_free(part[0]);
+        prv_mechanism_free(part[1]);
+        return PRV_ERR_MEMORY;
+    }
+    m->part[0] = part[0];
+    m->part[1] = part[1];
+    m->part_weight[0] = 1.0 - weight;
+    m->part_weight[1] = weight;
+    m->part_error = error;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+/* Of a truncated Poisson sample: that without truncation as it is, and a sample of fixed size. */
+static prv_status choice_replaced(const prv_mechanism *m, prv_mechanism **pair)
+{
+    prv_mechanism *part[2] = {NULL, NULL}, *noise = NULL;
+    prv_status status = prv_mechanism_replaced(m->part[0], &part[0]);
+    if (status == PRV_OK && part[0] == NULL) {
+        /* Without noise, and always sampled. */
+        status = mechanism_disjoint(&part[0]);
+    }
+    if (status == PRV_OK) status = prv_mechanism_gaussian(m->scale, &noise);
+    if (status == PRV_OK)
+        status = prv_mechanism_subsampled_without_replacement(noise, m->part[1]->sampling_probability, &part[1]);
+    prv_mechanism_free(noise);
+    if (status != PRV_OK) {
+        prv_mechanism_free(part[0]);
+        return status;
+    }
+    return prv_mechanism_choice(part, m->part_weight[1], m->part_error, pair);
+}
+
+typedef struct outcome {
+    double loss, q, p;
+} outcome;
+
+static int by_loss(const void *a, const void *b)
+{
+    const double x = ((const outcome *)a)->loss, y = ((const outcome *)b)->loss;
+    return (x > y) - (x < y);
+}
+
+prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism)
+{
+    outcome *sorted = prv_allocate(length, sizeof *sorted);
+    prv_atoms *a = atoms_new(length), *reversed = NULL;
+    if (sorted != NULL && a != NULL) {
+        for (size_t i = 0; i < length; i++) sorted[i] = (outcome){log(q[i] / p[i]), q[i], p[i]};
+        qsort(sorted, length, sizeof *sorted, by_loss);
+        size_t n = 0;
+        for (size_t i = 0; i < length; i++) {
+            if (n > 0 && a->loss[n - 1] == sorted[i].loss) {
+                a->q[n - 1] += sorted[i].q;
+                a->p[n - 1] += sorted[i].p;
+                continue;
+            }
+            a->loss[n] = sorted[i].loss;
+            a->q[n] = sorted[i].q;
+            a->p[n++] = sorted[i].p;
+        }
+        a->length = n;
+        a->unbounded = 1;
+        a->loss_error = 8.0 * UNIT;
+        reversed = atoms_reversed(a);
+    }
+    prv_release(sorted);
+    if (reversed == NULL) {
+        atoms_free(a);
+        return PRV_ERR_MEMORY;
+    }
+    const prv_status status = mechanism_of_atoms(a, mechanism);
+    if (status == PRV_OK)
+        (*mechanism)->atoms[1] = reversed;
+    else
+        atoms_free(reversed);
+    return status;
 }
 
 /* What m, sampled from base, keeps of it, so that a parameter can be changed. */
@@ -610,7 +698,7 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
                                             prv_mechanism **mechanism)
 {
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
-    if (base->replaced_only) return PRV_ERR_NEIGHBORS;
+    if (base->replaced_only || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
     prv_mechanism *m = mechanism_like(base);
     if (m == NULL) return PRV_ERR_MEMORY;
@@ -646,6 +734,7 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
         return mechanism_of_mixture(centers, weights, 2, 1, pair);
     }
     case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);
+    case PRV_REPLACED_CHOICE: return choice_replaced(m, pair);
     }
     return PRV_ERR_NEIGHBORS;
 }
@@ -660,7 +749,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
                                                         prv_mechanism **mechanism)
 {
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
-    if (base->sampled || base->base == PRV_BASE_MIXTURE) return PRV_ERR_NEIGHBORS;
+    if (base->sampled || base->base == PRV_BASE_MIXTURE || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
     if (status == PRV_OK && p == 0.0) {
@@ -768,11 +857,15 @@ int prv_is_symmetric(const prv_mechanism *m)
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
     if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
     if (m->folded) return 1;
+    if (m->base == PRV_BASE_CHOICE) return prv_is_symmetric(m->part[0]) && prv_is_symmetric(m->part[1]);
     return m->sampling_probability == 1.0;
 }
 
 double prv_infinite_mass(const prv_mechanism *m, int add)
 {
+    if (m->base == PRV_BASE_CHOICE)
+        return m->part_weight[0] * prv_infinite_mass(m->part[0], add) +
+               m->part_weight[1] * prv_infinite_mass(m->part[1], add);
     if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity;
     if (m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE) {
         /* 'add' of a subsampled pair is absolutely continuous: its second measure contains Q. */
@@ -788,6 +881,7 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
     if (m->folded) add = 0;
     switch (m->base) {
     case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
+    case PRV_BASE_CHOICE: return fmax(prv_greatest_loss(m->part[0], add), prv_greatest_loss(m->part[1], add));
     case PRV_BASE_LAPLACE:
     case PRV_BASE_BOUNDED_RANGE:
         return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
@@ -806,6 +900,8 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
 {
     const double greatest = prv_greatest_loss(m, add);
     if (!isfinite(greatest)) return 0.0;
+    if (m->base == PRV_BASE_CHOICE)
+        return fmax(prv_greatest_loss_error(m->part[0], add), prv_greatest_loss_error(m->part[1], add));
     double relative = 2.0 * UNIT;
     if (m->base == PRV_BASE_ATOMS)
         relative = m->atoms[add]->loss_error;
@@ -852,6 +948,13 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
     }
     switch (m->base) {
     case PRV_BASE_BOUNDED_RANGE: f.anchor = prv_greatest_loss(m, add); return f;
+    case PRV_BASE_CHOICE: {
+        const prv_features first = prv_mechanism_features(m->part[0], add);
+        const prv_features second = prv_mechanism_features(m->part[1], add);
+        if (second.atoms) return second;
+        /* Both have an edge on one side; the outer one is the edge of the whole. */
+        return fabs(second.anchor) > fabs(first.anchor) ? second : first;
+    }
     case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
     case PRV_BASE_MIXTURE: {
         const double edge = m->mixture->lowest_loss;

@@ -14,6 +14,7 @@ typedef enum prv_base {
     PRV_BASE_LAPLACE,
     PRV_BASE_BOUNDED_RANGE, /* mu is the range */
     PRV_BASE_MIXTURE, /* subsampling is part of the mixture */
+    PRV_BASE_CHOICE,  /* of one of two mechanisms at random, in the open */
     PRV_BASE_ATOMS,
     PRV_BASE_CDFS,
     PRV_BASE_CURVE
@@ -45,7 +46,8 @@ typedef enum prv_replacement {
     PRV_REPLACED_ALIKE,       /* the pair was stated of whatever the neighbours are */
     PRV_REPLACED_TWICE,       /* noise on a query that changes twice as much */
     PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures */
-    PRV_REPLACED_SEEN         /* a Poisson sample without noise: told apart where it is in the sample */
+    PRV_REPLACED_SEEN,        /* a Poisson sample without noise: told apart where it is in the sample */
+    PRV_REPLACED_CHOICE       /* of the pairs of a truncated Poisson sample */
 } prv_replacement;
 
 struct prv_mechanism {
@@ -62,6 +64,8 @@ struct prv_mechanism {
     double sampling_probability;
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
     prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
+    prv_mechanism *part[2];                       /* of a choice */
+    double part_weight[2], part_error;            /* their probabilities, and the relative error of these */
     prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
     prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
     prv_cdf_callback cdfs;
@@ -86,6 +90,14 @@ double prv_base_loss(double loss, double p);
 
 /* 1 if prv_mechanism_scaled can multiply this parameter of it. */
 int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
+
+/* A choice in the open: part[1] with the probability weight, known to a relative error; part[0] else. Takes the parts, and
+ * frees them where it fails. */
+prv_status prv_mechanism_choice(prv_mechanism *const part[2], double weight, double error,
+                                prv_mechanism **mechanism);
+
+/* A table of outcomes: their masses under Q and P, in double[length], all > 0, in any order; 'add' is its reverse. */
+prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism);
 
 /* The pair where a record is replaced, which is the same in both directions; NULL where it is the mechanism itself.
  * PRV_ERR_NEIGHBORS where there is none. */

@@ -84,9 +84,11 @@ static void laplace_knots(const prv_mechanism *m, int add, double fineness, doub
     }
 }
 
-/* Those of 'remove' above 0, the same below, and 0. `half` is scratch of MOST_KNOTS. */
-static void folded_knots(const prv_mechanism *m, double fineness, double *half, double *knots, size_t *length)
+/* Those of 'remove' above 0, the same below, and 0. */
+static prv_status folded_knots(const prv_mechanism *m, double fineness, double *knots, size_t *length)
 {
+    double *half = prv_allocate(MOST_KNOTS, sizeof *half);
+    if (half == NULL) return PRV_ERR_MEMORY;
     size_t n = 0, first = 0;
     if (m->base == PRV_BASE_GAUSSIAN)
         gaussian_knots(m, 0, fineness, half, &n);
@@ -97,6 +99,8 @@ static void folded_knots(const prv_mechanism *m, double fineness, double *half, 
     for (size_t k = 0; k < count; k++) append(knots, length, -half[n - 1 - k * stride]);
     append(knots, length, 0.0);
     for (size_t k = count; k-- > 0;) append(knots, length, half[n - 1 - k * stride]);
+    prv_release(half);
+    return PRV_OK;
 }
 
 /* Between the atoms; runs of more than MOST_KNOTS / 2 atoms share cells. */
@@ -197,26 +201,53 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     return PRV_OK;
 }
 
+/* Where the loss is looked at; `knots` has room for MOST_KNOTS. */
+static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length);
+
+/* Those of both parts, in order. */
+static prv_status choice_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+{
+    double *of = prv_allocate(2 * MOST_KNOTS, sizeof *of);
+    if (of == NULL) return PRV_ERR_MEMORY;
+    size_t count[2] = {0, 0};
+    prv_status status = place_knots(m->part[0], add, fineness, of, &count[0]);
+    if (status == PRV_OK) status = place_knots(m->part[1], add, fineness, of + MOST_KNOTS, &count[1]);
+    /* Every other one where there are too many, from the last on: upper tails are what matters. */
+    const size_t stride = (count[0] + count[1]) / (MOST_KNOTS - 2) + 1;
+    for (size_t i = 0, j = 0; status == PRV_OK && (i < count[0] || j < count[1]);) {
+        const int first = j >= count[1] || (i < count[0] && of[i] <= of[MOST_KNOTS + j]);
+        const size_t left = first ? count[0] - i : count[1] - j;
+        if (left % stride == 1 || stride == 1) append(knots, length, first ? of[i] : of[MOST_KNOTS + j]);
+        if (first)
+            i++;
+        else
+            j++;
+    }
+    prv_release(of);
+    return status;
+}
+
+static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+{
+    if (m->base == PRV_BASE_CHOICE) return choice_knots(m, add, fineness, knots, length);
+    if (m->folded) return folded_knots(m, fineness, knots, length);
+    switch (m->base) {
+    case PRV_BASE_GAUSSIAN: gaussian_knots(m, add, fineness, knots, length); return PRV_OK;
+    case PRV_BASE_LAPLACE:
+    case PRV_BASE_BOUNDED_RANGE: laplace_knots(m, add, fineness, knots, length); return PRV_OK;
+    case PRV_BASE_MIXTURE: mixture_knots(m, add, fineness, knots, length); return PRV_OK;
+    case PRV_BASE_ATOMS: atom_knots(m->atoms[add], knots, length); return PRV_OK;
+    default: return callback_knots(m, add, fineness, knots, length);
+    }
+}
+
 prv_status prv_profile_new(const prv_mechanism *m, int add, size_t fineness, prv_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
-    double *knots = prv_allocate(2 * MOST_KNOTS, sizeof *knots);
+    double *knots = prv_allocate(MOST_KNOTS, sizeof *knots);
     if (knots == NULL) return PRV_ERR_MEMORY;
     size_t length = 0;
-    prv_status status = PRV_OK;
-    const double fine = (double)fineness;
-    if (m->folded)
-        folded_knots(m, fine, knots + MOST_KNOTS, knots, &length);
-    else if (m->base == PRV_BASE_GAUSSIAN)
-        gaussian_knots(m, add, fine, knots, &length);
-    else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
-        laplace_knots(m, add, fine, knots, &length);
-    else if (m->base == PRV_BASE_MIXTURE)
-        mixture_knots(m, add, fine, knots, &length);
-    else if (m->base == PRV_BASE_ATOMS)
-        atom_knots(m->atoms[add], knots, &length);
-    else
-        status = callback_knots(m, add, fine, knots, &length);
+    prv_status status = place_knots(m, add, (double)fineness, knots, &length);
     prv_cells cells = {0};
     if (status == PRV_OK) status = prv_cells_new(length, &cells);
     if (status == PRV_OK) {

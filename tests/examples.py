@@ -50,6 +50,7 @@ BUILT_IN = [
     prv.PoissonSubsampled(prv.Laplace(scale=1.0), sampling_probability=0.1),
     prv.PoissonSubsampled(prv.ApproximateDP(1.0, 1e-5), sampling_probability=0.1),
     prv.GroupPoissonSubsampledGaussian(2.0, sampling_probability=0.01, group_size=3),
+    prv.TruncatedPoissonSubsampledGaussian(2.0, 0.01, dataset_size=1000, maximum_batch_size=15),
     prv.MixtureOfGaussians(2.0, sensitivities=[0.0, 1.0, 2.5], probabilities=[0.8, 0.15, 0.05]),
     prv.DiscreteGaussian(scale=5.0),
     prv.DiscreteLaplace(scale=5.0, sensitivity=2),

@@ -83,6 +83,7 @@ typedef enum prv_status {
     PRV_ERR_TOLERANCE,            /* the tolerance of a calibration is outside [1e-9, 0.1] */
     PRV_ERR_TARGET,               /* no value of the parameter meets the target of a calibration */
     PRV_ERR_COMPONENTS,           /* sensitivities, probabilities or number of a mixture out of range */
+    PRV_ERR_BATCHES,              /* a data set, a batch or a number of batches below 1 or above 2^53 */
     PRV_ERR_NEIGHBORS,            /* no dominating pair of a mechanism is known for the neighbors asked */
     PRV_STATUS_COUNT
 } prv_status;
@@ -245,6 +246,21 @@ PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, d
 PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base,
                                                                 double sampling_probability,
                                                                 prv_mechanism **mechanism);
+
+/* prv_mechanism_gaussian on a Poisson sample of a data set of dataset_size records (of the larger neighbour where
+ * records are added or removed), of which, where it has more than maximum_batch_size, so many are kept at random
+ * (MECHANISMS.md, section 6; Ganesh 2025, arXiv:2508.15089). Sizes in [1, 2^53], else PRV_ERR_BATCHES. */
+PRV_API prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, double sampling_probability,
+                                                            uint64_t dataset_size, uint64_t maximum_batch_size,
+                                                            prv_mechanism **mechanism);
+
+/* NO dominating pair, but one from below: the largest of the noisy sums of an epoch's `batches` in [1, 2^53], each
+ * record in one of them, with data for which that tells much. What epochs of shuffled batches do to privacy is at
+ * least the lower bounds of its composition; its upper bounds say nothing of them (MECHANISMS.md, section 7; Chua
+ * et al. 2024, arXiv:2403.17673, arXiv:2411.04205). The record is replaced by nothing, in its place, or where
+ * `replaced` by another record; queries ask for added or removed ones. */
+PRV_API prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
+                                                     prv_mechanism **mechanism);
 
 /* PRV_ERR_NEIGHBORS where queries with these neighbours will return it. */
 PRV_API prv_status prv_mechanism_check_neighbors(const prv_mechanism *mechanism, prv_neighbors neighbors);

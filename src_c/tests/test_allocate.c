@@ -119,6 +119,41 @@ static prv_status replaced_records(void)
     return with_provider(the_replaced_records);
 }
 
+/* Truncated batches, whose records are added or removed, or replaced. */
+static prv_neighbors truncated_neighbors;
+static prv_discretization truncated_way;
+
+static prv_status the_truncated_batches(void)
+{
+    static const double delta = 1e-3;
+    prv_mechanism *m = NULL;
+    prv_status status = prv_mechanism_truncated_poisson_gaussian(3.0, 0.1, 50, 8, &m);
+    if (status == PRV_OK) {
+        const prv_step step = {m, 3};
+        prv_options o = options_of(0.2);
+        prv_bounds b;
+        o.delta_error = 1e-8;
+        o.neighbors = truncated_neighbors;
+        o.discretization = truncated_way;
+        status = prv_epsilon(&step, 1, &o, &delta, 1, &b, NULL);
+    }
+    prv_mechanism_free(m);
+    return status;
+}
+
+static prv_status truncated_batches(void)
+{
+    return with_provider(the_truncated_batches);
+}
+
+static prv_status shuffled_batches(void)
+{
+    prv_mechanism *m = NULL;
+    const prv_status status = prv_mechanism_shuffled_from_below(1.0, 10, 1, &m);
+    if (status == PRV_OK) prv_mechanism_free(m);
+    return status;
+}
+
 static prv_step query_steps[3];
 static prv_discretization query_way;
 static prv_engine query_engine = PRV_ENGINE_AUTO;
@@ -176,6 +211,12 @@ static void allocations(void)
     every_allocation(a_subsampled_group, "a subsampled group");
     every_allocation(a_sample_without_replacement, "a sample without replacement");
     every_allocation(replaced_records, "replaced records");
+    every_allocation(shuffled_batches, "shuffled batches");
+    for (int i = 0; i < 4; i++) {
+        truncated_neighbors = i % 2 == 0 ? PRV_ADD_OR_REMOVE : PRV_REPLACE_ONE;
+        truncated_way = i / 2 == 0 ? PRV_BRACKETING : PRV_MEAN_MATCHING;
+        every_allocation(truncated_batches, "truncated batches");
+    }
     prv_mechanism *laplace = NULL;
     if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
     query_steps[0] = (prv_step){gaussian(10.0), 4};

@@ -309,6 +309,33 @@ static void mixtures(void)
     prv_mechanism_free(pair);
 }
 
+/* Cells of a truncated Poisson sample are those of its parts, in the ratio of their probabilities. */
+static void choices(void)
+{
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_truncated_poisson_gaussian(2.0, 0.125, 100, 15, &m) != PRV_OK) abort();
+    check(fabs(m->part_weight[0] + m->part_weight[1] - 1.0) <= U, "weights of a choice sum to 1");
+    for (int add = 0; add <= 1; add++) {
+        prv_cells c[3];
+        for (int j = 0; j < 3; j++) {
+            if (prv_cells_new(401, &c[j]) != PRV_OK) abort();
+            for (size_t i = 0; i < 401; i++) c[j].knots[i] = 0.01 * ((double)i - (add ? 300.0 : 100.0));
+            const prv_mechanism *of = j == 2 ? m : m->part[j];
+            if (prv_cells_compute(of, add, PRV_DOMINATING, &c[j]) != PRV_OK) abort();
+        }
+        int same = 1;
+        for (size_t i = 0; i < 402; i++) {
+            const double mass = m->part_weight[0] * c[0].mass[i] + m->part_weight[1] * c[1].mass[i];
+            same = same && fabs(c[2].mass[i] - mass) <= 4.0 * U * mass;
+        }
+        check(same, "a choice, %s: masses are those of its parts", add ? "add" : "remove");
+        ordered(&c[2], "a choice");
+        check(c[2].tail_error >= fmax(c[0].tail_error, c[1].tail_error) + m->part_error, "... and so is the error");
+        for (int j = 0; j < 3; j++) prv_cells_free(&c[j]);
+    }
+    prv_mechanism_free(m);
+}
+
 /* Single cells deep in both tails keep their own relative accuracy. */
 static void deep_tails(void)
 {
@@ -468,6 +495,7 @@ int main(void)
     }
     mixtures();
     folds();
+    choices();
     /* The dominating pair of a bounded range, sampled and not. */
     for (int add = 0; add <= 1; add++)
         for (int sampled = 0; sampled <= 1; sampled++) {

@@ -159,6 +159,10 @@ static void status_codes(void)
     expect(prv_mechanism_gaussian_mixture(1.0, half, half, 0, &m), PRV_ERR_COMPONENTS, "an empty mixture");
     expect(prv_mechanism_group_gaussian(1.0, 2.0, 2, &m), PRV_ERR_SAMPLING_PROBABILITY, "group, probability 2");
     expect(prv_mechanism_group_gaussian(1.0, 0.5, 0, &m), PRV_ERR_COMPONENTS, "a group of none");
+    expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 0, 1, &m), PRV_ERR_BATCHES, "a data set of none");
+    expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 9, UINT64_MAX, &m), PRV_ERR_BATCHES, "a huge batch");
+    expect(prv_mechanism_truncated_poisson_gaussian(-1.0, 0.5, 9, 3, &m), PRV_ERR_NOISE_MULTIPLIER, "truncated");
+    expect(prv_mechanism_shuffled_from_below(1.0, 0, 0, &m), PRV_ERR_BATCHES, "no batches to shuffle");
     expect(prv_mechanism_bounded_range(-1.0, &m), PRV_ERR_EPSILON, "a range of -1");
     expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
     expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");

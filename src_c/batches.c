@@ -1,0 +1,103 @@
+/* Gaussian noise on batches that are drawn in other ways than by plain Poisson sampling. */
+#include <float.h>
+#include <math.h>
+
+#include "allocate.h"
+#include "binomial.h"
+#include "mechanisms.h"
+
+#define UNIT (0.5 * DBL_EPSILON)
+
+static int is_size(uint64_t n) { return n >= 1 && n <= (uint64_t)1 << 53; }
+
+/* ---- Truncated Poisson samples -------------------------------------------------------------- */
+
+static prv_status sampled_gaussian(double noise_multiplier, double p, prv_mechanism **mechanism)
+{
+    prv_mechanism *base = NULL;
+    prv_status status = prv_mechanism_gaussian(noise_multiplier, &base);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(base, p, mechanism);
+    prv_mechanism_free(base);
+    return status;
+}
+
+prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, double p, uint64_t dataset_size,
+                                                    uint64_t maximum_batch_size, prv_mechanism **mechanism)
+{
+    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (!is_size(dataset_size) || !is_size(maximum_batch_size)) return PRV_ERR_BATCHES;
+    const double most = (double)maximum_batch_size, n = (double)dataset_size;
+    /* That at least as many of the others are drawn as are kept; and then, that the record is kept. */
+    const double full = prv_binomial_upper_tail(dataset_size - 1, p, maximum_batch_size);
+    const double fuller = prv_binomial_upper_tail(dataset_size, p, maximum_batch_size + 1);
+    if (!(full >= DBL_MIN && fuller >= DBL_MIN)) return sampled_gaussian(noise_multiplier, p, mechanism);
+    const double kept = fmin(most * fuller / (n * full), 1.0);
+    const double error = 2.0 * (prv_binomial_error(full) + prv_binomial_error(fuller)) + 8.0 * UNIT;
+
+    prv_mechanism *part[2] = {NULL, NULL};
+    prv_status status = sampled_gaussian(noise_multiplier, p, &part[0]);
+    if (status == PRV_OK) status = sampled_gaussian(0.5 * noise_multiplier, kept, &part[1]);
+    if (status != PRV_OK) {
+        prv_mechanism_free(part[0]);
+        return status;
+    }
+    status = prv_mechanism_choice(part, full, error, mechanism);
+    if (status == PRV_OK) {
+        (*mechanism)->scale = noise_multiplier;
+        (*mechanism)->replacement = PRV_REPLACED_CHOICE;
+    }
+    return status;
+}
+
+/* ---- Shuffled batches, from below ----------------------------------------------------------- */
+
+enum { SLICES = 6000 };
+
+/* log P(N(0, 1) <= z). */
+static long double log_normal_below(long double z)
+{
+    const long double root = 0.70710678118654752440084436210484904L;
+    return z < 0.0L ? logl(0.5L * erfcl(-z * root)) : log1pl(-0.5L * erfcl(z * root));
+}
+
+/* log P(max <= x) of `batches` normal variables, one of mean `mean`. */
+static long double log_below(long double x, long double mean, long double batches)
+{
+    return log_normal_below(x - mean) + (batches - 1.0L) * log_normal_below(x);
+}
+
+/* Masses of the slices of the maximum between the edges, and above and below them all. */
+static void slices(long double mean, long double batches, long double first, long double width, double *mass)
+{
+    long double last = log_below(first, mean, batches);
+    mass[0] = (double)expl(last);
+    for (int i = 1; i < SLICES; i++) {
+        const long double here = log_below(first + width * (long double)i, mean, batches);
+        mass[i] = isinf(here) ? 0.0 : (double)(expl(here) * -expm1l(last - here));
+        last = here;
+    }
+    mass[SLICES] = (double)-expm1l(last);
+}
+
+prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
+                                             prv_mechanism **mechanism)
+{
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    if (!is_size(batches)) return PRV_ERR_BATCHES;
+    const double mu = 1.0 / noise_multiplier;
+    if (!(mu < 1e150)) return prv_mechanism_gaussian(0.0, mechanism); /* sums without noise tell all */
+    double *q = prv_allocate(2 * (SLICES + 1), sizeof *q);
+    if (q == NULL) return PRV_ERR_MEMORY;
+    double *p = q + SLICES + 1;
+    const long double first = -4.0L, width = (42.0L + 2.0L * (long double)mu) / SLICES, n = (long double)batches;
+    slices(2.0L * (long double)mu, n, first, width, q);
+    slices(replaced ? 0.0L : (long double)mu, n, first, width, p);
+    /* Less than that may be off by all of it, which is far below every delta that bounds are promised for. */
+    for (size_t i = 0; i <= SLICES; i++) {
+        q[i] = fmax(q[i], DBL_MIN);
+        p[i] = fmax(p[i], DBL_MIN);
+    }
+    const prv_status status = prv_mechanism_outcomes(q, p, SLICES + 1, mechanism);
+    prv_release(q);
+    return status;
+}
