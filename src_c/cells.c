@@ -335,10 +335,22 @@ static void cells_above(const double *x, const double *delta, size_t length, dou
     mass[0] = relative[0] = fmax(1.0 - value - slope[0], 0.0);
 }
 
+/* What the curve's slope, times e^(x[first]), is at least everywhere below that knot, whatever the values are off
+ * by: the steepest secant from there that is sure. */
+static double least_slope(const double *x, const double *delta, size_t length, size_t first)
+{
+    double slope = 0.0;
+    for (size_t i = first + 1; i < length; i++)
+        slope = fmax(slope, (delta[first] - delta[i] - 2.0 * VALUE_ERROR) / expm1(x[i] - x[first]));
+    return slope;
+}
+
 /* A pair below a convex curve of which only values are known: the secants of the cells on either side,
  * extended into a cell, lie below the curve and meet at a point; the greatest convex function below these
  * points is taken, with the slope of its own secant beyond the first and the last of them (steeper, or
- * shallower, than anything the curve may do there). Masses are differences of its slopes. */
+ * shallower, than anything the curve may do there). Masses are differences of its slopes. Where knots lie so
+ * close that the values' errors make slopes uncertain, these would grow without bound below the first knot: slopes
+ * end at one that is sure. */
 static prv_status cells_below(const double *x, const double *delta, size_t length, double infinite,
                               prv_cells *cells)
 {
@@ -388,12 +400,14 @@ static prv_status cells_below(const double *x, const double *delta, size_t lengt
         value[count] = v;
         cell[count++] = i;
     }
+    const double steepest = count > 0 ? least_slope(x, delta, length, cell[0]) : 0.0;
     for (size_t j = 0; j < count; j++) {
         const size_t i = cell[j];
+        const double limit = steepest > 0.0 ? steepest * exp(y[j] - x[cell[0]]) : 0.0;
         /* Its own secant, times e^(y[j]): the slope beyond the ends. */
         const double own = fmax(delta[i] - delta[i + 1], 0.0) / expm1(x[i + 1] - x[i]) * exp(y[j] - x[i]);
-        const double before = j > 0 ? slope[j - 1] * exp(y[j] - y[j - 1]) : own;
-        const double after = j + 1 < count ? slope[j] : own;
+        const double before = fmin(j > 0 ? slope[j - 1] * exp(y[j] - y[j - 1]) : own, limit);
+        const double after = fmin(j + 1 < count ? slope[j] : own, limit);
         const double mass = fmax(before - after, 0.0);
         cells->mass[i + 1] += mass;
         cells->relative[i + 1] += mass * exp(x[i] - y[j]);

@@ -7,7 +7,7 @@ import pytest
 from soundness import oracle
 from soundness.judge import judge
 from soundness.laws import LONG, TooSlowError
-from soundness.settings import Setting, draw
+from soundness.settings import ResponseCurve, Setting, draw
 from test_truth import ROWS, mechanism
 
 import prvcore as prv
@@ -120,3 +120,16 @@ def test_windows_for_steep_curves(counts, mesh_size, share):
         lower, _, upper = curve.delta(at)
         assert lower <= truth.high
         assert upper >= truth.low
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("eps_error", [1e-2, 4.3e-3, 1e-3])
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.97])
+def test_a_curve_of_values_is_not_extrapolated_by_their_rounding(count, eps_error, share):
+    # where the width asked leads to knots some 1e-13 apart, slopes by the values are hardly known
+    own = prv.FromPrivacyCurve(ResponseCurve(3.3057488124135754))
+    at = share * count * own.delta.single
+    truth = oracle.delta(((own, count),), "add", at)
+    lower, _, upper = prv.compose(own, count, neighbors="add", eps_error=eps_error).delta(at)
+    assert lower <= truth.high
+    assert upper >= truth.low

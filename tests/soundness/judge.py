@@ -33,7 +33,7 @@ def judge(setting, patience):
         epsilon = _within(patience, curve.epsilon, setting.delta)
         points = [p for p in (epsilon.lower, epsilon.upper) if 0 < p < math.inf]
         middle = epsilon.estimate if epsilon.estimate < math.inf else max([1.0, *points])
-        asked = [middle, *([] if middle == 0 else [0.97 * middle])]
+        asked = [middle, *([] if middle == 0 else [setting.share * middle])]
         deltas = [(x, _within(patience, curve.delta, x)) for x in asked]
     except TimeoutError:
         return Verdict("prvcore takes too long")

@@ -45,6 +45,7 @@ class Setting:
     steps: tuple
     delta: float
     options: dict = field(default_factory=dict)
+    share: float = 0.97  # of that epsilon, where delta is asked too
 
     def __repr__(self):
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.steps)
@@ -84,7 +85,8 @@ def draw(seed, number):
     else:
         count = _count(rng)
         steps = ((_mechanism(rng, kind, count), count),)
-    return Setting(kind, steps, _delta(rng), _options(rng, kind))
+    share = float(rng.choice([0.97, 0.97, 0.9, 0.5, -0.3]))
+    return Setting(kind, steps, _delta(rng), _options(rng, kind), share)
 
 
 def log_uniform(rng, low, high):
