@@ -518,7 +518,7 @@ class PrivacyCurve:
     def _warn(self, reports: list[Any], stacklevel: int) -> None:
         budgets = [ErrorBudget(*report) for report in reports]
         wide = [budget for budget in budgets if not budget.accurate]
-        if wide and all(budget.rounding > 0.3 * budget.width for budget in wide):
+        if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
             cause = "rounding in double precision"
             advice = "Raise eps_error"
         elif wide and self.engine == "spectrum":

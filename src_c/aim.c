@@ -47,7 +47,7 @@ void prv_cut_tops(prv_side_view *view, double mass_above)
 
 double prv_truncation_share(double slope, double width)
 {
-    return fmin(fmax(0.005 * slope * width, 1e-9), 1e-4);
+    return fmin(0.005 * fmax(slope * width, PRV_FINEST_DELTA), 1e-4);
 }
 
 static void guess_epsilon(const prv_side_view *view, prv_aim *aim)
@@ -58,10 +58,13 @@ static void guess_epsilon(const prv_side_view *view, prv_aim *aim)
     const double most = (m.log_moment + log(prv_kernel_maximum(aim->saddle)) - aim->log_delta) / aim->saddle;
     aim->epsilon = fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
     aim->deviation = sqrt(m.variance);
-    aim->reach = fmax(most - aim->epsilon, 0.05 * fabs(aim->epsilon));
+    /* Profiles are about 1 % off, and their log-moments by no more than a few times what is known. */
+    const double moments = 10.0 * fmax(view->moment_error, PRV_MOST_MOMENT_ERROR) / aim->saddle;
+    aim->reach = fmax(most - aim->epsilon, fmin(0.05 * fabs(aim->epsilon), moments));
 }
 
-void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
+/* `asked` is the epsilon whose width counts, or nan where that is the one to be found. */
+static void aim_at(prv_side_view *view, const prv_options *options, double delta, double asked, prv_aim *aim)
 {
     aim->log_delta = log(delta);
     aim->top_share = 1e-4;
@@ -80,16 +83,22 @@ void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double de
         aim->saddle = prv_root(view, entropy_excess, &goal, round == 0 ? 4.0 : aim->saddle);
         guess_epsilon(view, aim);
         /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
-        const double most = 4.0 * (4.0 - aim->log_delta) / prv_width_asked(options, aim->epsilon);
+        const double width = prv_width_asked(options, isnan(asked) ? aim->epsilon : asked);
+        const double most = 4.0 * (4.0 - aim->log_delta) / width;
         if (aim->saddle > most) {
             aim->saddle = most;
             guess_epsilon(view, aim);
         }
         aim->slope = aim->saddle;
-        const double share = prv_truncation_share(aim->slope, prv_width_asked(options, aim->epsilon));
+        const double share = prv_truncation_share(aim->slope, width);
         if (share > 0.3 * aim->top_share) break;
         aim->top_share = share;
     }
+}
+
+void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim)
+{
+    aim_at(view, options, delta, NAN, aim);
 }
 
 /* Saddle-point guess of log delta at epsilon from the cells in use. */
@@ -117,7 +126,7 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
     }
     const double rest = log_delta_guess(view, epsilon);
     if (jumps > 0.0) guess = fmin(guess, log(jumps + exp(rest)));
-    prv_aim_at_delta(view, options, fmin(exp(fmax(guess, -737.0)), 0.999), aim);
+    aim_at(view, options, fmin(exp(fmax(guess, -737.0)), 0.999), epsilon, aim);
     aim->epsilon = epsilon;
     aim->reach = 0.0;
 }
@@ -152,4 +161,25 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
     prv_cut_tops(view, aim->top_share * exp(aim->log_delta) / (double)view->steps);
     return fmin(aim->log_delta - prv_composed_moments(view, tilt).log_moment + tilt * aim->epsilon -
                     log(prv_kernel_maximum(tilt)), 0.0);
+}
+
+double prv_log_complement(const prv_side_view *view, double epsilon)
+{
+    double best = HUGE_VAL;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_base base = view->mechanisms[j]->base;
+        if (base == PRV_BASE_CDFS || base == PRV_BASE_CURVE) return best; /* their masses are off absolutely */
+    }
+    /* Convex in t. Only the order of magnitude matters: the best of a few will do. */
+    for (double t = 0.0625; t < 1.0; t += 0.0625) {
+        double log_bound = t * epsilon;
+        for (size_t j = 0; j < view->steps; j++) {
+            const prv_profile *p = &view->profiles[j];
+            log_bound += view->counts[j] * prv_tilt(p->center, p->mass, p->length, -t, NULL).log_moment;
+        }
+        if (!(log_bound < best)) break;
+        best = log_bound;
+    }
+    /* Covers all rounding of cells and moments. */
+    return best + 1e-6 * fabs(best) + 1e-9 * view->total;
 }

@@ -5,6 +5,10 @@
 
 #include "view.h"
 
+/* Bounds of delta need not be closer than this part of it: where the curve is flat, near 1, doubles do not tell
+ * widths in epsilon apart. */
+#define PRV_FINEST_DELTA 1e-9
+
 typedef struct prv_aim {
     double log_delta; /* of the finite part */
     double epsilon;   /* expected or asked */
@@ -19,6 +23,11 @@ typedef struct prv_aim {
 
 /* Chernoff's bound of epsilon at delta from the coarse dominating lattices: a true upper bound. */
 double prv_chernoff_epsilon(const prv_side_view *view, double delta);
+
+/* Chernoff's bound of log(1 - delta) at epsilon,
+ *     1 - delta = E[min(1, e^(epsilon - Y))] <= e^(t epsilon) E[e^(-t Y)], 0 <= t <= 1,
+ * where merged cells have the larger moment (prv_profile). Infinite for callbacks. */
+double prv_log_complement(const prv_side_view *view, double epsilon);
 
 /* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
  * guess of delta. */

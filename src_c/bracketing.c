@@ -23,6 +23,11 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 #define MOST_PRODUCTS 4e6
 #define MOST_PRECISE_PRODUCTS 2e8
 
+/* Sums of the cells' rounding, which multiplies delta by e to this, from which a composition says little more than
+ * what is known without it, and is not worth a convolution. */
+#define MOST_CELL_ERROR 700.0
+#define MOST_CONVOLVED_ERROR 30.0
+
 /* Products of an atom and a frequency that a spectrum may take where it was asked for. */
 #define MOST_WORK 5e9
 
@@ -40,6 +45,7 @@ typedef struct outcome {
     size_t cells, transform_length, transforms, frequencies;
     prv_engine engine;
     double tilt, bytes, absolute_error;
+    double cell_error; /* see lattices */
 } outcome;
 
 typedef struct task {
@@ -223,11 +229,11 @@ static void read_epsilon(const task *t, const lattices *l, int side, const prv_c
 
 /* Both bounds of delta at epsilon. */
 static void read_delta(const task *t, const lattices *l, int side, const prv_composed *composed,
-                       outcome *o)
+                       double width, outcome *o)
 {
     const prv_slack_parts c = prv_certificate(composed, l->cell_error);
     const prv_value v = prv_curve_delta(composed, t->value, side, &c.slack);
-    const double slope = fmin(fmax(v.slope, 1e-300), 1e300);
+    const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / width), 1e300);
     const double finite = fmax(v.plain - composed->tilted.infinite_mass, 1e-300);
     if (side > 0) {
         o->bounds.upper = fmin(v.delta + l->absolute_error, 1.0);
@@ -244,6 +250,17 @@ static void read_delta(const task *t, const lattices *l, int side, const prv_com
     o->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
     o->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
                    c.slack.shift;
+}
+
+/* What holds without any composition. */
+static void know_nothing(const task *t, const prv_aim *aim, outcome *o)
+{
+    const int ask_epsilon = t->question == PRV_ASK_EPSILON;
+    o->bounds.lower = ask_epsilon ? 0.0 : fmax(-expm1(fmin(t->value, 0.0)), 0.0);
+    o->bounds.upper = ask_epsilon ? fmax(t->view->greatest_loss, 0.0) : 1.0;
+    o->bounds.estimate = ask_epsilon ? aim->epsilon : exp(aim->log_delta);
+    o->slope = aim->slope;
+    o->resolved = 0;
 }
 
 static void finish(const task *t, const prv_aim *aim, outcome *o)
@@ -309,8 +326,10 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     layout.window.precise = t->precise;
     if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM) prv_separate_jumps(t->view, aim, &layout.window);
     status = build_lattices(t, aim, &layout, &l);
-    if (status == PRV_OK) status = composer_new(t, &layout, &c);
-    for (int side = 1; side >= -1 && status == PRV_OK; side -= 2) {
+    const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR : MOST_CELL_ERROR;
+    const int composes = status == PRV_OK && l.cell_error < most_error;
+    if (composes) status = composer_new(t, &layout, &c);
+    for (int side = 1; side >= -1 && composes && status == PRV_OK; side -= 2) {
         prv_composed composed;
         status = compose_side(t, &l, side, &layout, &c, &composed);
         if (status != PRV_OK) break;
@@ -319,17 +338,20 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
         if (t->question == PRV_ASK_EPSILON)
             read_epsilon(t, &l, side, &composed, o);
         else
-            read_delta(t, &l, side, &composed, o);
+            read_delta(t, &l, side, &composed, aim->width, o);
         if (side > 0 && aim->saddle > 0.0)
             o->truncation = fmax(composed.tilted.infinite_mass - t->view->infinite_mass, 0.0) *
-                            exp(-aim->log_delta) / aim->slope;
+                            exp(-aim->log_delta) / (o->slope > 0.0 ? o->slope : aim->slope);
     }
     o->cells = l.knots;
     o->absolute_error = l.absolute_error;
-    o->engine = layout.engine;
+    o->cell_error = l.cell_error;
+    o->engine = composes && (t->view->total > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM) ? layout.engine
+                                                                                            : PRV_ENGINE_AUTO;
     o->transform_length = c.fft.length;
     o->step = layout.law_step;
     o->tilt = layout.tilt;
+    if (!composes) know_nothing(t, aim, o);
     composer_free(&c);
     lattices_free(&l);
     prv_layout_free(&layout);
@@ -349,7 +371,8 @@ typedef struct progress {
     double demand; /* on the room for rounding, 1 to begin with */
     int passes;
     int slow;  /* the width falls at first order or worse */
-    int stuck; /* nothing is left to try */
+    int stuck; /* nothing is left to try, */
+    int drowned; /* because of rounding */
     size_t transforms;
 } progress;
 
@@ -413,11 +436,19 @@ static void choose_way(progress *d)
         /* Rounding is relative to the jumps: the smallest tilt will do. */
         t->separate = 1;
         d->dial = 0;
-    } else if (t->options->engine != PRV_ENGINE_SPECTRUM) {
+    } else if (t->options->engine != PRV_ENGINE_SPECTRUM && !d->drowned) {
         t->engine = PRV_ENGINE_CONVOLUTION;
         t->precise = 1;
         choose_dial(d);
     }
+}
+
+/* What the rounding of the cells alone takes of the width: the certificate moves delta by a factor of e^cell_error
+ * and epsilon by 2 cell_error, on either side, whatever the mesh, the tilt and the engine. */
+static double rounding_of_cells(const progress *d)
+{
+    const double error = d->recent.cell_error, relative = expm1(fmin(error, MOST_CELL_ERROR));
+    return 2.0 * ((d->task.question == PRV_ASK_DELTA ? relative : error) / d->aim.slope + 2.0 * error);
 }
 
 /* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
@@ -426,11 +457,27 @@ static int adapt(progress *d, double width, double *step)
 {
     const outcome *o = &d->recent;
     int changed = 0;
+    const double unavoidable = rounding_of_cells(d);
+    if (unavoidable > width) {
+        if (o->resolved ? o->width <= 4.0 * unavoidable : d->drowned) {
+            d->drowned = 1;
+            return 0;
+        }
+        if (!o->resolved) {
+            /* Once more with a window that all its slack fits into. */
+            d->aim.reach = fmax(d->aim.reach, 2.0 * unavoidable);
+            d->drowned = changed = 1;
+        }
+    }
+    if (o->truncation > 0.1 * width && d->aim.top_share > 1e-30) {
+        d->aim.top_share *= fmax(0.05 * width / o->truncation, 1e-6);
+        changed = 1;
+    }
     if (o->wrap_around > 0.1 * width && d->aim.strictness < 1e60) {
         d->aim.strictness *= fmin(20.0 * o->wrap_around / width, 1e6);
         changed = 1;
     }
-    if (o->rounding > 0.1 * width) {
+    if (o->rounding > 0.1 * width + 1.5 * unavoidable) {
         const size_t dial = d->dial;
         const int precise = d->task.precise;
         d->demand *= fmin(20.0 * o->rounding / width, 1e6);
@@ -463,6 +510,8 @@ static prv_status advance(progress *d, double width)
     const prv_options *options = d->task.options;
     const int exact = options->mesh_size > 0.0, ask_epsilon = d->task.question == PRV_ASK_EPSILON;
     d->aim.width = width;
+    /* The mesh may move epsilon by that. */
+    if (d->passes == 0) d->aim.reach = fmax(d->aim.reach, fmin(width, 0.05 * fabs(d->aim.epsilon)));
     double step = prv_law_step(d->task.view, &d->aim);
     /* The law needs the mesh to resolve the tilt. */
     step = fmin(step, 1.0 / d->aim.saddle);
@@ -479,7 +528,7 @@ static prv_status advance(progress *d, double width)
         choose_way(d);
         status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     }
-    if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO) {
+    if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO && !d->drowned) {
         d->task.engine = PRV_ENGINE_CONVOLUTION;
         choose_way(d);
         status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
@@ -512,7 +561,7 @@ static prv_status advance(progress *d, double width)
     d->recent = o;
     d->passes++;
     /* Where rounding hides the answer, the guess before is the better one. */
-    if (isfinite(o.epsilon) && (o.resolved || o.rounding <= o.wrap_around)) {
+    if (isfinite(o.epsilon) && (o.resolved || o.rounding < o.wrap_around)) {
         if (d->task.question == PRV_ASK_DELTA && o.resolved &&
             fabs(o.log_delta - d->aim.log_delta) > 1.0)
             prv_aim_at_delta(d->task.view, options, exp(o.log_delta), &d->aim);
@@ -538,10 +587,12 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->engine = d->best.engine;
     r->frequencies = d->best.frequencies;
     r->transform_length = d->best.transform_length;
-    r->discretization = d->best.discretization;
     r->truncation = d->best.truncation;
     r->wrap_around = d->best.wrap_around;
-    r->rounding = d->best.rounding;
+    /* What rounding hides is not the mesh's. */
+    const int hidden = d->drowned && !d->best.resolved;
+    r->discretization = hidden ? 0.0 : d->best.discretization;
+    r->rounding = hidden ? fmax(width - r->truncation - r->wrap_around, 0.0) : d->best.rounding;
 }
 
 /* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
@@ -592,8 +643,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         progress *d = &directions[i];
         if (i > 0 && ask_epsilon && prv_chernoff_epsilon(d->task.view, value) <= lower) break;
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
-        const double at = d->aim.epsilon;
-        const prv_status status = advance(d, fmax(prv_width_asked(options, at), 0.03 * fabs(at)));
+        const double at = d->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * d->aim.deviation);
+        const prv_status status = advance(d, fmax(prv_width_asked(options, at), coarse));
         if (status == PRV_ERR_MEMORY_LIMIT) report->memory = (size_t)fmin(d->best.bytes, 0x1p62);
         if (status != PRV_OK) return status;
         lower = fmax(lower, d->bounds.lower);
@@ -614,7 +665,13 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
             transforms += directions[i].transforms;
             passes += directions[i].passes;
         }
-        const double upper = top->bounds.upper;
+        double upper = top->bounds.upper;
+        if (ask_epsilon && top->drowned) {
+            double chernoff = 0.0;
+            for (size_t i = 0; i < view_count; i++)
+                chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value));
+            upper = fmin(upper, chernoff);
+        }
         lower = fmin(lower, upper);
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);

@@ -473,6 +473,7 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
         r.accurate = 1;
         r.direction = options->neighbors != PRV_ADD_OR_REMOVE ? options->neighbors
                       : view->add ? PRV_ADD : PRV_REMOVE;
+        r.engine = view->total > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
         r.mesh_size = s->step;
         r.cells = c.knots;
         r.transform_length = view->total > 1.0 ? s->length : 0;

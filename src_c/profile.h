@@ -1,6 +1,7 @@
 /* A coarse picture of one step's loss, from a few hundred cells placed where its law is: it chooses tilts,
- * meshes and windows. Nothing that a bound relies on comes from here, but for one thing: the
- * coarse dominating lattice, whose moments are true upper bounds of the step's. */
+ * meshes and windows. Nothing that a bound relies on comes from here, but for two things: the
+ * coarse dominating lattice, whose moments E[e^(lam Y)], lam >= 0, are true upper bounds of the step's; and the merged
+ * cells, whose E[e^(-t Y)], 0 <= t <= 1, are that too, since (dP/dQ)^t is concave. */
 #ifndef PRV_PROFILE_H
 #define PRV_PROFILE_H
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "aim.h"
 #include "allocate.h"
 
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
@@ -108,6 +109,17 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
     return 1;
 }
 
+/* A delta so near 1 that this alone settles it; 1 if answered. */
+static int is_almost_one(const prv_side_view *views, size_t count, double epsilon, prv_bounds *b, prv_report *r)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&views[i], epsilon));
+    if (!(least <= log(PRV_FINEST_DELTA))) return 0;
+    exactly(1.0, b, r);
+    b->lower = 1.0 - exp(least) - DBL_EPSILON;
+    return 1;
+}
+
 /* Mean-matching: all values that need a composition share it. `open` has their positions. */
 static prv_status ask_together(prv_side_view *views, size_t view_count, const prv_options *options,
                                prv_question question, const double *values, const size_t *open,
@@ -151,10 +163,13 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
         if (status != PRV_OK) break;
         if (answer_directly(views, view_count, question, values[i], &bounds[i], report))
             report->direction = options->neighbors;
-        else if (options->discretization == PRV_BRACKETING)
-            status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
-        else
+        else if (options->discretization != PRV_BRACKETING)
             open[open_count++] = i;
+        else if (question == PRV_ASK_DELTA && options->mesh_size == 0.0 &&
+                 is_almost_one(views, view_count, values[i], &bounds[i], report))
+            report->direction = options->neighbors;
+        else
+            status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
     }
     if (status == PRV_OK)
         status = ask_together(views, view_count, options, question, values, open, open_count, bounds,

@@ -4,6 +4,9 @@
 
 #include "profile.h"
 
+/* How far the log-moment of the composed law may be off by profiles before they are made finer. */
+#define PRV_MOST_MOMENT_ERROR 4.0
+
 /* The steps of one direction, with the part of each profile that matters to the question. */
 typedef struct prv_side_view {
     size_t steps;
@@ -18,12 +21,14 @@ typedef struct prv_side_view {
     double greatest_loss;             /* of the composition */
     double greatest_error;            /* what that may be off by */
     size_t fineness;                  /* of the profiles */
+    double moment_error;              /* of the log-moment by them, about; 0 until it is known */
 } prv_side_view;
 
 /* add: the second measure of a pair first. */
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
                              prv_side_view *view);
-/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is; *changed tells
+/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact enough
+ * for the number of steps; *changed tells
  * whether it did, and aims should be taken anew. */
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
 void prv_side_view_free(prv_side_view *view);

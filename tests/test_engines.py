@@ -203,7 +203,43 @@ def test_auto_answers(mechanism, count):
     curve = prv.compose(mechanism, count, engine="auto", eps_error=0.05)
     assert curve == prv.compose(mechanism, count, eps_error=0.05)
     assert ordered(curve.epsilon(1e-3))
-    assert curve.error_budget(delta=1e-3).engine in ENGINES
+    assert curve.error_budget(delta=1e-3).engine in (*ENGINES, "none")
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e5])
+def test_very_many_steps(noise):
+    count = 10**12
+    mu = math.sqrt(count) / noise
+    error = 3e-2  # rounding over so many steps leaves no less where epsilon is of order 100
+    curve = prv.compose(prv.Gaussian(noise), count, eps_error=error * mu * mu)
+    lower, _, upper = curve.epsilon(1e-5)
+    assert upper - lower <= error * mu * mu
+    assert gaussian_delta(lower, mu) >= 1e-5 >= gaussian_delta(upper, mu)
+
+
+def test_dp_sgd_of_very_many_steps_has_the_width_of_the_defaults():
+    step = prv.PoissonSubsampledGaussian(noise_multiplier=1.1, sampling_probability=256 / 60000)
+    lower, _, upper = prv.compose(step, 10**12).epsilon(1e-5)
+    assert 0.0 < lower <= upper <= lower * 1.001
+
+
+def test_what_rounding_hides_is_said_to_be_rounding():
+    step = prv.PoissonSubsampledGaussian(noise_multiplier=1.1, sampling_probability=256 / 60000)
+    curve = prv.compose(step, 10**14)
+    with pytest.warns(prv.AccuracyWarning, match="rounding in double precision"):
+        lower, _, upper = curve.epsilon(1e-5)
+    assert 0.0 < lower < upper < math.inf
+    budget = curve.error_budget(delta=1e-5)
+    assert not budget.accurate
+    assert budget.rounding > 0.9 * budget.width
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 100.0, 250.0, 300.0, 350.0])
+def test_a_delta_near_one(epsilon):
+    exact = gaussian_delta(epsilon, math.sqrt(1000))
+    lower, _, upper = prv.compose(prv.Gaussian(1.0), 1000).delta(epsilon)
+    assert lower <= exact <= upper
+    assert upper - lower <= 2e-9 + 1e-3 * max(epsilon, 1e-3) * (1.0 - exact)
 
 
 def test_a_single_atom_needs_no_falling_spectrum():
