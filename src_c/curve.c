@@ -183,8 +183,9 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
         if (c.below - c.above <= 4.0 * rounding) break;
         if ((x >= high && excess >= 0.0) || (x <= low && excess < 0.0)) break;
         double next = x + excess / b.slope;
-        /* A step too short to tell is lengthened to the other side. */
-        if (fabs(next - x) < rounding) next = excess >= 0.0 ? x + 2.0 * rounding : x - 2.0 * rounding;
+        /* A step too short to tell, by the rounding of epsilon or of the logarithms, is lengthened to the other side. */
+        const double blur = rounding + 4.0 * DBL_EPSILON * (fabs(log_target) + fabs(b.log_scale)) / b.slope;
+        if (fabs(next - x) < blur) next = excess >= 0.0 ? x + 2.0 * blur : x - 2.0 * blur;
         const int inside = next > c.above && next < c.below;
         if (!(c.above > -HUGE_VAL) || !(c.below < HUGE_VAL)) {
             /* One side is not known yet: no farther than `reach`, which doubles. */
