@@ -378,10 +378,10 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
     sampling_probability : float
         Probability in [0, 1] with which each record enters the sample before it is cut.
     dataset_size : int
-        Number of records, in [1, 2^53]; where records are added or removed, of the larger of the
+        Number of records, in [1, 2^32]; where records are added or removed, of the larger of the
         two data sets.
     maximum_batch_size : int
-        Most records that are kept, in [1, 2^53].
+        Most records that are kept, in [1, 2^32].
 
     Raises
     ------
@@ -406,9 +406,9 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
             sampling_probability=_arguments.probability(
                 self.sampling_probability, "sampling_probability"
             ),
-            dataset_size=_arguments.integer(self.dataset_size, "dataset_size", 1, 2**53),
+            dataset_size=_arguments.integer(self.dataset_size, "dataset_size", 1, 2**32),
             maximum_batch_size=_arguments.integer(
-                self.maximum_batch_size, "maximum_batch_size", 1, 2**53
+                self.maximum_batch_size, "maximum_batch_size", 1, 2**32
             ),
         )
 

@@ -53,7 +53,7 @@ def shuffled_lower_bound(
     noise_multiplier : float
         Standard deviation of the noise over the sensitivity, finite and >= 0.
     batches : int
-        Of an epoch, in [1, 2^53].
+        Of an epoch, in [1, 2^32].
     epochs : int, default 1
         In [0, 2^53].
     delta : float or array_like of float, any shape, optional
@@ -108,7 +108,7 @@ def shuffled_lower_bound(
         )
     epoch = _ShuffledFromBelow(
         _arguments.non_negative(noise_multiplier, "noise_multiplier"),
-        _arguments.integer(batches, "batches", 1, 2**53),
+        _arguments.integer(batches, "batches", 1, 2**32),
         _arguments.choice(neighbors, "neighbors", _NEIGHBORS) == "replace-one",
     )
     curve = PrivacyCurve([(epoch, _arguments.count(epochs, "epochs"))])

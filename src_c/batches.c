@@ -8,7 +8,7 @@
 
 #define UNIT (0.5 * DBL_EPSILON)
 
-static int is_size(uint64_t n) { return n >= 1 && n <= (uint64_t)1 << 53; }
+static int is_size(uint64_t n) { return n >= 1 && n <= (uint64_t)1 << 32; }
 
 /* ---- Truncated Poisson samples -------------------------------------------------------------- */
 
@@ -27,12 +27,12 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
     if (!is_size(dataset_size) || !is_size(maximum_batch_size)) return PRV_ERR_BATCHES;
     const double most = (double)maximum_batch_size, n = (double)dataset_size;
-    /* That at least as many of the others are drawn as are kept; and then, that the record is kept. */
-    const double full = prv_binomial_upper_tail(dataset_size - 1, p, maximum_batch_size);
-    const double fuller = prv_binomial_upper_tail(dataset_size, p, maximum_batch_size + 1);
-    if (!(full >= DBL_MIN && fuller >= DBL_MIN)) return sampled_gaussian(noise_multiplier, p, mechanism);
-    const double kept = fmin(most * fuller / (n * full), 1.0);
-    const double error = 2.0 * (prv_binomial_error(full) + prv_binomial_error(fuller)) + 8.0 * UNIT;
+    /* Whether at least as many of the others are drawn as are kept; and with that, that the record is kept. */
+    const prv_binomial_tails full = prv_binomial_tails_at(dataset_size - 1, p, maximum_batch_size);
+    const prv_binomial_tails fuller = prv_binomial_tails_at(dataset_size, p, maximum_batch_size + 1);
+    if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN)) return sampled_gaussian(noise_multiplier, p, mechanism);
+    const double kept = fmin(most * fuller.from / (n * full.from), 1.0);
+    const double error = 2.0 * (full.error + fuller.error) + 8.0 * UNIT;
 
     prv_mechanism *part[2] = {NULL, NULL};
     prv_status status = sampled_gaussian(noise_multiplier, p, &part[0]);
@@ -41,7 +41,8 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
         prv_mechanism_free(part[0]);
         return status;
     }
-    status = prv_mechanism_choice(part, full, error, mechanism);
+    const double weights[2] = {full.below, full.from};
+    status = prv_mechanism_choice(part, weights, error, mechanism);
     if (status == PRV_OK) {
         (*mechanism)->scale = noise_multiplier;
         (*mechanism)->replacement = PRV_REPLACED_CHOICE;
@@ -89,9 +90,10 @@ prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t b
     double *q = prv_allocate(2 * (SLICES + 1), sizeof *q);
     if (q == NULL) return PRV_ERR_MEMORY;
     double *p = q + SLICES + 1;
-    const long double first = -4.0L, width = (42.0L + 2.0L * (long double)mu) / SLICES, n = (long double)batches;
-    slices(2.0L * (long double)mu, n, first, width, q);
-    slices(replaced ? 0.0L : (long double)mu, n, first, width, p);
+    const long double mean = 2.0L * (long double)mu, n = (long double)batches;
+    const long double first = -4.0L, width = (42.0L + mean) / SLICES;
+    slices(mean, n, first, width, q);
+    slices(replaced ? 0.0L : 0.5L * mean, n, first, width, p);
     /* Less than that may be off by all of it, which is far below every delta that bounds are promised for. */
     for (size_t i = 0; i <= SLICES; i++) {
         q[i] = fmax(q[i], DBL_MIN);

@@ -33,7 +33,8 @@ static long double deviance(long double x, long double m)
     }
 }
 
-/* P(X = k), by Loader's saddle-point form ("Fast and accurate computation of binomial probabilities", 2000). */
+/* P(X = k), by the saddle-point form of Loader, "Fast and accurate computation of binomial probabilities",
+ * 2000. */
 static long double probability(long double n, long double p, long double k)
 {
     const long double rest = 1.0L - p;
@@ -60,19 +61,27 @@ static long double tail(long double n, long double p, long double k, int upwards
     return sum;
 }
 
-double prv_binomial_upper_tail(uint64_t n, double p, uint64_t k)
+/* Of each term by the ratios that lead to it, at most 40 sqrt(n) of them, and of the exponent of the first. */
+static double error_of(long double draws, double tail_mass)
 {
-    if (k == 0) return 1.0;
-    if (k > n || p == 0.0) return 0.0;
-    if (p == 1.0) return 1.0;
-    const long double draws = (long double)n, from = (long double)k, q = (long double)p;
-    if (from > draws * q) return (double)tail(draws, q, from, 1);
-    return (double)fmaxl(1.0L - tail(draws, q, from - 1.0L, 0), 0.0L);
+    const double terms = 4.0 * (40.0 * sqrt((double)draws) + 16.0), exponent = -log(fmax(tail_mass, DBL_MIN));
+    return DBL_EPSILON + (double)LDBL_EPSILON * (terms + 16.0 * exponent + 64.0);
 }
 
-/* Of a few hundred thousand terms in long double, or of the exponent, whichever long double is. */
-double prv_binomial_error(double tail_mass)
+prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k)
 {
-    const double wide = (double)LDBL_EPSILON;
-    return 2.0 * DBL_EPSILON + wide * (1e6 + 64.0 * fabs(log(fmax(tail_mass, DBL_MIN))));
+    prv_binomial_tails t = {0.0, 1.0, 0.0};
+    if (k == 0 || p == 1.0) {
+        if (k > n) t = (prv_binomial_tails){1.0, 0.0, 0.0};
+        return t;
+    }
+    if (k > n || p == 0.0) return (prv_binomial_tails){1.0, 0.0, 0.0};
+    const long double draws = (long double)n, from = (long double)k, q = (long double)p;
+    const int above = from > draws * q;
+    /* The smaller one is summed, or nearly. */
+    const long double sum = fminl(tail(draws, q, above ? from : from - 1.0L, above), 1.0L);
+    t.from = (double)(above ? sum : 1.0L - sum);
+    t.below = (double)(above ? 1.0L - sum : sum);
+    t.error = 8.0 * error_of(draws, (double)sum);
+    return t;
 }

@@ -4,9 +4,12 @@
 
 #include <stdint.h>
 
-/* P(X >= k) for X binomial of n <= 2^53 draws and probability p in [0, 1], to a relative error of
- * prv_binomial_error of it where it is a normal double. O(sqrt(n)) terms. */
-double prv_binomial_upper_tail(uint64_t n, double p, uint64_t k);
-double prv_binomial_error(double tail);
+typedef struct prv_binomial_tails {
+    double below, from; /* P(X < k), P(X >= k) */
+    double error;       /* relative, of each that is a normal double */
+} prv_binomial_tails;
+
+/* For X binomial of n <= 2^32 draws and probability p in [0, 1]. O(sqrt(n)). */
+prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k);
 
 #endif

@@ -534,8 +534,8 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
 /* ---- Cells of samples without replacement --------------------------------------------------- */
 
 /* Cells with knots at 0 and at those of `count` knots from `from` on, of one direction. */
-static prv_status cells_of_side(const prv_mechanism *m, int add, prv_side side, const double *from, size_t count,
-                                prv_cells *cells)
+static prv_status cells_of_side(const prv_mechanism *m, int add, prv_side side, const double *from,
+                                size_t count, prv_cells *cells)
 {
     prv_mechanism direction = *m;
     direction.folded = 0;
@@ -555,7 +555,8 @@ static double sum_of(const double *values, size_t length)
     return sum;
 }
 
-/* The cells above 0 of 'remove', those below 0 of 'add', and the rest of the mass, as much under P as under Q, at 0. */
+/* The cells above 0 of 'remove', those below 0 of 'add', and at 0 the rest of the mass, as much under P as
+ * under Q. */
 static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells *cells)
 {
     const double *x = cells->knots;

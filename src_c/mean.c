@@ -157,9 +157,9 @@ static void add_mixture_panel(const prv_gaussian_mixture *m, const prv_component
     }
 }
 
-/* The integral of the loss over the outcomes of losses in (low, high], where the density matters: within 13 of
- * a centre. log sum w e^(c z) is analytic within pi / reach of the real axis, where the terms of the sum lie in a
- * half-plane. Panels are as narrow as above. */
+/* The integral of the loss over the outcomes of losses in (low, high], where the density matters: within 13
+ * of a centre. log sum w e^(c z) is analytic within pi / reach of the real axis, where the terms of the sum lie
+ * in a half-plane. Panels are as narrow as above. */
 static total mixture(const prv_gaussian_mixture *m, int add, double low, double high)
 {
     const prv_components *law = add ? &m->p : &m->q;
@@ -261,7 +261,7 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
     prv_mean mean = {sum.value / inside, 0.0};
     /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
      * begins. */
-    const int wide = m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE;
+    const int wide = m->mu > 0.0; /* of additive noise, and a bounded range */
     const double unit = wide ? 1024.0 * WIDE_UNIT : 4.0 * DBL_EPSILON;
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +
                  4.0 * DBL_EPSILON * (double)fabsl(mean.value) +

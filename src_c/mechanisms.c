@@ -123,7 +123,7 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
     return s;
 }
 
-/* The symmetric pair whose losses above 0 are those of ((1-p)P + pQ, P), for a pair that is its own reverse. */
+/* The symmetric pair whose losses above 0 are those of ((1-p)P + pQ, P), of a pair that is its own reverse. */
 static prv_atoms *atoms_folded(const prv_atoms *a, double p)
 {
     prv_atoms *s = atoms_subsampled(a, p);
@@ -401,7 +401,8 @@ prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories
             a->q[1] = a->p[1] = neither;
         }
     }
-    const prv_status status = with_replacement(mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
+    prv_status status = mechanism_of_atoms(a, mechanism);
+    status = with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
     if (status == PRV_OK) (*mechanism)->replaced_only = 1;
     return status;
 }
@@ -588,7 +589,7 @@ static prv_mechanism *mechanism_like(const prv_mechanism *m)
     return like;
 }
 
-prv_status prv_mechanism_choice(prv_mechanism *const part[2], double weight, double error,
+prv_status prv_mechanism_choice(prv_mechanism *const part[2], const double weight[2], double error,
                                 prv_mechanism **mechanism)
 {
     prv_mechanism *m = mechanism_new(PRV_BASE_CHOICE);
@@ -599,8 +600,8 @@ prv_status prv_mechanism_choice(prv_mechanism *const part[2], double weight, dou
     }
     m->part[0] = part[0];
     m->part[1] = part[1];
-    m->part_weight[0] = 1.0 - weight;
-    m->part_weight[1] = weight;
+    m->part_weight[0] = weight[0];
+    m->part_weight[1] = weight[1];
     m->part_error = error;
     *mechanism = m;
     return PRV_OK;
@@ -616,14 +617,14 @@ static prv_status choice_replaced(const prv_mechanism *m, prv_mechanism **pair)
         status = mechanism_disjoint(&part[0]);
     }
     if (status == PRV_OK) status = prv_mechanism_gaussian(m->scale, &noise);
-    if (status == PRV_OK)
-        status = prv_mechanism_subsampled_without_replacement(noise, m->part[1]->sampling_probability, &part[1]);
+    const double kept = m->part[1]->sampling_probability;
+    if (status == PRV_OK) status = prv_mechanism_subsampled_without_replacement(noise, kept, &part[1]);
     prv_mechanism_free(noise);
     if (status != PRV_OK) {
         prv_mechanism_free(part[0]);
         return status;
     }
-    return prv_mechanism_choice(part, m->part_weight[1], m->part_error, pair);
+    return prv_mechanism_choice(part, m->part_weight, m->part_error, pair);
 }
 
 typedef struct outcome {
@@ -677,8 +678,10 @@ static prv_status keep_base(const prv_mechanism *base, prv_mechanism *m)
 {
     m->sampled = 1;
     m->base_replacement = base->sampled ? base->base_replacement : base->replacement;
-    if (base->base == PRV_BASE_MIXTURE)
-        return mixture_copy(base->base_mixture != NULL ? base->base_mixture : base->mixture, &m->base_mixture);
+    if (base->base == PRV_BASE_MIXTURE) {
+        const prv_gaussian_mixture *whole = base->base_mixture != NULL ? base->base_mixture : base->mixture;
+        return mixture_copy(whole, &m->base_mixture);
+    }
     if (base->base != PRV_BASE_ATOMS || base->noise != PRV_NOISE_NONE) return PRV_OK;
     m->base_atoms = atoms_copy(base->base_atoms != NULL ? base->base_atoms : base->atoms[0]);
     return m->base_atoms != NULL ? PRV_OK : PRV_ERR_MEMORY;
@@ -687,11 +690,12 @@ static prv_status keep_base(const prv_mechanism *base, prv_mechanism *m)
 static prv_replacement replacement_of_sample(const prv_mechanism *base, double p)
 {
     if (p == 1.0) return base->replacement;
-    if (base->replacement == PRV_REPLACED_TWICE && base->base == PRV_BASE_GAUSSIAN) return PRV_REPLACED_MIRRORED;
-    if (base->replacement == PRV_REPLACED_ALIKE && is_disjoint(base)) return PRV_REPLACED_SEEN;
+    const prv_replacement of_base = base->replacement;
+    if (of_base == PRV_REPLACED_TWICE && base->base == PRV_BASE_GAUSSIAN) return PRV_REPLACED_MIRRORED;
+    if (of_base == PRV_REPLACED_ALIKE && is_disjoint(base)) return PRV_REPLACED_SEEN;
     /* Samples of samples are samples. */
-    const int again = base->replacement == PRV_REPLACED_MIRRORED || base->replacement == PRV_REPLACED_SEEN;
-    return again ? base->replacement : PRV_REPLACED_UNKNOWN;
+    const int again = of_base == PRV_REPLACED_MIRRORED || of_base == PRV_REPLACED_SEEN;
+    return again ? of_base : PRV_REPLACED_UNKNOWN;
 }
 
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
@@ -741,7 +745,8 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
 
 prv_status prv_mechanism_check_neighbors(const prv_mechanism *m, prv_neighbors neighbors)
 {
-    const int known = neighbors == PRV_REPLACE_ONE ? m->replacement != PRV_REPLACED_UNKNOWN : !m->replaced_only;
+    const int replaced = neighbors == PRV_REPLACE_ONE;
+    const int known = replaced ? m->replacement != PRV_REPLACED_UNKNOWN : !m->replaced_only;
     return known ? PRV_OK : PRV_ERR_NEIGHBORS;
 }
 
@@ -749,7 +754,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
                                                         prv_mechanism **mechanism)
 {
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
-    if (base->sampled || base->base == PRV_BASE_MIXTURE || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
+    if (base->sampled || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
     if (status == PRV_OK && p == 0.0) {
@@ -905,8 +910,8 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     double relative = 2.0 * UNIT;
     if (m->base == PRV_BASE_ATOMS)
         relative = m->atoms[add]->loss_error;
-    else if ((m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE) && m->sampling_probability < 1.0)
-        relative = subsampled_loss_error(m->mu, UNIT);
+    else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
+        relative = m->sampling_probability < 1.0 ? subsampled_loss_error(m->mu, UNIT) : 2.0 * UNIT;
     else if (m->base == PRV_BASE_MIXTURE)
         relative = UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
     return relative * fabs(greatest);

@@ -91,15 +91,15 @@ double prv_base_loss(double loss, double p);
 /* 1 if prv_mechanism_scaled can multiply this parameter of it. */
 int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
 
-/* A choice in the open: part[1] with the probability weight, known to a relative error; part[0] else. Takes the parts, and
- * frees them where it fails. */
-prv_status prv_mechanism_choice(prv_mechanism *const part[2], double weight, double error,
+/* A choice in the open between two parts, with probabilities known to a relative error. Takes the parts, and frees
+ * them where it fails. */
+prv_status prv_mechanism_choice(prv_mechanism *const part[2], const double weight[2], double error,
                                 prv_mechanism **mechanism);
 
-/* A table of outcomes: their masses under Q and P, in double[length], all > 0, in any order; 'add' is its reverse. */
+/* A table of outcomes: their masses under Q and P, double[length], all > 0, in any order; 'add' is its reverse. */
 prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism);
 
-/* The pair where a record is replaced, which is the same in both directions; NULL where it is the mechanism itself.
+/* The pair where a record is replaced, the same in both directions; NULL where it is the mechanism itself.
  * PRV_ERR_NEIGHBORS where there is none. */
 prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair);
 

@@ -202,10 +202,12 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
 }
 
 /* Where the loss is looked at; `knots` has room for MOST_KNOTS. */
-static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length);
+static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+                              size_t *length);
 
 /* Those of both parts, in order. */
-static prv_status choice_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+static prv_status choice_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+                               size_t *length)
 {
     double *of = prv_allocate(2 * MOST_KNOTS, sizeof *of);
     if (of == NULL) return PRV_ERR_MEMORY;
@@ -227,7 +229,8 @@ static prv_status choice_knots(const prv_mechanism *m, int add, double fineness,
     return status;
 }
 
-static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+                              size_t *length)
 {
     if (m->base == PRV_BASE_CHOICE) return choice_knots(m, add, fineness, knots, length);
     if (m->folded) return folded_knots(m, fineness, knots, length);

@@ -46,7 +46,7 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_COMPONENTS:
         return "a mixture must have at most 2^12 components, sensitivities finite and >= 0, all or none "
                "above 1e150 times the noise, and probabilities >= 0 that sum to 1 within 1e-9";
-    case PRV_ERR_BATCHES: return "sizes of data sets and batches, and numbers of batches, must be in [1, 2^53]";
+    case PRV_ERR_BATCHES: return "sizes of data sets and batches, and numbers of batches, must be in [1, 2^32]";
     case PRV_ERR_NEIGHBORS: return "no dominating pair of this mechanism is known for these neighbors";
     case PRV_STATUS_COUNT: break;
     }

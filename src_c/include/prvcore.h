@@ -83,7 +83,7 @@ typedef enum prv_status {
     PRV_ERR_TOLERANCE,            /* the tolerance of a calibration is outside [1e-9, 0.1] */
     PRV_ERR_TARGET,               /* no value of the parameter meets the target of a calibration */
     PRV_ERR_COMPONENTS,           /* sensitivities, probabilities or number of a mixture out of range */
-    PRV_ERR_BATCHES,              /* a data set, a batch or a number of batches below 1 or above 2^53 */
+    PRV_ERR_BATCHES,              /* a data set, a batch or a number of batches below 1 or above 2^32 */
     PRV_ERR_NEIGHBORS,            /* no dominating pair of a mechanism is known for the neighbors asked */
     PRV_STATUS_COUNT
 } prv_status;
@@ -156,9 +156,10 @@ typedef struct prv_mechanism prv_mechanism;
 /* Which data sets are neighbours. With PRV_REPLACE_ONE a mechanism stands for its pair where one record is
  * replaced by another, which is the same in both directions (MECHANISMS.md, section 3): noise of twice the
  * sensitivity (which is that to one record added or removed), for Gaussian noise on a Poisson sample
- * (1-p)N(0, s^2) + pN(-1, s^2) against (1-p)N(0, s^2) + pN(1, s^2), and the mechanism itself where it was stated
- * of whatever neighbours: an approximate one, a bounded range, a randomized response, a sample without
- * replacement. No such pair is known, or stated, of other Poisson samples, mixtures, tables, cdfs and curves. */
+ * (1-p)N(0, s^2) + pN(-1, s^2) against (1-p)N(0, s^2) + pN(1, s^2), and the mechanism itself where it was
+ * stated of whatever neighbours: an approximate one, a bounded range, a randomized response, a sample
+ * without replacement. No such pair is known, or stated, of other Poisson samples, mixtures, tables, cdfs
+ * and curves. */
 typedef enum prv_neighbors {
     PRV_ADD_OR_REMOVE = 0, /* both directions, the larger delta */
     PRV_ADD,
@@ -190,16 +191,17 @@ PRV_API prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitiv
  * with delta (Kairouz, Oh, Viswanath 2015, arXiv:1311.0776). epsilon in [0, inf), delta in [0, 1]. */
 PRV_API prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism);
 
-/* The pair that dominates every mechanism whose losses lie in an interval of length epsilon in [0, inf), whichever:
- * delta(x) = (e^(epsilon / 2) - e^(x / 2))^2 / (e^epsilon - 1) for |x| <= epsilon (MECHANISMS.md, section 5). The
- * exponential mechanism is one: probabilities proportional to e^(epsilon u / (2 s)), u a utility of
- * sensitivity s, or e^(epsilon u / s) where u changes in one direction only (Durfee and Rogers 2019,
- * arXiv:1905.04273); and so is the argmax of u with Gumbel noise of the according scale, which is the same. */
+/* The pair that dominates every mechanism whose losses lie in an interval of length epsilon in [0, inf),
+ * whichever: delta(x) = (e^(epsilon / 2) - e^(x / 2))^2 / (e^epsilon - 1) for |x| <= epsilon
+ * (MECHANISMS.md, section 5). The exponential mechanism is one: probabilities proportional to e^(epsilon u
+ * / (2 s)), u a utility of sensitivity s, or e^(epsilon u / s) where u changes in one direction only
+ * (Durfee and Rogers 2019, arXiv:1905.04273); and so is the argmax of u with Gumbel noise of the according
+ * scale, which is the same. */
 PRV_API prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism);
 
-/* Randomized response: the answer itself with probability e^epsilon / (e^epsilon + categories - 1), epsilon in
- * [0, inf), each other of the categories >= 2 (else PRV_ERR_COMPONENTS) equally likely. Its neighbours are records that
- * are replaced, and no others: PRV_REPLACE_ONE. */
+/* Randomized response: the answer itself with probability e^epsilon / (e^epsilon + categories - 1), epsilon
+ * in [0, inf), each other of the categories >= 2 (else PRV_ERR_COMPONENTS) equally likely. Its neighbours
+ * are records that are replaced, and no others: PRV_REPLACE_ONE. */
 PRV_API prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories,
                                                      prv_mechanism **mechanism);
 
@@ -239,26 +241,30 @@ PRV_API prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, 
 PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
                                                     prv_mechanism **mechanism);
 
-/* The base mechanism on a sample of fixed size, drawn without replacement: sampling_probability in [0, 1] is that size over
- * the number of records. Its neighbours are records that are replaced, PRV_REPLACE_ONE, and no others. With (P, Q) the
- * pair of the base for them, and P' = (1-p)P + pQ: H_a(P', P) for a >= 1, and what is symmetric to it below
- * (MECHANISMS.md, section 4). PRV_ERR_NEIGHBORS where the base has no such pair, or is sampled itself. */
+/* The base mechanism on a sample of fixed size, drawn without replacement: sampling_probability in [0, 1]
+ * is that size over the number of records. Its neighbours are records that are replaced, PRV_REPLACE_ONE,
+ * and no others. With (P, Q) the pair of the base for them, and P' = (1-p)P + pQ: H_a(P', P) for a >= 1,
+ * and what is symmetric to it below (MECHANISMS.md, section 4). PRV_ERR_NEIGHBORS where the base has no
+ * such pair, or is sampled itself. */
 PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base,
                                                                 double sampling_probability,
                                                                 prv_mechanism **mechanism);
 
-/* prv_mechanism_gaussian on a Poisson sample of a data set of dataset_size records (of the larger neighbour where
- * records are added or removed), of which, where it has more than maximum_batch_size, so many are kept at random
- * (MECHANISMS.md, section 6; Ganesh 2025, arXiv:2508.15089). Sizes in [1, 2^53], else PRV_ERR_BATCHES. */
-PRV_API prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, double sampling_probability,
-                                                            uint64_t dataset_size, uint64_t maximum_batch_size,
+/* prv_mechanism_gaussian on a Poisson sample of a data set of dataset_size records (of the larger neighbour
+ * where records are added or removed), of which, where it has more than maximum_batch_size, so many are
+ * kept at random (MECHANISMS.md, section 6; Ganesh 2025, arXiv:2508.15089). Sizes in [1, 2^32], else
+ * PRV_ERR_BATCHES. */
+PRV_API prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier,
+                                                            double sampling_probability,
+                                                            uint64_t dataset_size,
+                                                            uint64_t maximum_batch_size,
                                                             prv_mechanism **mechanism);
 
-/* NO dominating pair, but one from below: the largest of the noisy sums of an epoch's `batches` in [1, 2^53], each
- * record in one of them, with data for which that tells much. What epochs of shuffled batches do to privacy is at
- * least the lower bounds of its composition; its upper bounds say nothing of them (MECHANISMS.md, section 7; Chua
- * et al. 2024, arXiv:2403.17673, arXiv:2411.04205). The record is replaced by nothing, in its place, or where
- * `replaced` by another record; queries ask for added or removed ones. */
+/* NOT a dominating pair, but one that is dominated: the largest of the noisy sums of an epoch's `batches` in [1,
+ * 2^32], each record in one of them, with data for which that tells much. What epochs of shuffled batches
+ * do to privacy is at least the lower bounds of its composition; its upper bounds say nothing of them
+ * (MECHANISMS.md, section 7; Chua et al. 2024, arXiv:2403.17673, arXiv:2411.04205). The record is replaced
+ * by nothing, in its place, or where `replaced` by another record; queries ask for added or removed ones. */
 PRV_API prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
                                                      prv_mechanism **mechanism);
 
@@ -281,17 +287,18 @@ PRV_API prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter
 
 #define PRV_MAX_COMPONENTS ((size_t)1 << 12)
 
-/* Gaussian noise on a query whose change is random: N(0, s^2) against sum_i p_i N(c_i, s^2) with
- * s = noise_multiplier >= 0, sensitivities c_i double[length] >= 0, finite, and probabilities p_i double[length]
- * that sum to one within 1e-9 (then normalised); else, and for c_i / s on both sides of 1e150,
- * PRV_ERR_COMPONENTS. 'remove' has the mixture as Q. It dominates every such pair of laws on vectors whose
- * centres have norms at most c_i (MECHANISMS.md, section 2). */
+/* Gaussian noise on a query whose change is random: N(0, s^2) against sum_i p_i N(c_i, s^2) with s =
+ * noise_multiplier >= 0, sensitivities c_i double[length] >= 0, finite, and probabilities p_i
+ * double[length] that sum to one within 1e-9 (then normalised); else, and for c_i / s on both sides of
+ * 1e150, PRV_ERR_COMPONENTS. 'remove' has the mixture as Q. It dominates every such pair of laws on vectors
+ * whose centres have norms at most c_i (MECHANISMS.md, section 2). */
 PRV_API prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
                                                   const double *probabilities, size_t length,
                                                   prv_mechanism **mechanism);
 
 /* prv_mechanism_gaussian on a Poisson sample where `group_size` records, in [1, PRV_MAX_COMPONENTS), are
- * added or removed together: c_i = i with binomial probabilities (Ganesh 2024, arXiv:2401.10294, Theorem 3.1). */
+ * added or removed together: c_i = i with binomial probabilities (Ganesh 2024, arXiv:2401.10294, Theorem
+ * 3.1). */
 PRV_API prv_status prv_mechanism_group_gaussian(double noise_multiplier, double sampling_probability,
                                                 uint64_t group_size, prv_mechanism **mechanism);
 
