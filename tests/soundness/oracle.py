@@ -91,7 +91,7 @@ class Oracle:
         if self._atoms is None:
             self._atoms = self._all_atoms()
         atoms, size, other = self._atoms
-        mass_error = 8e-19 * (self.count * math.log(self.count + 2) + 100)
+        mass_error = 2e-18 * (self.count * math.log(self.count + 2) + 100)
         if self.smooth:
             laws = [law for law, count in self.smooth for _ in range(count)]
             value, error = quadrature.delta(laws, atoms, epsilon)

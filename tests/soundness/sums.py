@@ -52,11 +52,15 @@ _factorials = np.zeros(1, LONG)
 
 
 def log_factorials(n):
-    """Return an array of log 0! .. log n! at least, by sums of logarithms."""
+    """Return an array of log 0! .. log n! at least, to a few roundings: by Stirling's series."""
     global _factorials
     if len(_factorials) <= n:
-        more = np.log(np.arange(1, max(2 * n, 1000) + 1).astype(LONG))
-        _factorials = np.concatenate([np.zeros(1, LONG), np.cumsum(more)])
+        first = np.cumsum(np.log(np.arange(1, 40).astype(LONG)))
+        x = np.arange(40, max(2 * n, 1000) + 1).astype(LONG)
+        series = [1 / LONG(12), -1 / LONG(360), 1 / LONG(1260), -1 / LONG(1680), 1 / LONG(1188)]
+        rest = sum(term / x ** (2 * i + 1) for i, term in enumerate(series))
+        large = x * np.log(x) - x + np.log(2 * LONG(np.pi) * x) / 2 + rest
+        _factorials = np.concatenate([np.zeros(1, LONG), first, large])
     return _factorials
 
 
