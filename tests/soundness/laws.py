@@ -9,7 +9,7 @@ import math
 from functools import cached_property
 
 import numpy as np
-from scipy.special import erfcx
+from scipy.special import erfcx, ndtr
 
 LONG = np.longdouble
 DEEP = 33  # standard deviations that the smallest delta asked, 1e-200, can see
@@ -174,8 +174,9 @@ class _Gaussian:
         s = self.noise
         a, gap = np.asarray(epsilon * s - 0.5 / s, float), float(1 / s)
         root = math.sqrt(0.5)
-        mills = erfcx(a * root) - erfcx((a + gap) * root)
-        return 0.5 * np.exp(-0.5 * np.asarray(epsilon * s - 0.5 / s) ** 2) * mills
+        mills, beyond = erfcx(np.maximum(a, -1.0) * root), erfcx((a + gap) * root)
+        density = 0.5 * np.exp(-0.5 * np.asarray(epsilon * s - 0.5 / s) ** 2)
+        return np.where(a > -1.0, density * (mills - beyond), ndtr(-a) - density * beyond)
 
 
 class _Laplace:
