@@ -84,7 +84,7 @@ static void aim_at(prv_side_view *view, const prv_options *options, double delta
         guess_epsilon(view, aim);
         /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
         const double width = prv_width_asked(options, isnan(asked) ? aim->epsilon : asked);
-        const double most = 4.0 * (4.0 - aim->log_delta) / width;
+        const double most = fmax(4.0 * (4.0 - aim->log_delta) / width, PRV_LEAST_TILT);
         if (aim->saddle > most) {
             aim->saddle = most;
             guess_epsilon(view, aim);

@@ -154,13 +154,11 @@ prv_moments prv_composed_moments(const prv_side_view *view, double lam)
     return sum;
 }
 
-/* Root of an prv_increasing function of lam > 0, searched on a logarithmic scale from `start`, to 1 % or the
- * end of the range: tilts need no more. */
 double prv_root(const prv_side_view *view, prv_increasing f, const void *parameter, double start)
 {
-    const double least = 1e-12, greatest = 1e12;
-    double low = start, high = start;
-    if (f(view, start, parameter) < 0.0) {
+    const double least = PRV_LEAST_TILT, greatest = 1.0 / PRV_LEAST_TILT;
+    double low = fmin(fmax(start, least), greatest), high = low;
+    if (f(view, low, parameter) < 0.0) {
         do {
             low = high;
             high *= 4.0;

@@ -28,8 +28,7 @@ typedef struct prv_side_view {
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
                              prv_side_view *view);
 /* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact enough
- * for the number of steps; *changed tells
- * whether it did, and aims should be taken anew. */
+ * for the number of steps; *changed tells whether it did, and aims should be taken anew. */
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
 void prv_side_view_free(prv_side_view *view);
 
@@ -39,8 +38,10 @@ void prv_use_whole_profiles(prv_side_view *view);
 /* Of the sum of the steps, tilted, from the cells in use. O(cells). */
 prv_moments prv_composed_moments(const prv_side_view *view, double lam);
 
-/* Root of an increasing function of lam > 0, searched on a logarithmic scale from `start`, to 2 % or the
- * end of the range [1e-12, 1e12]: tilts need no more. */
+#define PRV_LEAST_TILT 1e-12
+
+/* Root of an increasing function of lam, searched on a logarithmic scale from `start`, to 2 % or an
+ * end of the range [PRV_LEAST_TILT, 1 / PRV_LEAST_TILT]: tilts need no more. */
 typedef double (*prv_increasing)(const prv_side_view *view, double lam, const void *parameter);
 double prv_root(const prv_side_view *view, prv_increasing f, const void *parameter, double start);
 

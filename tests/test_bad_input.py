@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from examples import gaussian_cdf_p, gaussian_cdf_q
+from examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta
 
 import prvcore as prv
 
@@ -531,6 +531,16 @@ def test_large_losses_are_legal():
     lower, _, upper = prv.compose(step, 1000).epsilon(1e-5)
     assert lower <= 129_944 <= upper
     assert upper - lower <= 1e-3 * upper
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize("eps_error", [1e6, 1e12, 1e100, 1.7e308])
+def test_widths_that_hardly_ask_anything(eps_error):
+    curve = prv.compose(GAUSSIAN, 100, eps_error=eps_error)
+    lower, _, upper = curve.delta(90.0)
+    assert lower <= gaussian_delta(90.0, 10.0) <= upper
+    lower, _, upper = curve.epsilon(gaussian_delta(90.0, 10.0))
+    assert lower <= 90.0 <= upper
 
 
 def test_nothing_is_printed(memory_limit, capfd):
