@@ -208,10 +208,14 @@ static int is_disjoint(const prv_mechanism *m)
     return m->base == PRV_BASE_ATOMS && m->atoms[0]->q_infinity == 1.0;
 }
 
+int prv_noiseless(double sensitivity)
+{
+    return !(sensitivity < 1e150);
+}
+
 static prv_status mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism)
 {
-    /* No noise, or so little that mu^2 overflows: every outcome tells the two apart. */
-    if (!(mu < 1e150)) return mechanism_disjoint(mechanism);
+    if (prv_noiseless(mu)) return mechanism_disjoint(mechanism);
     prv_mechanism *m = mechanism_new(base);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->mu = mu;
@@ -285,7 +289,7 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
     size_t near = 0, far = 0; /* centres that tell P and Q apart sometimes, and those that always do */
     for (size_t i = 0; i < length; i++) {
         centers[i] = sensitivities[i] > 0.0 ? sensitivities[i] / noise_multiplier : 0.0;
-        if (probabilities[i] > 0.0 && centers[i] > 0.0) *(centers[i] < 1e150 ? &near : &far) += 1;
+        if (probabilities[i] > 0.0 && centers[i] > 0.0) *(prv_noiseless(centers[i]) ? &far : &near) += 1;
     }
     prv_status status;
     if (near > 0 && far > 0)
@@ -461,10 +465,12 @@ static prv_status discrete(prv_noise noise, double scale, int64_t sensitivity, p
 {
     if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
+    if (prv_noiseless((double)sensitivity / scale)) return mechanism_disjoint(mechanism);
     const prv_status status = noise == PRV_NOISE_DISCRETE_GAUSSIAN
                                   ? discrete_gaussian(scale, sensitivity, mechanism)
                                   : discrete_laplace(scale, sensitivity, mechanism);
-    if (status == PRV_OK) (*mechanism)->integer_sensitivity = sensitivity;
+    if (status != PRV_OK || is_disjoint(*mechanism)) return status;
+    (*mechanism)->integer_sensitivity = sensitivity;
     return with_noise(with_replacement(status, PRV_REPLACED_TWICE, mechanism), noise, scale, mechanism);
 }
 

@@ -91,6 +91,10 @@ double prv_base_loss(double loss, double p);
 /* 1 if prv_mechanism_scaled can multiply this parameter of it. */
 int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
 
+/* 1 if the noise is so little that squares of the sensitivity in its scales overflow: every outcome tells the two
+ * data sets apart. */
+int prv_noiseless(double sensitivity);
+
 /* A choice in the open between two parts, with probabilities known to a relative error. Takes the parts, and frees
  * them where it fails. */
 prv_status prv_mechanism_choice(prv_mechanism *const part[2], const double weight[2], double error,

@@ -533,6 +533,23 @@ def test_large_losses_are_legal():
     assert upper - lower <= 1e-3 * upper
 
 
+@pytest.mark.parametrize("neighbors", ["add-or-remove", "remove", "replace-one"])
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e-200])
+@pytest.mark.parametrize(
+    "noise", [prv.Gaussian, prv.Laplace, prv.DiscreteGaussian, prv.DiscreteLaplace]
+)
+def test_noise_too_little_to_tell_of(noise, scale, neighbors):
+    # P and Q share no outcome: delta is 1, and of a sampled record 1 - (1 - p)^k
+    noise = noise(scale)
+    options = {"neighbors": neighbors}
+    assert prv.eps_from_delta(noise, 0.9, **options).lower == INF
+    lower, _, upper = prv.delta_from_eps(noise, 700.0, **options)
+    assert 1.0 - 1e-12 <= lower <= upper == 1.0
+    sampled = prv.PoissonSubsampled(noise, 0.125)
+    lower, _, upper = prv.delta_from_eps(sampled, 700.0, counts=3, **options)
+    assert lower <= 1.0 - 0.875**3 <= upper <= lower + 1e-9
+
+
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 @pytest.mark.parametrize("eps_error", [1e6, 1e12, 1e100, 1.7e308])
 def test_widths_that_hardly_ask_anything(eps_error):
