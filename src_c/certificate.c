@@ -34,7 +34,9 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
     } else {
         const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
         p.outside = g * c->outside;
-        p.transforms = c->rounding * fmin(smooth, n * g);
+        /* Where the tilt's weight lies on a few atoms, those of others underflow, and products with them: by less
+         * than DBL_MIN each. */
+        p.transforms = c->rounding * fmin(smooth, n * g) + n * (t->total + 4.0) * DBL_MIN;
         reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
         /* The recurrences use rounded decay factors. */
         sums = n * (2.0 * UNIT + 4.0 * PRV_WIDE_UNIT);

@@ -4,6 +4,7 @@
  *     M e^(-lam eps) g(lam) P_c(outside),  g(lam) = max_s e^(-lam s)(1 - e^-s) = lam^lam / (1 + lam)^(1 + lam);
  * rounding of the transforms: `rounding` a point, summed against the kernel e^(-lam s)(1 - e^-s), whose sum
  *     over a lattice of step h is at most 1 / (h lam (lam + 1)) + g(lam) (unimodal), and N g(lam);
+ * underflow of weights, and of products in the recurrences of the kernel: absolute;
  * for a spectrum: frequencies left out, rounding of those kept, and periodic images (SPECTRUM.md);
  * rounding of weights and moments: relative, since all terms are positive;
  * rounding of cells: a step's upper tails are relatively off by a, at knots off by b (cells.h), so its

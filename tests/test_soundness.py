@@ -133,3 +133,23 @@ def test_a_curve_of_values_is_not_extrapolated_by_their_rounding(count, eps_erro
     lower, _, upper = prv.compose(own, count, neighbors="add", eps_error=eps_error).delta(at)
     assert lower <= truth.high
     assert upper >= truth.low
+
+
+@pytest.mark.parametrize("mesh_size", [0.02, 0.1, 1.0])
+@pytest.mark.parametrize("delta", [1e-7, 1e-12, 1e-60])
+def test_losses_far_smaller_than_the_mesh(mesh_size, delta):
+    # a tilt for losses of 1e-6 put all weight on a rounding error one mesh above
+    step = prv.PoissonSubsampled(prv.ApproximateDP(2.67, 1.2e-10), 1.5e-6)
+    for count in (1, 3):
+        for direction in ("add", "remove"):
+            for engine in ("auto", "convolution"):
+                options = {"neighbors": direction, "mesh_size": mesh_size, "engine": engine}
+                verdict = judge(Setting("", ((step, count),), delta, options), patience=5.0)
+                assert verdict.outcome != "violated", verdict.violations
+
+
+def test_the_oracle_finds_no_saddle_where_rare_losses_take_over():
+    # M is finite but explodes just above the saddle
+    step = prv.PoissonSubsampledGaussian(106.12568540840314, 0.006845862439728706)
+    with pytest.raises(TooSlowError):
+        oracle.delta(((step, 4),), "remove", 0.004014914073731155)

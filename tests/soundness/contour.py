@@ -67,7 +67,8 @@ class Contour:
         while high - low > 0.01:
             a, b = high - golden * (high - low), low + golden * (high - low)
             low, high = (low, b) if height(a) < height(b) else (a, high)
-        self._start, self._step = (low + high) / 2, 0.1
+        # not the middle: M may explode just above, where rare large losses begin to weigh
+        self._start, self._step = min(values, key=height), 0.1
         return math.exp(self._start)
 
     def value(self, epsilon):
@@ -132,6 +133,8 @@ class Contour:
             found.append((max(left, right, 0.0) / saddle, c * saddle))
         found.sort()
         (period, c), (second, d) = found[0], found[min(1, len(found) - 1)]
+        if not period > 0:
+            raise TooSlowError("the guess of delta is above Chernoff's bound")
         if second > 2 * period:  # no other line is as good
             d, second = 0.97 * c, 1.1 * period
         return (c, period), (d, 1.15 * second)
