@@ -199,6 +199,12 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
 }
 
+/* No epsilon lies above it, nor above 0 where all finite losses are negative. */
+static double greatest_epsilon(const prv_side_view *view)
+{
+    return fmax(view->greatest_loss + view->greatest_error, 0.0);
+}
+
 /* Both bounds of epsilon at delta. */
 static void read_epsilon(const task *t, const lattices *l, int side, const prv_composed *composed,
                          outcome *o)
@@ -207,7 +213,7 @@ static void read_epsilon(const task *t, const lattices *l, int side, const prv_c
     const double delta = side > 0 ? t->value - l->absolute_error : t->value + l->absolute_error;
     const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, o->epsilon);
     const double greatest = fmax(t->view->greatest_loss, 0.0);
-    const double bound = fmin(e.epsilon, fmax(t->view->greatest_loss + t->view->greatest_error, 0.0));
+    const double bound = fmin(e.epsilon, greatest_epsilon(t->view));
     if (side > 0) {
         o->bounds.upper = bound;
         o->slope = e.slope;
@@ -257,7 +263,7 @@ static void know_nothing(const task *t, const prv_aim *aim, outcome *o)
 {
     const int ask_epsilon = t->question == PRV_ASK_EPSILON;
     o->bounds.lower = ask_epsilon ? 0.0 : fmax(-expm1(fmin(t->value, 0.0)), 0.0);
-    o->bounds.upper = ask_epsilon ? fmax(t->view->greatest_loss, 0.0) : 1.0;
+    o->bounds.upper = ask_epsilon ? greatest_epsilon(t->view) : 1.0;
     o->bounds.estimate = ask_epsilon ? aim->epsilon : exp(aim->log_delta);
     o->slope = aim->slope;
     o->resolved = 0;

@@ -1,6 +1,7 @@
 """The oracle of `soundness` is right where the truth is known, and refutes no bound of prvcore."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -99,6 +100,17 @@ def test_greatest_losses_that_are_doubles_are_exact():
     lower, _, upper = prv.compose(prv.PureDP(0.1), 3).epsilon(0.0)
     assert lower <= 3 * LONG(0.1) <= upper
     assert lower < math.nextafter(upper, 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [50.1, 300.7, 1000.3])
+@pytest.mark.parametrize("count", [10**15 + 1, 2**53 - 1])
+@pytest.mark.parametrize("delta", [1e-20, 0.5])
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+def test_the_greatest_loss_of_so_many_steps_that_rounding_hides_the_answer(epsilon, count, delta):
+    # all losses are the greatest but with probability below count e^-epsilon < 1e-5, so that
+    # epsilon(delta) >= count epsilon + log(1 - delta / 0.99999) there
+    upper = Fraction(prv.compose(prv.PureDP(epsilon), count).epsilon(delta).upper)
+    assert upper >= count * Fraction(epsilon) - 1
 
 
 RARE = prv.PoissonSubsampled(prv.ApproximateDP(0.45, 1e-3), 1.7179905673910752e-06)
