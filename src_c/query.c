@@ -99,7 +99,7 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
         exactly(1.0, b, r);
     } else if (total == 0.0) {
         exactly(fmax(-expm1(fmin(value, 0.0)), 0.0), b, r);
-    } else if (value >= fmax(greatest * (1.0 + 64.0 * DBL_EPSILON), greatest + error)) {
+    } else if (value >= fmax(greatest * (1.0 + 64.0 * DBL_EPSILON), greatest + error) || infinite == 1.0) {
         exactly(infinite, b, r);
         b->lower *= 1.0 - 32.0 * DBL_EPSILON;
         b->upper = fmin(b->upper * (1.0 + 32.0 * DBL_EPSILON), 1.0);

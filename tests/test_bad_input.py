@@ -543,8 +543,9 @@ def test_noise_too_little_to_tell_of(noise, scale, neighbors):
     noise = noise(scale)
     options = {"neighbors": neighbors}
     assert prv.eps_from_delta(noise, 0.9, **options).lower == INF
-    lower, _, upper = prv.delta_from_eps(noise, 700.0, **options)
-    assert 1.0 - 1e-12 <= lower <= upper == 1.0
+    for epsilon in (-700.0, -1.0, 0.0, 700.0):
+        lower, _, upper = prv.delta_from_eps(noise, epsilon, **options)
+        assert 1.0 - 1e-12 <= lower <= upper == 1.0
     sampled = prv.PoissonSubsampled(noise, 0.125)
     lower, _, upper = prv.delta_from_eps(sampled, 700.0, counts=3, **options)
     assert lower <= 1.0 - 0.875**3 <= upper <= lower + 1e-9
