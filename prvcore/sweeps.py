@@ -505,8 +505,11 @@ def _run(
             yield first, task(piece)
             advance(len(piece))
     else:
-        with ThreadPoolExecutor(workers, thread_name_prefix="prvcore-sweep") as pool:
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="prvcore-sweep")
+        try:
             yield from _submit(pool, task, pieces, advance)
+        finally:  # Ctrl-C may have come anywhere, between a task and its being known, too
+            pool.shutdown(cancel_futures=True)
 
 
 def _submit(
@@ -515,8 +518,10 @@ def _submit(
     pieces: Iterable[tuple[int, _FloatArray]],
     advance: Callable[[int], Any],
 ) -> Iterator[tuple[int, _Rows]]:
-    futures = {executor.submit(task, piece): (first, len(piece)) for first, piece in pieces}
+    futures = {}
     try:
+        for first, piece in pieces:
+            futures[executor.submit(task, piece)] = first, len(piece)
         for future in as_completed(futures):
             first, length = futures[future]
             yield first, future.result()

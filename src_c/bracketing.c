@@ -127,6 +127,7 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
         l->steps++;
         double *scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
         if (scratch == NULL) return PRV_ERR_MEMORY;
+        cells->options = t->options;
         status = prv_check_interrupt(t->options);
         if (status == PRV_OK) status = prv_cells_compute(m, t->view->add, PRV_DOMINATING, cells);
         if (status == PRV_OK) status = prv_check_interrupt(t->options);

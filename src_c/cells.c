@@ -181,12 +181,14 @@ static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, si
 
 /* relative[i] for the cells from first on of an unsampled or subsampled 'remove' pair, where e^x or P's mass
  * alone may leave the range of double. With y the base losses at the knots, e^x = (1-p) + p e^y. */
-static void scaled_cells(const prv_mechanism *m, size_t first, const double *y, size_t length,
-                         const double *mass_p, double *scaled, double *relative)
+static prv_status scaled_cells(const prv_mechanism *m, size_t first, const double *y, size_t length,
+                               const double *mass_p, const prv_options *options, double *scaled,
+                               double *relative)
 {
     const double p = m->base == PRV_BASE_MIXTURE ? 1.0 : m->sampling_probability;
     const double *from = y + first - 1;
     double *to = scaled + first - 1;
+    prv_status status = PRV_OK;
     if (m->base == PRV_BASE_GAUSSIAN)
         gaussian_scaled_tails(m->mu, from, length - first + 1, to);
     else if (m->base == PRV_BASE_LAPLACE)
@@ -194,14 +196,15 @@ static void scaled_cells(const prv_mechanism *m, size_t first, const double *y, 
     else if (m->base == PRV_BASE_BOUNDED_RANGE)
         bounded_range_scaled_tails(m->mu, from, length - first + 1, to);
     else
-        prv_gaussian_mixture_scaled_tails(m->mixture, from, length - first + 1, to);
+        status = prv_gaussian_mixture_scaled_tails(m->mixture, from, length - first + 1, options, to);
     double above = 0.0;
-    for (size_t i = length; i >= first; i--) {
+    for (size_t i = length; i >= first && status == PRV_OK; i--) {
         const double here = scaled[i - 1];
         const double rest = above > 0.0 ? prv_vm_exp(y[i - 1] - y[i]) * above : 0.0;
         relative[i] = (1.0 - p) * mass_p[i] + p * (here - rest);
         above = here;
     }
+    return status;
 }
 
 /* How many of the first knots are at most SCALED_LOSS. */
@@ -448,13 +451,13 @@ PRV_VECTOR static void clip_relative(const double *restrict x, const double *res
 /* The cells of ((1-p)P + pQ, P) at increasing knots x, in the order of the knots. Where `reversed`, of
  * the subsampled reverse of the base. mass_p is P's plain mass. */
 static prv_status forward_cells(const prv_mechanism *m, int reversed, const double *x, size_t length,
-                                double *mass, double *mass_p, double *y, double *tail_q,
-                                double *tail_p)
+                                const prv_options *options, double *mass, double *mass_p, double *y,
+                                double *tail_q, double *tail_p)
 {
     const double p = m->sampling_probability;
     if (m->base == PRV_BASE_MIXTURE) {
         memcpy(y, x, length * sizeof *y);
-        return prv_gaussian_mixture_masses(m->mixture, x, length, mass, mass_p);
+        return prv_gaussian_mixture_masses(m->mixture, x, length, options, mass, mass_p);
     }
     if (p < 1.0) {
         const size_t near = plain_knots(x, length);
@@ -489,20 +492,21 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     const int backward = add && !prv_is_symmetric(m);
     prv_status status;
     if (!backward) {
-        status = forward_cells(m, 0, x, length, cells->mass, other, y, tail_q, tail_p);
+        status = forward_cells(m, 0, x, length, cells->options, cells->mass, other, y, tail_q, tail_p);
         if (status == PRV_OK) {
             cells->relative[0] = other[0] > 0.0 ? other[0] * exp(x[0]) : 0.0;
             scale_masses(x, other + 1, length, cells->relative + 1);
             const size_t plain = plain_knots(x, length);
             if (m->base != PRV_BASE_CDFS)
-                scaled_cells(m, plain + 1, y, length, other, tail_q, cells->relative);
+                status = scaled_cells(m, plain + 1, y, length, other, cells->options, tail_q, cells->relative);
         }
     } else {
         /* Mirrored knots; the cell (x[i-1], x[i]] becomes [-x[i], -x[i-1]): which end belongs to it does
          * not matter, since an atom on a knot is placed on that knot from either side. */
         double *mirrored = other + length + 1; /* [length] */
         for (size_t i = 0; i < length; i++) mirrored[i] = -x[length - 1 - i];
-        status = forward_cells(m, 1, mirrored, length, cells->relative, cells->mass, y, tail_q, tail_p);
+        status = forward_cells(m, 1, mirrored, length, cells->options, cells->relative, cells->mass, y, tail_q,
+                               tail_p);
         if (status == PRV_OK) {
             for (size_t i = 0, j = length; i < j; i++, j--) {
                 const double low = cells->mass[i], low_q = cells->relative[i];
@@ -612,6 +616,7 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
         prv_status status = prv_cells_new(length, &part);
         if (status != PRV_OK) return status;
         memcpy(part.knots, cells->knots, length * sizeof *part.knots);
+        part.options = cells->options;
         status = prv_cells_compute(m->part[i], add, side, &part);
         for (size_t j = 0; j <= length && status == PRV_OK; j++) {
             cells->mass[j] += weight * part.mass[j];

@@ -21,13 +21,14 @@ typedef struct prv_cells {
     double *mass, *relative; /* [length + 1] */
     double infinite_mass;    /* Q's mass at +infinity */
     double tail_error;       /* relative error of every upper tail of mass or relative, at most */
+    const prv_options *options; /* asked in long work whether to go on; NULL at first, and may stay so */
 } prv_cells;
 
 /* Room for `length` knots; the caller fills knots. PRV_ERR_MEMORY. */
 prv_status prv_cells_new(size_t length, prv_cells *cells);
 void prv_cells_free(prv_cells *cells);
 
-/* Fills the masses. Errors: PRV_ERR_MEMORY and those of callbacks.
+/* Fills the masses. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED and those of callbacks.
  *
  * Rounding: with T the upper tail of Q (or of P, relative) at a knot and T~ the sum of the computed
  * masses above it, T~ is T(1 + a) at a knot moved by b, with |a| and |b| below tail_error. This is

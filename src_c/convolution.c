@@ -184,6 +184,7 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
 /* Sines spent on the heavy atoms: at least LEAST_HEAVY atoms at every frequency that matters, more
  * where few frequencies do. */
 enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
+enum { FREQUENCIES_AT_ONCE = 1024 }; /* between looks whether to go on */
 #define SINES 2e7
 #define TWO_PI 6.28318530717958647693
 
@@ -261,8 +262,8 @@ static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns
 /* The spectrum of a step to the k-th power in the precise way. work->real and work->spectrum are used;
  * *light_norm and *light_sum are the norms of what was transformed, in L2 and L1. */
 static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft *fft,
-                                  prv_workspace *work, norms *sums, double *light_norm,
-                                  double *light_sum)
+                                  const prv_options *options, prv_workspace *work, norms *sums,
+                                  double *light_norm, double *light_sum)
 {
     const size_t n = work->length, half = n / 2 + 1;
     unsigned char *matters = prv_allocate(half, sizeof *matters);
@@ -279,7 +280,8 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
     }
     const double affordable = fmin(fmax(SINES / (double)count, LEAST_HEAVY), MOST_HEAVY);
     heavy_part h = {0};
-    const prv_status status = heavy_atoms(y, work->weight, n, (size_t)affordable, &h);
+    prv_status status = prv_check_interrupt(options);
+    if (status == PRV_OK) status = heavy_atoms(y, work->weight, n, (size_t)affordable, &h);
     if (status == PRV_OK) {
         scatter(y, work->weight, h.least, work->real, n);
         fft->forward(fft->forward_plan, work->real, z);
@@ -288,7 +290,8 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
         *light_norm = sqrt(2.0 * square / (double)n);
         *light_sum = h.light;
         const uint64_t turns = (uint64_t)fmod(k, (double)n) * h.origin % n;
-        for (size_t j = 0; j < half; j++) {
+        for (size_t j = 0; j < half && status == PRV_OK; j++) {
+            if (j % FREQUENCIES_AT_ONCE == 0) status = prv_check_interrupt(options);
             if (!matters[j]) {
                 z[2 * j] = z[2 * j + 1] = 0.0;
                 continue;
@@ -354,7 +357,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
         double weight_norm = 0.0; /* of what is transformed */
         double weight_sum = 1.0;
         if (window->precise) {
-            const prv_status status = power_precisely(y, k, fft, work, &s, &weight_norm, &weight_sum);
+            const prv_status status = power_precisely(y, k, fft, window->options, work, &s, &weight_norm, &weight_sum);
             if (status != PRV_OK) return status;
             result->transforms += 2;
             power_error += sqrt(s.error * scale);
@@ -384,6 +387,8 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
             product_square = multiply_spectra(work->product, work->spectrum, half);
         }
     }
+    const prv_status interrupted = prv_check_interrupt(window->options);
+    if (interrupted != PRV_OK) return interrupted;
     fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
     result->transforms++;
     const double own = sqrt(product_square * scale);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "progress.h"
 #include "vector_math.h"
 
 #define INV_SQRT_2PI 0.39894228040143267794
@@ -227,6 +228,8 @@ double prv_gaussian_mixture_outcome(const prv_gaussian_mixture *m, double loss)
 
 /* ---- Masses ------------------------------------------------------------------------------- */
 
+enum { KNOTS_AT_ONCE = 256 }; /* between looks whether to go on */
+
 /* +T for the upper tail T of N(0, 1) from u on, or minus the lower one where that is smaller. */
 static double smaller_tail(double u)
 {
@@ -247,30 +250,34 @@ static double mass_up_to(const prv_components *c, double z, double *before)
 }
 
 prv_status prv_gaussian_mixture_masses(const prv_gaussian_mixture *m, const double *x, size_t length,
-                                       double *mass_q, double *mass_p)
+                                       const prv_options *options, double *mass_q, double *mass_p)
 {
     double *before_q = prv_allocate(m->q.length + m->p.length, sizeof *before_q);
     if (before_q == NULL) return PRV_ERR_MEMORY;
     double *before_p = before_q + m->q.length;
     for (size_t i = 0; i < m->q.length + m->p.length; i++) before_q[i] = -0.0;
     inverter v = inverter_new(m);
-    for (size_t i = 0; i <= length; i++) {
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i <= length && status == PRV_OK; i++) {
+        if (i % KNOTS_AT_ONCE == 0) status = prv_check_interrupt(options);
         const double z = i < length ? outcome(&v, x[i]) : HUGE_VAL;
         mass_q[i] = mass_up_to(&m->q, z, before_q);
         mass_p[i] = mass_up_to(&m->p, z, before_p);
     }
     prv_release(before_q);
-    return PRV_OK;
+    return status;
 }
 
 /* With phi the density of N(0, 1): Q's density at z is phi(z) sum q e^(a (z - a / 2)), P's upper tail
  * phi(z) sum p e^(b (z - b / 2)) mills(z - b), and e^x the ratio of the two sums, so that the product is
  * Q's density times a mean of Mills ratios. Where the loss is positive z is too. */
-void prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, const double *x, size_t length,
-                                       double *scaled)
+prv_status prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, const double *x, size_t length,
+                                             const prv_options *options, double *scaled)
 {
     inverter v = inverter_new(m);
     for (size_t i = 0; i < length; i++) {
+        const prv_status status = i % KNOTS_AT_ONCE == 0 ? prv_check_interrupt(options) : PRV_OK;
+        if (status != PRV_OK) return status;
         const double z = outcome(&v, x[i]);
         scaled[i] = 0.0;
         if (!isfinite(z)) continue;
@@ -288,6 +295,7 @@ void prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, const doub
         }
         scaled[i] = INV_SQRT_2PI * density * (mills / sum);
     }
+    return PRV_OK;
 }
 
 double prv_gaussian_mixture_error(const prv_gaussian_mixture *m)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "dispatch.h"
+#include "progress.h"
 #include "vector_math.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
@@ -142,6 +143,8 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             width = ceil(0.5 * width);
         }
         if (m->work > m->most_work) return PRV_ERR_PRECISION;
+        const prv_status interrupted = prv_check_interrupt(m->options);
+        if (interrupted != PRV_OK) return interrupted;
         *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
                    prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
         at += width;

@@ -14,6 +14,7 @@ typedef struct march {
     double work, most_work;
     double enough; /* result > tolerance: with fewer frequencies than that it will be so again */
     double factor; /* |Phi| is at most that times e^(-decay) */
+    const prv_options *options; /* asked whether to go on; may be NULL */
 } prv_march;
 
 /* Fills *result with at least sum_{j >= first} (2 / N) |Phi(theta_j)| |kern_j|, N = points; exactly enough to tell

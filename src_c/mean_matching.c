@@ -119,7 +119,7 @@ typedef struct errors {
 /* The finite loss, truncated to |Y| <= L and normalised, on i h + mu. Cells that no loss can
  * reach are left out: i runs from `low` to `high`. */
 static prv_status discretize(const prv_mechanism *m, int add, double count, const setting *s,
-                             prv_lattice *lattice, errors *e)
+                             const prv_options *options, prv_lattice *lattice, errors *e)
 {
     const double h = s->step, n = (double)(s->length / 2);
     /* One more cell on either side, for what rounding puts there. */
@@ -130,6 +130,7 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
     prv_cells cells;
     prv_status status = prv_cells_new(points + 1, &cells);
     if (status != PRV_OK) return status;
+    cells.options = options;
     for (size_t i = 0; i <= points; i++) cells.knots[i] = (low + (double)i - 0.5) * h;
     status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
     if (status == PRV_OK) status = prv_lattice_new(points, lattice);
@@ -417,7 +418,7 @@ static prv_status compose(const prv_side_view *view, const prv_options *options,
     for (; made < view->steps && status == PRV_OK; made++) {
         status = prv_check_interrupt(options);
         if (status == PRV_OK)
-            status = discretize(view->mechanisms[made], view->add, view->counts[made], s,
+            status = discretize(view->mechanisms[made], view->add, view->counts[made], s, options,
                                 &lattices[made], &e);
         if (status != PRV_OK) break;
         list[made] = &lattices[made];

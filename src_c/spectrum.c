@@ -291,7 +291,8 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         out->points = 1.0;
     }
     /* |prod (b + j)^k - prod b^k| <= prod beta^k expm1(sum k rho / beta) for |j| <= rho, |b| <= beta, beta >= 1/2. */
-    prv_march walk = {sources, steps, next, 0.0, most_work, 0.0, jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0};
+    prv_march walk = {sources, steps, next, 0.0, most_work, 0.0, jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0,
+                      window->options};
     const double small = log(window->tolerance / walk.factor);
     double wanted = PRV_FREQUENCY_BLOCK;
     while (status == PRV_OK && !nothing) {

@@ -133,8 +133,8 @@ class Contour:
             found.append((max(left, right, 0.0) / saddle, c * saddle))
         found.sort()
         (period, c), (second, d) = found[0], found[min(1, len(found) - 1)]
-        if not period > 0:
-            raise TooSlowError("the guess of delta is above Chernoff's bound")
+        if not 0 < period < math.inf:
+            raise TooSlowError("no period")
         if second > 2 * period:  # no other line is as good
             d, second = 0.97 * c, 1.1 * period
         return (c, period), (d, 1.15 * second)
