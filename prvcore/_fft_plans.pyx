@@ -17,6 +17,7 @@ from prvcore._core cimport (
     prv_status,
 )
 
+import os
 import threading
 
 import numpy as np
@@ -25,6 +26,10 @@ import pyfftw
 ALIGNMENT = PRV_FFT_ALIGNMENT
 
 cdef object lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # no child has a lock that a thread of its parent's holds
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
 cdef dict plans = {}  # length -> Plans; never shrinks, because C may still be using any of them
 
 cdef prv_fft_provider PROVIDER

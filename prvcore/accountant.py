@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from prvcore import _arguments
+from prvcore import _arguments, _pickling
 from prvcore.accounting import Bounds, PrivacyCurve, compose
 from prvcore.calibration import calibrate
 from prvcore.errors import TargetError
@@ -331,10 +331,12 @@ class Accountant:
         return accountant
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return dict(self._options), dict(self._counts)  # copy.copy shares what is given here
+        # copies, since copy.copy shares what is given here
+        return _pickling.VERSION, dict(self._options), dict(self._counts)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._options, self._counts = state
+        _pickling.check(type(self), state[0])
+        _, self._options, self._counts = state
         self._steps = sum(self._counts.values())
         self._last = None
         self._forget()

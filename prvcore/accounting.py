@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore import _arguments
+from prvcore import _arguments, _pickling
 from prvcore._accounting import Composition
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import Mechanism
@@ -603,7 +603,8 @@ class PrivacyCurve:
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._steps, self._settings())
+        kind = type(self)
+        return _pickling.restored, (_pickling.VERSION, kind, (self._steps,), self._settings())
 
     def __repr__(self) -> str:
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
@@ -898,8 +899,3 @@ def _shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds:
     if points.ndim == 0:
         return Bounds(*bounds[0].tolist())
     return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
-
-
-def _restored(steps: _Steps, settings: dict[str, Any]) -> PrivacyCurve:
-    """Return a curve that was pickled."""
-    return PrivacyCurve(steps, **settings)

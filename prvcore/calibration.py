@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from prvcore import _arguments, accounting
+from prvcore import _arguments, _pickling, accounting
 from prvcore._accounting import Composition
 from prvcore.accounting import Bounds, PrivacyCurve, Progress
 from prvcore.mechanisms import Mechanism, PoissonSubsampled
@@ -24,7 +24,7 @@ _LEAST_TOLERANCE, _GREATEST_TOLERANCE = 1e-9, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(_pickling.Pickled):
     """The cheapest value of a parameter that meets a target, and the proof that it is.
 
     Attributes

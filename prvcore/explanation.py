@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prvcore import _pickling
 from prvcore.accounting import Bounds, ErrorBudget, PrivacyCurve
 from prvcore.mechanisms import Mechanism
 
@@ -21,7 +22,7 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class StepShare:
+class StepShare(_pickling.Pickled):
     """What one of the steps of a composition contributes.
 
     Attributes
@@ -44,7 +45,7 @@ class StepShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(_pickling.Pickled):
     """Where an epsilon comes from; its `str` says so in sentences.
 
     Attributes

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore import _arguments, _mechanism
+from prvcore import _arguments, _mechanism, _pickling
 
 __all__ = [
     "ApproximateDP",
@@ -39,7 +39,7 @@ __all__ = [
 _MAX_SENSITIVITY = 2**63 - 1
 
 
-class Mechanism:
+class Mechanism(_pickling.Pickled):
     """Base of all mechanisms, for annotations and `isinstance`; not to be derived from."""
 
     __slots__ = ()
@@ -552,9 +552,6 @@ class MixtureOfGaussians(Mechanism):
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MixtureOfGaussians, (self.noise_multiplier, self.sensitivities, self.probabilities)
-
     def _key(self) -> tuple[Any, ...]:
         return (
             "MixtureOfGaussians",
@@ -850,9 +847,6 @@ class FromTable(Mechanism):
 
     def __hash__(self) -> int:
         return hash(self._key())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FromTable, (self.losses, self.probabilities, self.mass_at_infinity)
 
     def _key(self) -> tuple[Any, ...]:
         return (

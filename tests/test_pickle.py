@@ -5,6 +5,7 @@ import pytest
 from examples import ALL, name
 
 import prvcore as prv
+from prvcore import _pickling
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
@@ -58,3 +59,28 @@ def test_curves_of_functions_that_do_not_pickle():
     curve = prv.compose(prv.FromCDFs(lambda x: x, lambda x: x))
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(curve)
+
+
+def others():
+    """Return one object of each other kind that is pickled with its version."""
+    curve = prv.compose([(prv.Gaussian(30.0), 100), prv.Laplace(20.0)])
+    accountant = prv.Accountant()
+    accountant.add(prv.Gaussian(30.0), 3)
+    return [
+        curve,
+        accountant,
+        prv.explain(curve, 1e-5),
+        prv.calibrate(prv.Gaussian(1.0), 10, epsilon=1.0, delta=1e-5),
+    ]
+
+
+@pytest.mark.parametrize("thing", [*ALL, *others()], ids=lambda thing: type(thing).__name__)
+def test_pickles_of_another_version_are_refused(thing, monkeypatch):
+    monkeypatch.setattr(_pickling, "VERSION", "0.0.9")
+    pickled = pickle.dumps(thing)
+    assert pickle.loads(pickled) == thing
+    monkeypatch.undo()
+    # of the thing, or of what it is made of
+    message = rf"a \w+ pickled by prvcore 0\.0\.9 cannot be read by {prv.__version__}: "
+    with pytest.raises(pickle.UnpicklingError, match=message):
+        pickle.loads(pickled)
