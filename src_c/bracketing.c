@@ -20,7 +20,7 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
 /* Products that a convolution may take without transforms: fewer than planning the first transforms of a length
  * costs; and for the relative accuracy that transforms do not have. */
-#define MOST_PRODUCTS 6e7
+#define MOST_PRODUCTS 7e7
 #define MOST_PRECISE_PRODUCTS 2e8
 
 /* Sums of the cells' rounding, which multiplies delta by e to this, from which a composition says little more than

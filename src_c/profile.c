@@ -186,7 +186,9 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
         const double mass = cells->mass[i];
         if (!(mass > 0.0)) continue;
         const double anchor = x[i > 0 ? i - 1 : 0];
-        const double center = cells->relative[i] > 0.0 ? anchor + profile->center[i] : anchor;
+        double center = cells->relative[i] > 0.0 ? anchor + profile->center[i] : anchor;
+        /* The cell below all knots, where losses are so large that P's mass times e^x overflows; that mass is 1 at most. */
+        if (!isfinite(center)) center = log(mass);
         profile->center[k] = center;
         profile->low[k] = i > 0 ? x[i - 1] : center;
         profile->high[k] = i < n ? x[i] : center;

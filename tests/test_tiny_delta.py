@@ -42,6 +42,16 @@ def test_gaussians(noise, count, delta):
     assert at.upper < 2.0 * float(delta)
 
 
+@pytest.mark.parametrize("delta", ["0.5", "1e-5", "1e-20"])
+@pytest.mark.parametrize("noise", [0.02, 0.015, 0.005, 1e-3])
+@pytest.mark.parametrize("count", [1, 2, 100])
+def test_gaussians_of_losses_whose_exponentials_overflow(noise, count, delta):
+    truth = gaussian_epsilon(mpmath.sqrt(count) / noise, delta)
+    bounds = prv.eps_from_delta(prv.Gaussian(noise), float(delta), counts=count)
+    assert bounds.lower <= truth <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-3 * truth
+
+
 def test_subsampled_gaussian():
     step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-2)
     bounds = prv.compose(step, 1000, neighbors="remove", eps_error=1e-3).epsilon(1e-30)
