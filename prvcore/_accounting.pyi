@@ -31,9 +31,10 @@ class Composition:
     ) -> list[
         tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
     ]: ...
-    def power(
+    def bound(
         self,
-        rates: NDArray[np.float64],
+        quantity: str,
+        points: NDArray[np.float64],
         bounds: NDArray[np.float64],
         *,
         discretization: str,
@@ -45,6 +46,7 @@ class Composition:
         delta_error: float,
         mesh_size: float,
         memory_limit: int,
+        progress: _Progress | None = None,
     ) -> None: ...
     def calibrate(
         self,

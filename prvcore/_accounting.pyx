@@ -30,11 +30,13 @@ from prvcore._core cimport (
     prv_epsilon,
     prv_fft,
     prv_fft_provider,
+    prv_gaussian_mu,
     prv_neighbors,
     prv_options,
     prv_parameter,
     prv_power,
     prv_progress,
+    prv_renyi_divergence,
     prv_report,
     prv_status,
     prv_step,
@@ -175,6 +177,21 @@ cdef size_t length_of(const double[::1] points, const double[:, ::1] bounds) exc
     return points.shape[0]
 
 
+ctypedef prv_status (*bounding_function)(
+    const prv_step *, size_t, const prv_options *, const double *, size_t, prv_bounds *
+) noexcept nogil
+
+
+cdef bounding_function bounding_function_of(str quantity) except NULL:
+    if quantity == "power":
+        return prv_power
+    if quantity == "gaussian_mu":
+        return prv_gaussian_mu
+    if quantity == "renyi_divergence":
+        return prv_renyi_divergence
+    raise ValueError(f"nothing is called {quantity!r}")
+
+
 cdef class Composition:
     """Steps as C takes them; never modified, so any thread may query it."""
 
@@ -237,19 +254,27 @@ cdef class Composition:
         finally:
             PyMem_Free(reports)
 
-    def power(
-        self, const double[::1] rates not None, double[:, ::1] bounds not None, **settings
+    def bound(
+        self,
+        str quantity not None,
+        const double[::1] points not None,
+        double[:, ::1] bounds not None,
+        *,
+        object progress=None,
+        **settings,
     ):
-        """Fill `bounds` with those of the power of a test at each false positive rate."""
-        cdef size_t length = length_of(rates, bounds), step_count = len(self.handles)
+        """Fill `bounds` with those of the power, gaussian_mu or renyi_divergence at each point."""
+        cdef size_t length = length_of(points, bounds), step_count = len(self.handles)
         if length == 0:
             return
         cdef watch w
-        cdef prv_options options = query_options(settings, None, &w)
+        cdef prv_options options = query_options(settings, progress, &w)
         cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]
+        cdef const double *point = &points[0]
+        cdef bounding_function function = bounding_function_of(quantity)
         cdef prv_status status
         with nogil:
-            status = prv_power(self.steps, step_count, &options, &rates[0], length, bound)
+            status = function(self.steps, step_count, &options, point, length, bound)
         check(status)
 
     def calibrate(

@@ -41,6 +41,8 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_COMPONENTS
         PRV_ERR_BATCHES
         PRV_ERR_NEIGHBORS
+        PRV_ERR_ORDER
+        PRV_ERR_MOMENTS
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)
@@ -270,6 +272,24 @@ cdef extern from "prvcore.h" nogil:
         size_t step_count,
         const prv_options *options,
         const double *false_positive_rates,
+        size_t length,
+        prv_bounds *bounds,
+    )
+
+    prv_status prv_gaussian_mu(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *deltas,
+        size_t length,
+        prv_bounds *bounds,
+    )
+
+    prv_status prv_renyi_divergence(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *orders,
         size_t length,
         prv_bounds *bounds,
     )

@@ -48,6 +48,9 @@ const char *prv_status_message(prv_status status)
                "above 1e150 times the noise, and probabilities >= 0 that sum to 1 within 1e-9";
     case PRV_ERR_BATCHES: return "sizes of data sets and batches, and numbers of batches, must be in [1, 2^32]";
     case PRV_ERR_NEIGHBORS: return "no dominating pair of this mechanism is known for these neighbors";
+    case PRV_ERR_ORDER: return "the order of a Renyi divergence must be in (1, 1e6]";
+    case PRV_ERR_MOMENTS:
+        return "a mechanism given by functions has no bounds of Renyi divergences: nothing is known of its tails";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

@@ -7,8 +7,8 @@
  * epsilon at a delta, from both sides.
  *
  * How to use it: describe each mechanism once (prv_mechanism_...), put the mechanisms and their
- * counts into an array of prv_step, fill a prv_options, ask prv_epsilon, prv_delta or prv_power. prv_calibrate chooses
- * noise, sampling or steps for a target.
+ * counts into an array of prv_step, fill a prv_options, ask prv_epsilon, prv_delta, prv_power, prv_gaussian_mu or
+ * prv_renyi_divergence. prv_calibrate chooses noise, sampling or steps for a target.
  *
  * What holds of every function, unless it says otherwise:
  *   results    come through the last pointers and mean something only on PRV_OK; every array is the caller's, its
@@ -85,6 +85,8 @@ typedef enum prv_status {
     PRV_ERR_COMPONENTS,           /* sensitivities, probabilities or number of a mixture out of range */
     PRV_ERR_BATCHES,              /* a data set, a batch or a number of batches below 1 or above 2^32 */
     PRV_ERR_NEIGHBORS,            /* no dominating pair of a mechanism is known for the neighbors asked */
+    PRV_ERR_ORDER,                /* an order of a Renyi divergence is outside (1, 1e6] */
+    PRV_ERR_MOMENTS,              /* Renyi divergences of a mechanism given by functions, whose tails are unknown */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -411,6 +413,28 @@ PRV_API prv_status prv_delta(const prv_step *steps, size_t step_count, const prv
  * The width asked is one in epsilon; that of the power is some times as much, relatively. Cost: 5 to 60 deltas each. */
 PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
                              const double *false_positive_rates, size_t length, prv_bounds *bounds);
+
+/* Bounds of the least mu >= 0 with
+ *     delta(eps) <= max(delta_mu(eps), delta) for all eps >= 0,   delta_mu(eps) = Phi(-eps / mu + mu / 2) - e^eps
+ *     Phi(-eps / mu - mu / 2),
+ * the curve of N(0, 1) against N(mu, 1): whatever (epsilon, delta') with epsilon >= 0 and delta' >= delta holds of that
+ * Gaussian mechanism holds of the composition with mu = upper, and with mu < lower some does not. Over all deltas (mu-GDP
+ * of Dong, Roth, Su) most compositions have no mu, or one that says little: rare losses decide it.
+ *   deltas   double[length]       in (0, 1], else PRV_ERR_DELTA; mu is infinite at or below the mass at infinity
+ * The width asked is one in epsilon, and that of mu relatively about as much, or 1e-3. Cost: one epsilon, and up to 400
+ * deltas. */
+PRV_API prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_options *options,
+                                   const double *deltas, size_t length, prv_bounds *bounds);
+
+/* Bounds of the Renyi divergence of each of `length` orders alpha, D = log(E_P[(dQ/dP)^alpha]) / (alpha - 1), the greater
+ * of both directions: the composition is (alpha, D)-RDP (Mironov 2017, arXiv:1702.07476).
+ *   orders   double[length]       in (1, 1e6], else PRV_ERR_ORDER
+ *   bounds   prv_bounds[length]   nats; infinite where there is mass at infinity
+ * Of the options, only neighbors and progress matter. The width is about 2e-5 of D, and more where rounding is, and for
+ * discrete Gaussian noise at orders above 38 scale / sensitivity. Mechanisms given by functions are PRV_ERR_MOMENTS: what lies beyond the losses asked
+ * decides. Cost: some thousand cells for each order and step, whatever the counts. */
+PRV_API prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,
+                                        const double *orders, size_t length, prv_bounds *bounds);
 
 /* ---- Calibration ------------------------------------------------------------------------- */
 

@@ -189,6 +189,32 @@ static prv_status a_power(void)
     return with_provider(the_power);
 }
 
+static prv_status the_mu(void)
+{
+    const prv_options o = options_of(0.1);
+    const double delta = 1e-3;
+    prv_bounds b;
+    return prv_gaussian_mu(query_steps, 1, &o, &delta, 1, &b);
+}
+
+static prv_status a_mu(void)
+{
+    return with_provider(the_mu);
+}
+
+static prv_status the_divergence(void)
+{
+    const prv_options o = options_of(0.1);
+    const double order = 2.0;
+    prv_bounds b;
+    return prv_renyi_divergence(query_steps, 2, &o, &order, 1, &b);
+}
+
+static prv_status a_divergence(void)
+{
+    return with_provider(the_divergence);
+}
+
 static prv_status the_calibration(void)
 {
     const prv_options o = options_of(0.0);
@@ -238,6 +264,8 @@ static void allocations(void)
         query_steps[1].count = 5;
     }
     every_allocation(a_power, "a power");
+    every_allocation(a_mu, "the mu of a Gaussian");
+    every_allocation(a_divergence, "a Renyi divergence");
     every_allocation(a_calibration, "a calibration");
     for (size_t i = 0; i < 3; i++) prv_mechanism_free((prv_mechanism *)(uintptr_t)query_steps[i].mechanism);
 }

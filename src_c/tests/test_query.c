@@ -194,6 +194,9 @@ static void status_codes(void)
     expect(prv_epsilon(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_DELTA, "delta nan asked");
     expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
     expect(prv_power(&step, 1, &o, &bad, 1, &b), PRV_ERR_RATE, "a false positive rate of 1.5");
+    const double zero = 0.0, one = 1.0;
+    expect(prv_gaussian_mu(&step, 1, &o, &zero, 1, &b), PRV_ERR_DELTA, "the mu of a Gaussian down to delta 0");
+    expect(prv_renyi_divergence(&step, 1, &o, &one, 1, &b), PRV_ERR_ORDER, "a Renyi divergence of order 1");
     prv_calibration calibration;
     expect(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_PARAMETER,
            "the sampling probability of what is not sampled");
@@ -257,6 +260,8 @@ static void status_codes(void)
     wrong.discretization = PRV_MEAN_MATCHING;
     wrong.delta_error = 1e-8;
     expect(prv_epsilon(&own, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_DISCRETIZATION, "mean-matching of a curve");
+    const double order = 2.0;
+    expect(prv_renyi_divergence(&own, 1, &o, &order, 1, &b), PRV_ERR_MOMENTS, "a Renyi divergence of a curve");
     prv_mechanism_free(m);
     /* Interrupts at every place where they are asked about. */
     int stops = 0, calls = 0;

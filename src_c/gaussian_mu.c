@@ -1,0 +1,254 @@
+/* The least mu such that the privacy curve lies below that of N(0, 1) against N(mu, 1) wherever it exceeds
+ * a delta.
+ *
+ * Every lower bound of delta at one epsilon gives a lower bound of mu. From above, delta is convex in t =
+ * e^eps, so between two epsilons it lies below the chord through upper bounds there; the Gaussian curve is
+ * convex in t too, so that the least distance from it to the chord is found, and bounded from below, by its
+ * tangents. The intervals from epsilon 0 to one where delta is certainly no longer exceeded cover all that
+ * is claimed. */
+#include <float.h>
+#include <math.h>
+
+#include "allocate.h"
+#include "normal.h"
+#include "query.h"
+
+enum { MOST_POINTS = 400 };
+
+#define UNIT (0.5 * DBL_EPSILON)
+#define LEAST_MU 1e-12
+#define GREATEST_MU 1e6
+/* Chords are short enough when they cost no more than this of mu. */
+#define CHORD_SHARE 5e-4
+
+/* ---- The Gaussian curve ---------------------------------------------------------------------- */
+
+/* delta = Phi(-x) - e^eps Phi(-x - mu), x = eps / mu - mu / 2. */
+typedef struct gaussian {
+    double delta;
+    double error;      /* of delta, at most */
+    double reverse;    /* e^eps Phi(-x - mu) = -d delta / d eps */
+} gaussian;
+
+static gaussian gaussian_at(double epsilon, double mu)
+{
+    const double x = epsilon / mu - 0.5 * mu, y = x + mu;
+    const double density = 0.39894228040143267794 * exp(-0.5 * x * x); /* phi(x) = e^eps phi(y) */
+    gaussian g;
+    double first;
+    if (x >= 2.0) {
+        const double far = prv_mills_ratio(y), near = prv_mills_ratio(x);
+        g.reverse = density * far;
+        first = density * near;
+        g.delta = density * (near - far);
+    } else {
+        g.reverse = y >= 2.0 ? density * prv_mills_ratio(y) : exp(epsilon) * prv_upper_tail(y);
+        first = prv_upper_tail(x);
+        g.delta = first - g.reverse;
+    }
+    g.delta = fmax(g.delta, 0.0);
+    /* Of the functions; of e^(-x^2 / 2); and x is off by what moves epsilon by 4 u (eps + mu^2). */
+    g.error = UNIT * (32.0 * (first + g.reverse) + 4.0 * x * x * g.delta +
+                      (8.0 + 4.0 * (epsilon + mu * mu)) * g.reverse);
+    return g;
+}
+
+/* side > 0: the least mu found at which the curve certainly reaches delta at epsilon, infinite if there is
+ * none; side < 0: the greatest found at which it certainly does not exceed delta, 0 if there is none. */
+static double mu_at(double epsilon, double delta, int side)
+{
+    double low = LEAST_MU, high = GREATEST_MU;
+    for (int i = 0; i < 64 && high > low * (1.0 + 1e-13); i++) {
+        const double mu = sqrt(low) * sqrt(high);
+        const gaussian g = gaussian_at(epsilon, mu);
+        if (side > 0 ? g.delta - g.error >= delta : g.delta + g.error > delta)
+            high = mu;
+        else
+            low = mu;
+    }
+    if (side > 0) return high < GREATEST_MU ? high : HUGE_VAL;
+    return low > LEAST_MU ? low : 0.0;
+}
+
+/* ---- Chords ---------------------------------------------------------------------------------- */
+
+typedef struct point {
+    double epsilon, upper;    /* and the bound of delta there */
+    double mu_lower, mu_upper, mu_estimate; /* that the curve needs at this point alone */
+    double mu_chord;          /* that it needs from here to the next point */
+} point;
+
+/* The Gaussian curve minus the chord from a to b, in s = e^(eps - a.epsilon) - 1. */
+typedef struct gap {
+    double value, slope; /* at an epsilon: a lower bound, and about */
+    double slope_error;
+} gap;
+
+static gap gap_at(const point *a, double chord_slope, double epsilon, double mu)
+{
+    const gaussian g = gaussian_at(epsilon, mu);
+    const double distance = epsilon - a->epsilon, fall = chord_slope * expm1(distance);
+    const double slope = exp(-distance) * g.reverse;
+    const double rounding = 8.0 * UNIT * (a->upper - (1.0 + distance) * fall);
+    return (gap){g.delta - g.error - (a->upper + fall) - rounding, -slope - chord_slope,
+                 UNIT * ((64.0 + 8.0 * (epsilon + mu * mu)) * slope + 8.0 * fabs(chord_slope))};
+}
+
+/* 1 if the curve of mu certainly lies above the chord; it does so at a and b. */
+static int is_above(const point *a, const point *b, double mu)
+{
+    const double length = expm1(b->epsilon - a->epsilon), slope = (b->upper - a->upper) / length;
+    double low = a->epsilon, high = b->epsilon;
+    gap g = gap_at(a, slope, low, mu);
+    if (g.slope - g.slope_error >= 0.0) return 1;
+    for (int i = 0; i < 60; i++) {
+        /* The least value lies between low and high, where the tangent at low is a lower bound. */
+        const double step = exp(low - a->epsilon) * expm1(high - low);
+        if (g.value + fmin(g.slope, 0.0) * step - g.slope_error * length >= 0.0) return 1;
+        const double middle = 0.5 * (low + high);
+        const gap m = gap_at(a, slope, middle, mu);
+        if (m.value < 0.0) return 0;
+        if (m.slope < 0.0) {
+            low = middle;
+            g = m;
+        } else {
+            high = middle;
+        }
+    }
+    return 0;
+}
+
+/* What the chord from a to b needs, to a small part of CHORD_SHARE. */
+static double mu_of_chord(const point *a, const point *b)
+{
+    const double ends = fmax(a->mu_upper, b->mu_upper);
+    if (!(ends < HUGE_VAL)) return ends;
+    /* Both curves fall: reaching the greater value at the farther end is enough. */
+    double high = fmax(mu_at(b->epsilon, a->upper, 1), ends), low = ends;
+    if (!(b->epsilon - a->epsilon < 300.0)) return high;
+    const double start = fmin(ends * (1.0 + 0.1 * CHORD_SHARE), high);
+    if (is_above(a, b, start)) return start;
+    low = start;
+    if (!(high < HUGE_VAL)) high = GREATEST_MU;
+    for (int i = 0; i < 64 && high > low * (1.0 + 0.1 * CHORD_SHARE); i++) {
+        const double mu = sqrt(low) * sqrt(high);
+        if (is_above(a, b, mu))
+            high = mu;
+        else
+            low = mu;
+    }
+    return high < GREATEST_MU ? high : HUGE_VAL;
+}
+
+/* ---- The search ------------------------------------------------------------------------------ */
+
+typedef struct search {
+    prv_side_view *views;
+    size_t view_count;
+    const prv_options *options;
+    double delta, farthest; /* no epsilon from there on exceeds delta */
+    size_t count;
+    point points[MOST_POINTS]; /* by epsilon */
+} search;
+
+static point point_of(double epsilon, const prv_bounds *delta)
+{
+    return (point){epsilon, delta->upper, mu_at(epsilon, delta->lower, -1), mu_at(epsilon, delta->upper, 1),
+                   mu_at(epsilon, delta->estimate, 1), 0.0};
+}
+
+/* Asks for delta at another epsilon, in front of point `before`. */
+static prv_status look_at(search *s, double epsilon, size_t before)
+{
+    prv_options options = *s->options;
+    if (options.eps_error == 0.0)
+        options.eps_error =
+            options.eps_relative_error * fmax(fmax(epsilon, 0.1 * s->farthest), options.eps_floor);
+    prv_bounds delta;
+    const prv_status status =
+        prv_answer(s->views, s->view_count, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, NULL);
+    if (status != PRV_OK) return status;
+    for (size_t i = s->count; i > before; i--) s->points[i] = s->points[i - 1];
+    s->points[before] = point_of(epsilon, &delta);
+    /* Nothing is claimed where delta is not exceeded. */
+    if (delta.lower < s->delta) s->points[before].mu_lower = 0.0;
+    s->count++;
+    return PRV_OK;
+}
+
+static prv_status mu_above(search *s, prv_bounds *mu)
+{
+    prv_bounds end;
+    prv_status status =
+        prv_answer(s->views, s->view_count, s->options, PRV_ASK_EPSILON, &s->delta, 1, &end, NULL);
+    if (status != PRV_OK) return status;
+    if (!(end.upper < HUGE_VAL)) {
+        *mu = (prv_bounds){end.lower < HUGE_VAL ? 0.0 : HUGE_VAL, HUGE_VAL, HUGE_VAL};
+        return PRV_OK;
+    }
+    if (end.upper == 0.0) {
+        *mu = (prv_bounds){0.0, 0.0, 0.0};
+        return PRV_OK;
+    }
+    s->farthest = end.upper;
+    /* At its last epsilon the curve is delta, by continuity from those where it is more. */
+    const prv_bounds last = {s->delta, s->delta, s->delta};
+    s->points[0] = point_of(end.upper, &last);
+    s->points[0].mu_lower = end.lower > 0.0 ? mu_at(end.lower, s->delta, -1) : 0.0;
+    s->points[0].mu_estimate = end.estimate > 0.0 ? mu_at(end.estimate, s->delta, 1) : 0.0;
+    s->count = 1;
+    status = look_at(s, 0.0, 0);
+    if (status != PRV_OK) return status;
+    s->points[0].mu_chord = mu_of_chord(&s->points[0], &s->points[1]);
+    for (;;) {
+        size_t worst = 0;
+        *mu = (prv_bounds){0.0, 0.0, 0.0};
+        double needed = 0.0;
+        for (size_t i = 0; i < s->count; i++) {
+            const point *p = &s->points[i];
+            mu->lower = fmax(mu->lower, p->mu_lower);
+            mu->estimate = fmax(mu->estimate, p->mu_estimate);
+            needed = fmax(needed, p->mu_upper);
+            if (i + 1 < s->count && p->mu_chord > s->points[worst].mu_chord) worst = i;
+        }
+        mu->upper = s->points[worst].mu_chord;
+        mu->estimate = fmin(fmax(mu->estimate, mu->lower), mu->upper);
+        const double low = s->points[worst].epsilon, high = s->points[worst + 1].epsilon;
+        const double middle = 0.5 * (low + high);
+        const int apart = low < middle && middle < high;
+        if (mu->upper <= needed * (1.0 + CHORD_SHARE) || s->count == MOST_POINTS || !apart) return PRV_OK;
+        status = look_at(s, middle, worst + 1);
+        if (status != PRV_OK) return status;
+        for (size_t i = worst; i <= worst + 1; i++)
+            s->points[i].mu_chord = mu_of_chord(&s->points[i], &s->points[i + 1]);
+    }
+}
+
+prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_options *options,
+                           const double *deltas, size_t length, prv_bounds *bounds)
+{
+    prv_status status = prv_check_options(options);
+    for (size_t i = 0; i < length && status == PRV_OK; i++)
+        if (!(deltas[i] > 0.0 && deltas[i] <= 1.0)) status = PRV_ERR_DELTA;
+    if (status != PRV_OK) return status;
+    search *s = prv_allocate(1, sizeof *s);
+    if (s == NULL) return PRV_ERR_MEMORY;
+    prv_side_view views[2];
+    size_t count = 0;
+    status = prv_views_new(steps, step_count, options, views, &count);
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
+    layer.now.questions = length;
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        layer.now.question = i;
+        s->views = views;
+        s->view_count = count;
+        s->options = options;
+        s->delta = deltas[i];
+        s->count = 0;
+        status = mu_above(s, &bounds[i]);
+    }
+    for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
+    prv_release(s);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* Tails of the normal law where neither they nor their differences need be doubles. */
+#ifndef PRV_NORMAL_H
+#define PRV_NORMAL_H
+
+/* 1 - Phi(x), as exact as the C library's erfc. */
+double prv_upper_tail(double x);
+
+/* (1 - Phi(x)) / phi(x) for x >= 0, to a few units of rounding. */
+double prv_mills_ratio(double x);
+
+/* log(1 - Phi(x)). */
+double prv_log_upper_tail(double x);
+
+/* log(Phi(b) - Phi(a)), a < b, both may be infinite. With Z the greater modulus of the finite ones,
+ * absolutely off by u (32 + 16 Z / w), w = min(b - a, 1), beside what rounding of a and b does. */
+double prv_log_between(double a, double b);
+
+#endif

@@ -1,0 +1,181 @@
+"""Renyi divergences against closed forms and integrals."""
+
+import math
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import prvcore as prv
+
+ORDERS = [1.25, 2.0, 8.0, 24.5]
+
+
+def holds(bounds, truth, width=1e-4):
+    """Floating point of the truth and its closed form aside."""
+    truth = np.asarray(truth, dtype=float)
+    sound = (bounds.lower <= truth * (1 + 1e-11)) & (truth * (1 - 1e-11) <= bounds.upper)
+    return bool(np.all(sound & (bounds.upper - bounds.lower <= width * truth)))
+
+
+def density(center):
+    return lambda z: mp.exp(-((z - center) ** 2) / 2) / mp.sqrt(2 * mp.pi)
+
+
+def mixture(p, center):
+    return lambda z: (1 - p) * density(0)(z) + p * density(center)(z)
+
+
+def divergence(q, p, order, reach):
+    with mp.workdps(17):
+        far = float(order * reach)
+        ends = sorted(
+            {-60.0, -30.0, -12.0, -5.0, 0.0, 3.0, 8.0, 16.0, far / 2, far, far + 8, far + 40}
+        )
+        moment = mp.quad(lambda z: q(z) ** order * p(z) ** (1 - order), ends)
+        return float(mp.log(moment) / (order - 1))
+
+
+@pytest.mark.parametrize(("noise", "count"), [(1.0, 1), (1000.0, 7), (0.05, 3)])
+def test_gaussian_noise(noise, count):
+    """Alpha times mu squared over two."""
+    bounds = prv.compose(prv.Gaussian(noise_multiplier=noise), count).renyi_divergence(ORDERS)
+    assert holds(bounds, np.array(ORDERS) * count / noise**2 / 2, 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 20.0])
+def test_pure_mechanisms(epsilon):
+    """Mironov 2017, Proposition 5: randomized response."""
+    bounds = prv.compose(prv.PureDP(epsilon=epsilon), 5).renyi_divergence(ORDERS)
+    with mp.workdps(40):
+        own = mp.exp(epsilon) / (1 + mp.exp(epsilon))
+        truth = [
+            5 * mp.log(own**a * (1 - own) ** (1 - a) + (1 - own) ** a * own ** (1 - a)) / (a - 1)
+            for a in map(mpf, ORDERS)
+        ]
+    assert holds(bounds, truth, 1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.5, 20.0])
+def test_laplace_noise(scale):
+    """Mironov 2017, Proposition 6."""
+    bounds = prv.compose(prv.Laplace(scale=scale), 3).renyi_divergence(ORDERS)
+    with mp.workdps(40):
+        truth = [
+            3
+            * mp.log(
+                a / (2 * a - 1) * mp.exp((a - 1) / scale)
+                + (a - 1) / (2 * a - 1) * mp.exp(-a / scale)
+            )
+            / (a - 1)
+            for a in map(mpf, ORDERS)
+        ]
+    assert holds(bounds, truth)
+
+
+@pytest.mark.parametrize(("noise", "p"), [(0.8, 1e-3), (4.0, 0.2), (1.0, 1e-6)])
+@pytest.mark.parametrize("order", ORDERS)
+def test_gaussian_noise_on_poisson_samples(noise, p, order):
+    step, reach = prv.PoissonSubsampledGaussian(noise, p), 1 / mpf(noise)
+    sampled, plain = mixture(mpf(p), reach), density(0)
+    truths = {
+        "remove": divergence(sampled, plain, mpf(order), reach),
+        "add": divergence(plain, sampled, mpf(order), 0),
+        "replace-one": divergence(sampled, mixture(mpf(p), -reach), mpf(order), reach),
+    }
+    truths["add-or-remove"] = max(truths["remove"], truths["add"])
+    for neighbors, truth in truths.items():
+        bounds = prv.compose(step, 1000, neighbors=neighbors).renyi_divergence(order)
+        assert holds(bounds, 1000 * truth), neighbors
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_samples_of_fixed_size(order):
+    """Both parts of the symmetric pair by integrals, f = r^a - 1 - a (r - 1)."""
+    noise, p, a = 4.0, 0.01, mpf(order)
+    center = 2 / mpf(noise)
+    q, plain = mixture(mpf(p), center), density(0)
+
+    def f(r):
+        return r**a - 1 - a * (r - 1)
+
+    with mp.workdps(17):
+        ends = [float(center / 2), 1.0, 3.0, 8.0, 16.0, 40.0, 80.0]
+        moment = 1 + mp.quad(lambda z: plain(z) * f(q(z) / plain(z)), ends)
+        moment += mp.quad(lambda z: q(z) * f(plain(z) / q(z)), ends)
+        truth = mp.log(moment) / (a - 1)
+    step = prv.SubsampledWithoutReplacement(prv.Gaussian(noise), p)
+    bounds = prv.compose(step, neighbors="replace-one").renyi_divergence(order)
+    assert holds(bounds, truth)
+
+
+@pytest.mark.parametrize("neighbors", ["remove", "add"])
+@pytest.mark.parametrize("p", [0.01, 1.0])
+def test_discrete_gaussian_noise(neighbors, p):
+    scale, orders = mpf(2), [1.25, 2.0, 8.0, 40.0, 200.0]
+    step = prv.PoissonSubsampled(prv.DiscreteGaussian(scale=2.0, sensitivity=1), p)
+    with mp.workdps(40):
+        masses = [mp.exp(-(mpf(x) ** 2) / (2 * scale**2)) for x in range(-700, 701)]
+        total = sum(masses)
+        plain = [m / total for m in masses[1:]]
+        moved = [m / total for m in masses[:-1]]
+        q = [(1 - mpf(p)) * a + mpf(p) * b for a, b in zip(plain, moved, strict=True)]
+        if neighbors == "add":
+            q, plain = plain, q
+        truth = [
+            mp.log(sum(b**a * c ** (1 - a) for b, c in zip(q, plain, strict=True))) / (a - 1)
+            for a in map(mpf, orders)
+        ]
+    bounds = prv.compose(step, neighbors=neighbors).renyi_divergence(orders)
+    assert holds(bounds, truth, 1.0)  # soundness alone, far out
+    low = prv.Bounds(*(part[:4] for part in bounds))
+    assert holds(low, truth[:4], 1e-9)
+
+
+def test_divergences_add_up():
+    a, b = prv.Laplace(scale=3), prv.PoissonSubsampledGaussian(2.0, 0.1)
+    orders = [1.5, 30.0]
+    parts = [
+        np.array(prv.compose(m, k, neighbors="remove").renyi_divergence(orders))
+        for m, k in ((a, 2), (b, 50))
+    ]
+    whole = prv.compose([(a, 2), (b, 50)], neighbors="remove").renyi_divergence(orders)
+    np.testing.assert_allclose(np.array(whole), parts[0] + parts[1], rtol=1e-12)
+
+
+def test_truncated_batches_are_near_poisson_ones_where_they_are_hardly_ever_cut():
+    plain = prv.compose(prv.PoissonSubsampledGaussian(2.0, 0.01), neighbors="remove")
+    cut = prv.compose(
+        prv.TruncatedPoissonSubsampledGaussian(
+            noise_multiplier=2.0, sampling_probability=0.01, dataset_size=1000,
+            maximum_batch_size=60,
+        ),
+        neighbors="remove",
+    )  # fmt: skip
+    a, b = plain.renyi_divergence(4.0), cut.renyi_divergence(4.0)
+    assert b.upper == pytest.approx(a.upper, rel=1e-3)
+
+
+def test_mass_at_infinity():
+    curve = prv.compose(prv.ApproximateDP(epsilon=1.0, delta=1e-9))
+    assert curve.renyi_divergence(2.0) == (math.inf, math.inf, math.inf)
+
+
+def test_the_renyi_bound_of_epsilon_is_no_better_than_that_of_the_curve():
+    """Mironov 2017, Proposition 3."""
+    curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, 0.01), 1000)
+    orders = np.linspace(1.5, 60.0, 100)
+    converted = (curve.renyi_divergence(orders).upper + math.log(1e5) / (orders - 1)).min()
+    assert curve.epsilon(1e-5).lower < converted
+
+
+@pytest.mark.parametrize("order", [1.0, 0.5, math.nan, math.inf, 2e6])
+def test_orders_have_a_range(order):
+    with pytest.raises(ValueError, match=r"order must be in \(1, 1e6\]"):
+        prv.compose(prv.Gaussian(1)).renyi_divergence(order)
+
+
+def test_functions_have_no_known_tails():
+    own = prv.FromPrivacyCurve(lambda epsilons: -np.expm1(np.minimum(epsilons, 0.0)))
+    with pytest.raises(ValueError, match="nothing is known of its tails"):
+        prv.compose(own).renyi_divergence(2.0)
