@@ -46,8 +46,8 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
     /* Scales are exponentials of double logs. */
     p.slack.relative = t->relative_error + cell_error + sums +
                        8.0 * UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
-    /* The true value lies within a factor of exp(+-that); 1 - expm1 is below exp(-that). */
-    p.slack.relative = expm1(fmin(p.slack.relative, 700.0));
+    /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double is it. */
+    p.slack.relative = expm1(p.slack.relative);
     p.slack.shift = 2.0 * cell_error + 4.0 * UNIT * reach + c->place_error;
     return p;
 }

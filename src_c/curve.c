@@ -132,7 +132,8 @@ static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slac
     if (!p.known) additive = HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
     bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
-    if (side != 0) b.value = (p.finite + sign * unit * additive) * (1.0 + sign * slack->relative);
+    if (side > 0) b.value = (p.finite + unit * additive) * (1.0 + slack->relative);
+    if (side < 0) b.value = fmax(p.finite - unit * additive, 0.0) / (1.0 + slack->relative);
     /* What is not a number is no bound. */
     if (isnan(b.value)) b.value = side > 0 ? HUGE_VAL : 0.0;
     return b;

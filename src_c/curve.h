@@ -14,7 +14,7 @@
 #include "composed.h"
 
 /* What is added to (dominating) or subtracted from (dominated) the finite part of delta~, in units of
- * M e^(-lam eps), and how far epsilon itself and delta relatively may be off: see certificate.h. */
+ * M e^(-lam eps); how far epsilon itself may be off, and by what factor 1 + relative delta: see certificate.h. */
 typedef struct prv_slack {
     double additive, relative, shift;
     int imaged;         /* there is no lower bound but for epsilons between low and high, */

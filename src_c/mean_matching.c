@@ -289,7 +289,7 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
     const double unsure = 16.0 * DBL_EPSILON * infinite;
     const double error = s->delta_error, outer = add->absolute + unsure;
     const double high = (delta - error - outer - infinite) * scale / (1.0 + add->relative);
-    const double low = (delta + error + outer - infinite) * scale / fmax(1.0 - add->relative, 1e-300);
+    const double low = (delta + error + outer - infinite) * scale * (1.0 + add->relative);
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
     const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
     const double greatest = fmax(view->greatest_loss, 0.0);
@@ -321,7 +321,8 @@ static void ask_delta(const composed_curve *curve, const setting *s, const slack
     /* What is certain without any lattice: 1 - e^eps, and the mass at infinity. */
     const double least = fmax(-expm1(fmin(epsilon, 0.0)), infinite * (1.0 - 32.0 * DBL_EPSILON));
     b->upper = fmin((high + add->additive) * (1.0 + add->relative) * scale + infinite + outer, 1.0);
-    b->lower = (low - add->additive) * (1.0 - add->relative) * scale + infinite - outer;
+    const double certain = fmax(low - add->additive, 0.0) / (1.0 + add->relative);
+    b->lower = certain * scale + infinite - outer;
     b->lower = fmin(fmax(b->lower, least), b->upper);
     b->estimate = fmin(fmax(plain * scale + infinite, b->lower), b->upper);
 

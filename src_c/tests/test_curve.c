@@ -114,16 +114,17 @@ static void deltas(double tilt)
             if (fabs(remainder(epsilon - l.loss[0], l.c.step)) > 1e-6 * l.c.step)
                 worst_slope = fmax(worst_slope, fabs(v.slope * finite / (double)reverse - 1.0));
         }
-        /* Slack: delta of the shifted curve, plus additive times the scale, times the relative part. */
-        const prv_slack slack = {.additive = log_uniform(1e-12, 1e-3), .relative = log_uniform(1e-12, 1e-3), .shift = log_uniform(1e-9, 1e-3)};
+        /* Slack: delta of the shifted curve, plus additive times the scale, times the factor; less, divided. */
+        const prv_slack slack = {.additive = log_uniform(1e-12, 1e-3), .relative = log_uniform(1e-12, 1e3), .shift = log_uniform(1e-9, 1e-3)};
         const prv_value up = prv_curve_delta(&l.c, epsilon, 1, &slack);
         const prv_value down = prv_curve_delta(&l.c, epsilon, -1, &slack);
         const long double infinite = (long double)l.c.tilted.infinite_mass;
         for (int side = 1; side >= -1; side -= 2) {
             const long double s = (long double)side, at = (long double)epsilon - s * (long double)slack.shift;
             const long double scale = expl((long double)l.c.tilted.log_moment - (long double)l.c.tilted.tilt * at);
-            long double want = (finite_of(&l, at) + s * scale * (long double)slack.additive) *
-                                   (1.0L + s * (long double)slack.relative) + infinite;
+            const long double finite = finite_of(&l, at) + s * scale * (long double)slack.additive;
+            const long double factor = 1.0L + (long double)slack.relative;
+            long double want = fmaxl(finite, 0.0L) * (side > 0 ? factor : 1.0L / factor) + infinite;
             want = fminl(fmaxl(want, 0.0L), 1.0L);
             const double got = side > 0 ? up.delta : down.delta;
             slack_ok = slack_ok && fabsl((long double)got - want) <= 1e-9L * want + 1e-12L * scale * (long double)slack.additive + 1e-14L;
