@@ -95,13 +95,22 @@ def function(value: object, name: str) -> Callable[[FloatArray], ArrayLike]:
 
 def array(values: ArrayLike, name: str) -> FloatArray:
     """Return `values` as float64 of any shape; only real numbers are accepted."""
+    if _misread(values):
+        raise TypeError(f"{name} must be real, got {values!r}")
     try:
         found = np.asarray(values)
     except ValueError:
         raise ValueError(f"{name} must be a number or a regular array, got {values!r}") from None
-    if found.dtype.kind not in "fiu" and found.size:
+    if found.dtype.kind not in "fiu" and (found.size or found.dtype.kind == "c"):
         raise TypeError(f"{name} must be real, got {values!r}")
     return np.asarray(found, dtype=np.float64)
+
+
+def _misread(values: object) -> bool:
+    """Return whether numpy takes what is no number for one: booleans among numbers, masks."""
+    if isinstance(values, list | tuple):
+        return any(map(_misread, values))
+    return isinstance(values, bool | np.bool_) or np.ma.is_masked(values)
 
 
 def points(values: ArrayLike, name: str, requirement: str, low: float, high: float) -> FloatArray:

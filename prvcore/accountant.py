@@ -320,13 +320,24 @@ class Accountant:
             `text` is not what `to_json` returns, or that of a later version.
 
         """
-        found = json.loads(text)
+        if not isinstance(text, str | bytes):
+            raise TypeError(f"text must be a str or bytes, got {text!r}")
+        refusal = f"text must be of an accountant that was saved, got {text[:80]!r}"
+        try:
+            found = json.loads(text)
+        except (RecursionError, ValueError) as error:
+            raise ValueError(f"{refusal}: {error}") from None
         if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
-            raise ValueError(f"text must be of an accountant that was saved, got {text[:80]!r}")
+            raise ValueError(refusal)
         if found.get("version") != _VERSION:
             raise ValueError(f"version must be {_VERSION}, got {found.get('version')!r}")
-        accountant = cls(**found["options"])
-        for entry in found["history"]:
+        options, history = found.get("options"), found.get("history")
+        if not isinstance(options, Mapping) or not isinstance(history, list):
+            raise ValueError(f"{refusal}: it must have options and a history")
+        accountant = cls(**options)
+        for place, entry in enumerate(history):
+            if not isinstance(entry, Mapping) or set(entry) != {"mechanism", "count"}:
+                raise ValueError(f"history[{place}] must have a mechanism and a count")
             accountant.add(mechanism_from_dict(entry["mechanism"]), entry["count"])
         return accountant
 

@@ -58,14 +58,18 @@ def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...
         raise ValueError(
             f"a schedule must be a file that ends in .toml or .json, got {path.name!r}"
         )
-    if path.stat().st_size > _MOST_BYTES:
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)  # of devices and pipes no size is known before
+    if len(content) > _MOST_BYTES:
         raise ValueError(f"{path.name} must have at most {_MOST_BYTES} bytes")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
         if path.suffix == ".toml":
             values = tomllib.loads(text)
         else:
-            values = json.loads(text, parse_constant=_refuse_constant)
+            values = json.loads(
+                text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats
+            )
     except RecursionError:
         raise ValueError(f"{path.name} is nested too deeply") from None
     except ValueError as error:  # of the parsers, and of bytes that are no UTF-8
@@ -124,6 +128,15 @@ def _step(step: Any) -> tuple[Mechanism, int]:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"numbers must be finite, got {name}")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{_short(twice)} is given twice")
+    return found
 
 
 def _short(value: object) -> str:

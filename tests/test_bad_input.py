@@ -570,3 +570,21 @@ def test_nothing_is_printed(memory_limit, capfd):
     with pytest.raises(ValueError, match="cdf_q"):
         ask(prv.FromCDFs(lambda x: x, gaussian_cdf_p))
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.5, True],
+        (0.5, np.True_),
+        [[0.5], [False]],
+        np.array([], complex),
+        np.ma.masked,
+        [0.5, np.ma.masked],
+        np.ma.array([0.5, 0.1], mask=[False, True]),
+    ],
+    ids=repr,
+)
+def test_what_numpy_would_take_for_numbers(values):
+    with pytest.raises(TypeError, match="delta must be real"):
+        CURVE.epsilon(values)

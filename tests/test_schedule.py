@@ -75,6 +75,9 @@ def test_errors_say_at_which_step(values, told):
         ("a.json", "{", "a.json"),
         ("a.json", '{"steps": [{"type": "Gaussian", "noise_multiplier": NaN}]}', "finite"),
         ("a.json", '{"steps": ' + "[" * 100_000, "nested too deeply|a.json"),
+        ("a.json", '{"steps": [{"count": 1, "count": 2}]}', "'count' is given twice"),
+        ("a.json", '{"steps": [{"count": %s}]}' % ("9" * 4000), "count must be in"),
+        ("a.json", '{"steps": [{"count": %s}]}' % ("9" * 5000), "a.json"),
         ("a.toml", "steps = [", "a.toml"),
         ("a.toml", "[[steps]]\ntype = 'Gaussian'\nnoise_multiplier = nan", "noise_multiplier"),
         ("a.yaml", "", "ends in .toml or .json"),
@@ -91,6 +94,14 @@ def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"a\.json"):
+        read_schedule(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end")
+def test_files_without_an_end(tmp_path):
+    path = tmp_path / "a.json"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match="at most 16777216 bytes"):
         read_schedule(path)
 
 

@@ -40,6 +40,19 @@ def test_eight_threads_give_the_bits_of_one():
     assert together == alone * 4
 
 
+def test_sixty_four_threads_give_the_bits_of_one():
+    alone = [answers(setting) for setting in SETTINGS]
+    ready = threading.Barrier(64, timeout=60)
+
+    def ask(i):
+        ready.wait()  # all at once
+        return answers(SETTINGS[i % len(SETTINGS)])
+
+    with ThreadPoolExecutor(64) as pool:
+        together = list(pool.map(ask, range(64)))
+    assert together == [alone[i % len(SETTINGS)] for i in range(64)]
+
+
 def test_eight_threads_may_share_a_curve():
     curve = prv.compose([(prv.Gaussian(30.0), 100), (prv.PoissonSubsampledGaussian(0.8, 1e-2), 50)])
     deltas = [10.0**-i for i in range(1, 9)] * 4
