@@ -122,9 +122,9 @@ static void deltas(double tilt)
         for (int side = 1; side >= -1; side -= 2) {
             const long double s = (long double)side, at = (long double)epsilon - s * (long double)slack.shift;
             const long double scale = expl((long double)l.c.tilted.log_moment - (long double)l.c.tilted.tilt * at);
-            const long double finite = finite_of(&l, at) + s * scale * (long double)slack.additive;
+            const long double slackened = finite_of(&l, at) + s * scale * (long double)slack.additive;
             const long double factor = 1.0L + (long double)slack.relative;
-            long double want = fmaxl(finite, 0.0L) * (side > 0 ? factor : 1.0L / factor) + infinite;
+            long double want = fmaxl(slackened, 0.0L) * (side > 0 ? factor : 1.0L / factor) + infinite;
             want = fminl(fmaxl(want, 0.0L), 1.0L);
             const double got = side > 0 ? up.delta : down.delta;
             slack_ok = slack_ok && fabsl((long double)got - want) <= 1e-9L * want + 1e-12L * scale * (long double)slack.additive + 1e-14L;
