@@ -50,6 +50,8 @@ def law_of(mechanism, direction):
         ways = np.array([LONG(math.comb(size, i)) for i in range(size + 1)])
         weights = ways * p**centers * (1 - p) ** (size - centers)
         return GaussianMixtureLoss(LONG(mechanism.noise_multiplier), centers, weights, direction)
+    if name == "BoundedRange":
+        return BoundedRangeLoss(mechanism.epsilon)
     base, probability = split(mechanism)
     return base.sampled(probability, direction)
 
@@ -129,6 +131,12 @@ def _atoms_of(mechanism, name):
         log_q = np.array([one, high + rest, low + rest, nothing])
         losses = np.array([LONG(np.inf), epsilon, -epsilon, nothing])
         return _DiscreteBase(log_q, log_q[::-1], losses)
+    if name == "RandomizedResponse":
+        epsilon, others = LONG(mechanism.epsilon), LONG(mechanism.categories - 1)
+        high = -np.log1p(others * np.exp(-epsilon))
+        with np.errstate(divide="ignore"):
+            log_q = np.array([high, high - epsilon + np.log(others - 1), high - epsilon])
+        return _DiscreteBase(log_q, log_q[::-1], np.array([epsilon, LONG(0), -epsilon]))
     if name == "DiscreteLaplace":
         s, b = mechanism.sensitivity, LONG(mechanism.scale)
         x = np.arange(s + 1).astype(LONG)
@@ -284,6 +292,40 @@ class LaplaceLoss(_Smooth):
 
     def density(self, x):
         return np.exp(-(self.mu - x) / 2) / 4
+
+    def loss(self, x):
+        return x
+
+    inverse = loss
+
+
+class BoundedRangeLoss(_Smooth):
+    """Of one mechanism of bounded range: the curve's own density, d2/dx2 - d/dx of it."""
+
+    atoms = None
+
+    def __init__(self, epsilon):
+        self.mu = LONG(epsilon)
+        self.kinks = (-self.mu, self.mu)
+
+    def curve(self, epsilon):
+        inside = np.expm1((np.minimum(epsilon, self.mu) - self.mu) / 2) ** 2 / -np.expm1(-self.mu)
+        return np.where(epsilon < -self.mu, -np.expm1(epsilon), inside)
+
+    def log_moment(self, c):
+        mu, a = self.mu, c + LONG(0.5)
+        rest = np.exp(-2 * a * mu)
+        value = c * mu + np.log1p(-rest) - np.log(2 * a) - np.log(-np.expm1(-mu))
+        return value, mu + 2 * mu * rest / (1 - rest) - 1 / a
+
+    def spectrum(self, c, mean, fineness):
+        return _BoundedRangeSpectrum(float(c), float(self.mu), float(self.mu - mean))
+
+    def points(self):
+        return -self.mu, self.mu, self.mu
+
+    def density(self, x):
+        return np.exp((x - self.mu) / 2) / (2 * -np.expm1(-self.mu))
 
     def loss(self, x):
         return x
@@ -552,6 +594,23 @@ class _LaplaceSpectrum:
         z = math.hypot(c, t), math.hypot(c + 1, t), math.hypot(2 * c + 1, 2 * t)
         # both quotients fall in t
         return (z[1] + z[0] * math.exp(-(2 * c + 1) * self.mu)) / z[2] / self.scale
+
+
+class _BoundedRangeSpectrum:
+    cost = 1.0
+
+    def __init__(self, c, mu, centred):
+        self.c, self.mu, self.centred = c, mu, centred
+        self.scale = -math.expm1(-(2 * c + 1) * mu) / (c + 0.5)
+
+    def log_ratio(self, first, spacing, count):
+        t = spacing * (first + np.arange(count))
+        a = self.c + 0.5 + 1j * t
+        return np.log(-np.expm1(-2 * a * self.mu) / a / self.scale) + 1j * t * self.centred
+
+    def bound(self, t):
+        rest = math.exp(-(2 * self.c + 1) * self.mu)
+        return (1 + rest) / math.hypot(self.c + 0.5, t) / self.scale
 
 
 class _NodeSpectrum:

@@ -56,10 +56,13 @@ class Setting:
 KINDS = (
     *("sampled gaussian",) * 6,
     "gaussian",
+    "very many gaussian",
     *("mixture",) * 2,
     "laplace",
     *("sampled laplace",) * 2,
     "pure",
+    "bounded range",
+    "randomized response",
     "approximate",
     "sampled approximate",
     "discrete gaussian",
@@ -83,7 +86,7 @@ def draw(seed, number):
     elif kind == "discrete list":
         steps = tuple(_discrete_step(rng) for _ in range(rng.integers(2, 6)))
     else:
-        count = _count(rng)
+        count = int(log_uniform(rng, 1e6, 2**53)) if kind == "very many gaussian" else _count(rng)
         steps = ((_mechanism(rng, kind, count), count),)
     share = float(rng.choice([0.97, 0.97, 0.9, 0.5, -0.3]))
     return Setting(kind, steps, _delta(rng), _options(rng, kind), share)
@@ -124,6 +127,8 @@ def _delta(rng):
 
 def _options(rng, kind):
     options = {"neighbors": str(rng.choice(["add", "remove", "add-or-remove"]))}
+    if kind == "randomized response":
+        options["neighbors"] = "replace-one"
     engine = str(rng.choice(["auto", "convolution", "spectrum"], p=[0.4, 0.3, 0.3]))
     if engine != "auto":
         options["engine"] = engine
@@ -153,7 +158,7 @@ def _mechanism(rng, kind, count):
         weights = np.array([1.0 - p, *(p * rng.dirichlet(np.ones(size - 1)))])
         centers = [0.0, *np.cumsum(rng.uniform(0.1, 1.5, size - 1))]
         return prv.MixtureOfGaussians(noise, centers, weights)
-    if kind == "gaussian":
+    if kind in ("gaussian", "very many gaussian"):
         return prv.Gaussian(_noise(rng, count))
     if kind == "laplace":
         return prv.Laplace(_noise(rng, count), float(rng.choice([1.0, 0.3, 7.0])))
@@ -161,6 +166,10 @@ def _mechanism(rng, kind, count):
         return prv.PoissonSubsampled(prv.Laplace(_noise(rng, count * p)), p)
     if kind == "pure":
         return prv.PureDP(1.0 / _noise(rng, count))
+    if kind == "bounded range":
+        return prv.BoundedRange(1.0 / _noise(rng, count))
+    if kind == "randomized response":
+        return prv.RandomizedResponse(1.0 / _noise(rng, count), _upto(rng, 1e6))
     if kind == "approximate":
         return prv.ApproximateDP(1.0 / _noise(rng, count), log_uniform(rng, 1e-15, 1e-2))
     if kind == "discrete gaussian":
@@ -203,8 +212,11 @@ def _smooth_step(rng, most):
     count = _count(rng, 1e5)
     kind = str(
         rng.choice(
-            ["sampled gaussian", "mixture", "gaussian", "laplace", "sampled laplace", "pure"],
-            p=[0.5, 0.15, 0.1, 0.1, 0.1, 0.05],
+            [
+                *("sampled gaussian", "mixture", "gaussian", "laplace", "sampled laplace"),
+                *("pure", "bounded range"),
+            ],
+            p=[0.45, 0.15, 0.1, 0.1, 0.1, 0.05, 0.05],
         )
     )
     return _mechanism(rng, kind, count), count
