@@ -923,6 +923,12 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     return relative * fabs(greatest);
 }
 
+/* Where the losses of 'add' end, no lower than that: an ulp below there may lie much mass. */
+static double upper_edge(const prv_mechanism *m)
+{
+    return prv_greatest_loss(m, 1) + prv_greatest_loss_error(m, 1);
+}
+
 static prv_features atoms_features(const prv_atoms *a)
 {
     prv_features f = {0.0, 0.0, 1, 0};
@@ -969,7 +975,7 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
     case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
     case PRV_BASE_MIXTURE: {
         const double edge = m->mixture->lowest_loss;
-        if (isfinite(edge)) f.anchor = add ? -edge : edge;
+        if (isfinite(edge)) f.anchor = add ? upper_edge(m) : edge;
         return f;
     }
     case PRV_BASE_LAPLACE: {
@@ -980,7 +986,7 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
         return f;
     }
     default:
-        if (p < 1.0) f.anchor = add ? -log1p(-p) : log1p(-p);
+        if (p < 1.0) f.anchor = add ? upper_edge(m) : log1p(-p);
         return f;
     }
 }
