@@ -373,7 +373,9 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
         a->q[0] = a->p[0] = 1.0 - delta;
     }
     a->q_infinity = a->p_only = delta;
-    return with_replacement(mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
+    const prv_status status = mechanism_of_atoms(a, mechanism);
+    if (status == PRV_OK) (*mechanism)->infinite_exact = 1;
+    return with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
 }
 
 prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism)
@@ -525,6 +527,7 @@ static prv_status mechanism_of_callback(prv_base base, void *context, double mas
     if (m == NULL) return PRV_ERR_MEMORY;
     m->context = context;
     m->mass_at_infinity = mass_at_infinity;
+    m->infinite_exact = 1;
     *mechanism = m;
     return PRV_OK;
 }
@@ -713,6 +716,7 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     prv_mechanism *m = mechanism_like(base);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->sampling_probability = base->sampling_probability * p;
+    m->infinite_exact = base->infinite_exact && p == 1.0;
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
     if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
@@ -778,6 +782,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
         m->replacement = PRV_REPLACED_ALIKE;
         m->without_replacement = m->replaced_only = 1;
         m->sampling_probability = p;
+        m->infinite_exact = whole->infinite_exact && p == 1.0;
         m->folded = p < 1.0 && whole->base != PRV_BASE_ATOMS;
         status = keep_base(base, m);
     }

@@ -72,6 +72,7 @@ struct prv_mechanism {
     prv_curve_callback curve;
     void *context;
     double mass_at_infinity; /* of the base, for callbacks */
+    int infinite_exact;      /* the mass at infinity was stated, and is not a rounded product */
 };
 
 /* Where the sharp features of a loss lie, so that a lattice can be put onto them. */

@@ -82,14 +82,15 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
         if (value >= 1.0 || total == 0.0) {
             exactly(0.0, b, r);
         } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
-            exactly(infinite > 0.0 ? HUGE_VAL : greatest, b, r);
-            if (!(infinite > 0.0)) {
-                b->lower = fmax(greatest - error, 0.0);
+            /* The greatest loss is the least epsilon whose delta is the mass at infinity. */
+            const int exact = infinite == 0.0 || (count == 1 && views[0].infinite_exact);
+            exactly(exact && value >= infinite ? greatest : HUGE_VAL, b, r);
+            if (isfinite(b->upper)) {
+                b->lower = value > infinite ? 0.0 : fmax(greatest - error, 0.0);
                 b->upper = greatest + error;
             }
             /* Within rounding of the mass at infinity nobody can tell on which side delta is. */
-            if (infinite > 0.0 && value > infinite * (1.0 - 32.0 * DBL_EPSILON) && value != infinite)
-                b->lower = 0.0;
+            if (!exact && value > infinite * (1.0 - 32.0 * DBL_EPSILON)) b->lower = 0.0;
         } else {
             return 0;
         }

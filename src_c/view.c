@@ -68,6 +68,10 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neigh
         log_finite += view->counts[k] * log1p(-fmin(prv_infinite_mass(m, add), 1.0));
     }
     view->infinite_mass = -expm1(log_finite);
+    if (view->total == 1.0) {
+        view->infinite_mass = prv_infinite_mass(view->mechanisms[0], add);
+        view->infinite_exact = view->mechanisms[0]->infinite_exact;
+    }
     return PRV_OK;
 }
 

@@ -17,7 +17,8 @@ typedef struct prv_side_view {
     prv_profile *profiles;            /* [steps] */
     size_t *first, *end;              /* [steps] range of the profile's cells in use */
     double total;                     /* sum of the counts */
-    double infinite_mass;             /* of the composition, true */
+    double infinite_mass;             /* of the composition, true but for rounding, */
+    int infinite_exact;               /* or exactly */
     double greatest_loss;             /* of the composition */
     double greatest_error;            /* what that may be off by */
     size_t fineness;                  /* of the profiles */

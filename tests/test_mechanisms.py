@@ -1,4 +1,5 @@
 import dataclasses
+import math
 import re
 
 import numpy as np
@@ -113,3 +114,21 @@ def test_own_mechanisms_are_equal_where_their_functions_are():
 
 def test_all_are_mechanisms():
     assert all(isinstance(mechanism, prv.Mechanism) for mechanism in ALL)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-3, 0.2, 0.999])
+@pytest.mark.parametrize("epsilon", [0.0, 1.5])
+def test_an_approximate_mechanism_is_what_it_says(epsilon, delta):
+    """It is (epsilon, delta)-DP, and at any smaller delta for no epsilon."""
+    curve = prv.compose(prv.ApproximateDP(epsilon=epsilon, delta=delta))
+    lower, _, upper = curve.epsilon(delta)
+    assert lower <= epsilon <= upper
+    assert upper - lower <= 1e-14
+    assert curve.epsilon(delta * 0.999).lower == math.inf
+
+
+def test_the_mass_at_infinity_of_many_steps_is_rounded():
+    """1 - (1 - 2^-20)^3 is no double: at the one nearby epsilon may be 0 or infinite."""
+    curve = prv.compose(prv.ApproximateDP(epsilon=0.0, delta=2.0**-20), 3)
+    lower, _, upper = curve.epsilon(-math.expm1(3 * math.log1p(-(2.0**-20))))
+    assert (lower, upper) == (0.0, math.inf)

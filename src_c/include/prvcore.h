@@ -393,7 +393,9 @@ typedef struct prv_report {
 /* Bounds of the epsilon at which the composition is (epsilon, delta)-DP, for each of `length` deltas.
  *   steps    prv_step[step_count]   the composition; its order does not matter
  *   deltas   double[length]         probabilities in [0, 1], else PRV_ERR_DELTA
- *   bounds   prv_bounds[length]     nats; infinite where delta is at or below the mass at infinity
+ *   bounds   prv_bounds[length]     nats; infinite where delta is below the mass at infinity. Where it is that mass, the
+ *                                   greatest loss, if one mechanism runs once and was given that mass; else the product
+ *                                   of masses is rounded, and the bounds are 0 and infinity
  *   reports  prv_report[length]     or NULL
  * Cost for each delta: of a spectrum O(atoms * frequencies), a few hundred each whatever the counts are; of a convolution
  * O(N log N), N about window / mesh (mean-matching: once a call). */
