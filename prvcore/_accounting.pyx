@@ -376,8 +376,12 @@ cdef str engine_of(prv_engine engine):
 cdef str over_limit(const prv_options *options, size_t needed):
     if options.mesh_size > 0.0:
         culprit = f"mesh_size = {options.mesh_size!r}"
-    else:
+    elif options.eps_error > 0.0:
         culprit = f"eps_error = {options.eps_error!r}"
+    else:
+        culprit = (
+            f"eps_error = {options.eps_relative_error:g} * max(epsilon, {options.eps_floor:g})"
+        )
     need = f"{needed} bytes" if needed else "more"
     return (
         f"{culprit} needs {need}, which is above the memory limit of {options.memory_limit} bytes: "

@@ -17,6 +17,7 @@ _MAX_COUNT = 2**53
 _ROUNDING = 2.0**-51  # of a function's values: four units of 2^-53, which the bounds allow for
 _GROSS_ERROR = 1e-9  # of probability; what is finer is for the C core to judge
 _SAMPLES = 65
+FARTHEST_LOSS = 2.0**13  # nats: the core's first look at a function goes no farther
 
 
 def real(value: object, name: str, requirement: str, allowed: Callable[[float], bool]) -> float:
@@ -211,6 +212,13 @@ def table(losses: FloatArray, masses: FloatArray, mass_at_infinity: float) -> No
             f"got probabilities with sum {math.fsum(masses)!r} and "
             f"mass_at_infinity {mass_at_infinity!r}"
         )
+    with np.errstate(over="ignore", under="ignore"):
+        reverse = float(np.sum(masses[masses > 0.0] * np.exp(-losses[masses > 0.0])) / total)
+    if not reverse <= 1.0 + _GROSS_ERROR:
+        raise ValueError(
+            "the sum of probability * exp(-loss), which is P's mass, must be at most 1, got "
+            f"{reverse!r}: losses are log(dQ/dP), and probabilities are Q's"
+        )
 
 
 def components(sensitivities: FloatArray, probabilities: FloatArray) -> None:
@@ -231,9 +239,31 @@ def components(sensitivities: FloatArray, probabilities: FloatArray) -> None:
         raise ValueError(f"probabilities must sum to 1 within 1e-9, got a sum of {total!r}")
 
 
-def check_cdf(name: str, losses: FloatArray, values: FloatArray) -> None:
+def missing_mass(
+    name: str, point: str, found: float, beyond: float, mass_at_infinity: float
+) -> str | None:
+    """Say that a function is not near its limit at the farthest loss, None if it is."""
+    if abs(beyond - mass_at_infinity) <= _GROSS_ERROR:
+        return None
+    return (
+        f"{name} is {found!r} at {point} {FARTHEST_LOSS!r}, where mass_at_infinity = "
+        f"{mass_at_infinity!r} leaves a mass of {beyond - mass_at_infinity:.3g} to finite losses "
+        "beyond, which"
+    )
+
+
+def check_cdf(
+    name: str, losses: FloatArray, values: FloatArray, mass_at_infinity: float = 0.0
+) -> None:
     """Refuse values of a CDF that leave [0, 1] or decrease, both by more than their rounding."""
     _refuse_values(_no_probability(values), name, "in [0, 1]", losses, values)
+    _refuse_values(
+        values > 1.0 - mass_at_infinity + 2.0 * _ROUNDING,
+        name,
+        f"of at most 1 - mass_at_infinity, mass_at_infinity = {mass_at_infinity!r}",
+        losses,
+        values,
+    )
     falls = np.flatnonzero(np.diff(values) < -2.0 * _ROUNDING)
     if falls.size:
         i = int(falls[0])
@@ -247,20 +277,28 @@ def check_cdf_pair(losses: FloatArray, values_q: FloatArray, values_p: FloatArra
     """Refuse two CDFs that grossly miss dP = e^(-loss) dQ; the C core looks closer."""
     pick = _thinned(losses.size)
     x, m, n = losses[pick], np.diff(values_q[pick]), np.diff(values_p[pick])
-    with np.errstate(over="ignore", invalid="ignore"):
-        least, most = np.exp(-x[1:]) * m, np.exp(-x[:-1]) * m
-        slack = _GROSS_ERROR * (1.0 + np.exp(-x[:-1]))
-        bad = np.flatnonzero((n < least - slack) | (n > most + slack))
+    bad = _no_pair(x, m, n)
     if bad.size:
+        swapped = "" if _no_pair(x, n, m).size else ". Exchanged they would: is cdf_q the first?"
         i = int(bad[0])
         raise ValueError(
             "cdf_q and cdf_p must belong to one pair: cdf_p must rise by between e^-b and e^-a "
             f"times what cdf_q rises from loss a to b, got {float(n[i])!r} against "
-            f"{float(m[i])!r} from {float(x[i])!r} to {float(x[i + 1])!r}"
+            f"{float(m[i])!r} from {float(x[i])!r} to {float(x[i + 1])!r}{swapped}"
         )
 
 
-def check_curve(name: str, epsilons: FloatArray, values: FloatArray) -> None:
+def _no_pair(x: FloatArray, m: FloatArray, n: FloatArray) -> NDArray[np.intp]:
+    """Return between which losses x rises n of P cannot belong to rises m of Q."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        least, most = np.exp(-x[1:]) * m, np.exp(-x[:-1]) * m
+        slack = _GROSS_ERROR * (1.0 + np.exp(-x[:-1]))
+        return np.flatnonzero((n < least - slack) | (n > most + slack))
+
+
+def check_curve(
+    name: str, epsilons: FloatArray, values: FloatArray, mass_at_infinity: float
+) -> None:
     """Refuse values of a privacy curve outside [0, 1], increasing, not convex or too low.
 
     They leave [0, 1] by more than their rounding, and do the rest grossly; the C core looks closer.
@@ -285,6 +323,14 @@ def check_curve(name: str, epsilons: FloatArray, values: FloatArray) -> None:
             f"{name} must be convex in e^epsilon, got {d[i : i + 3].tolist()!r} "
             f"at the epsilons {x[i : i + 3].tolist()!r}"
         )
+    _refuse_values(
+        values < mass_at_infinity - 2.0 * _ROUNDING,
+        name,
+        f"of at least mass_at_infinity = {mass_at_infinity!r}",
+        epsilons,
+        values,
+        "epsilon",
+    )
     low = values < -np.expm1(np.minimum(epsilons, 0.0)) - _GROSS_ERROR
     _refuse_values(low, name, "of at least 1 - e^epsilon", epsilons, values, "epsilon")
 

@@ -176,7 +176,7 @@ def shuffled_from_below(double noise_multiplier, uint64_t batches, bint replaced
 def cdfs(cdf_q, cdf_p, double mass_at_infinity):
     """Return the Handle of a mechanism given by the two CDFs of its loss."""
     cdef Handle handle = Handle.__new__(Handle)
-    handle.context = (cdf_q, cdf_p)
+    handle.context = (cdf_q, cdf_p, mass_at_infinity)
     check(
         prv_mechanism_cdfs(ask_cdfs, <void *>handle.context, mass_at_infinity, &handle.pointer)
     )
@@ -186,7 +186,7 @@ def cdfs(cdf_q, cdf_p, double mass_at_infinity):
 def curve(delta, double mass_at_infinity):
     """Return the Handle of a mechanism given by its privacy curve."""
     cdef Handle handle = Handle.__new__(Handle)
-    handle.context = (delta,)
+    handle.context = (delta, mass_at_infinity)
     check(
         prv_mechanism_curve(ask_curve, <void *>handle.context, mass_at_infinity, &handle.pointer)
     )
@@ -233,7 +233,7 @@ cdef int ask_cdfs(
     points = array_of(losses, length)
     values_q = values_at((<tuple>context)[0], points.copy(), "cdf_q")
     values_p = values_at((<tuple>context)[1], points.copy(), "cdf_p")
-    check_cdf("cdf_q", points, values_q)
+    check_cdf("cdf_q", points, values_q, (<tuple>context)[2])
     check_cdf("cdf_p", points, values_p)
     check_cdf_pair(points, values_q, values_p)
     copy_out(values_q, cdf_q)
@@ -250,7 +250,7 @@ cdef int ask_curve(
         return 0
     points = array_of(epsilons, length)
     values = values_at((<tuple>context)[0], points.copy(), "delta")
-    check_curve("delta", points, values)
+    check_curve("delta", points, values, (<tuple>context)[1])
     copy_out(values, deltas)
     return 0
 

@@ -96,7 +96,10 @@ class Bounds(NamedTuple):
 class ErrorBudget(NamedTuple):
     """Where the distance of the bounds comes from at one queried point.
 
-    The first four are in epsilon (nats) and sum to the width, before the bounds are clipped.
+    The first four are in epsilon (nats) and say how much each cause takes of the width in the last
+    pass. They sum to `width` where that pass has both bounds of the answer; to more than it where a
+    bound was clipped (epsilon at 0, delta at 0 or 1, rounding included) or an earlier pass, or the
+    other direction, had a better one.
 
     Attributes
     ----------
@@ -304,8 +307,10 @@ class PrivacyCurve:
         -------
         Bounds
             Nats, >= 0: floats for a scalar, else arrays of the shape of `delta`. 0 where `delta` is
-            at or above delta(0), infinite where it is at or below the mass of infinite loss, but
-            the greatest loss where both are 0.
+            at or above delta(0), infinite where it is below the mass of infinite loss. The greatest
+            loss where it is that mass: if it is 0, or of one mechanism that was given it and runs
+            once. The mass of more steps is rounded, and `delta` may be on either side of it: within
+            some 1e-14 of it the bounds are 0 and infinite.
 
         Raises
         ------
@@ -324,8 +329,10 @@ class PrivacyCurve:
 
         Notes
         -----
-        For each delta a few transforms of N log N operations, with N the width of the composed loss
-        over the mesh size; mean-matching transforms once for all.
+        For each delta a few passes, each finer than the one before. A pass of a spectrum takes some
+        hundred frequencies times the atoms of the distinct mechanisms, whatever the counts are; one
+        of a convolution N log N operations, with N the width of the composed loss over the mesh
+        size. `error_budget` says which was taken. Mean-matching transforms once for all deltas.
 
         """
         return self._query("epsilon", delta, stacklevel=3, progress=progress)
@@ -528,12 +535,14 @@ class PrivacyCurve:
         return _shaped(bounds, points)
 
     def error_budget(
-        self, *, delta: float | None = None, epsilon: float | None = None
+        self, *points: object, delta: float | None = None, epsilon: float | None = None
     ) -> ErrorBudget:
         """Say where the distance of the bounds comes from at one point.
 
         Parameters
         ----------
+        *points
+            Refused: the point is given by its name.
         delta : float, optional
             The point at which `epsilon` would be asked, a probability in [0, 1].
         epsilon : float, optional
@@ -550,6 +559,11 @@ class PrivacyCurve:
             Both or none of `delta` and `epsilon` are given, or one that is no scalar in its range.
 
         """
+        if points:
+            raise TypeError(
+                "error_budget takes its point by name, as error_budget(delta=...) or "
+                f"error_budget(epsilon=...), got {', '.join(map(repr, points))}"
+            )
         if delta is not None and epsilon is None:
             name, point = "delta", _arguments.probabilities(delta, "delta")
         elif epsilon is not None and delta is None:
@@ -619,6 +633,9 @@ class PrivacyCurve:
         if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
             cause = "rounding in double precision"
             advice = "Raise eps_error"
+        elif wide and (missing := self._missing_mass()):
+            cause = missing
+            advice = "State mass_at_infinity, or mend the function"
         elif wide and self.engine == "spectrum":
             cause = "engine = 'spectrum'"
             advice = "Leave engine out, or raise eps_error"
@@ -637,6 +654,13 @@ class PrivacyCurve:
             AccuracyWarning,
             stacklevel=stacklevel,
         )
+
+    def _missing_mass(self) -> str | None:
+        """Say which function does not get to the limit that its mass_at_infinity states."""
+        for mechanism in self.mechanisms:
+            if (found := mechanism._missing_mass()) is not None:
+                return found
+        return None
 
     def _mesh_is_too_coarse(self, budgets: list[ErrorBudget]) -> bool:
         wanted = self.eps_error
@@ -896,6 +920,7 @@ def eps_from_delta(
     >>> bounds = prv.eps_from_delta(step, 1e-7, counts=1000)
 
     """
+    _refuse_swapped("eps_from_delta", curve, "delta", delta)
     return _curve_of(curve, counts, options)._query("epsilon", delta, stacklevel=3)
 
 
@@ -925,7 +950,18 @@ def delta_from_eps(
     PrivacyCurve.delta : what the width is.
 
     """
+    _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
     return _curve_of(curve, counts, options)._query("delta", epsilon, stacklevel=3)
+
+
+def _refuse_swapped(function: str, curve: object, name: str, point: object) -> None:
+    """Say so where what belongs second was given first."""
+    parts = point if isinstance(point, list | tuple) else [point]
+    if any(isinstance(part, Mechanism | PrivacyCurve) for part in parts):
+        raise TypeError(
+            f"{function} takes the curve or mechanisms first and {name} second, "
+            f"{function}(mechanisms, {name}), got {curve!r} first and {point!r} second"
+        )
 
 
 def _curve_of(curve: Any, counts: Any, options: dict[str, Any]) -> PrivacyCurve:
@@ -959,9 +995,10 @@ def _pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:
     except TypeError:
         numbers = None
     if numbers is None or len(numbers) != len(items):
+        found = repr(counts) if numbers is None else f"{len(numbers)} of them"
         raise ValueError(
-            f"counts must be a sequence of {len(items)} integers, one for each of mechanisms, "
-            f"got {counts!r}"
+            f"counts must be a sequence of {len(items)} integers, one for each of "
+            f"mechanisms, got {found}"
         )
     checked = [_arguments.count(number, f"counts[{i}]") for i, number in enumerate(numbers)]
     return list(zip(items, checked, strict=True))

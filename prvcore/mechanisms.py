@@ -77,6 +77,14 @@ class Mechanism(_pickling.Pickled):
             )
         return handle
 
+    def _missing_mass(self) -> str | None:
+        """Say where a function of one's own is not near its limit, None where none is known to be.
+
+        Only such functions can miss it. Where they belong to what is sampled, that is asked.
+        """
+        base = getattr(self, "mechanism", None)
+        return base._missing_mass() if isinstance(base, Mechanism) else None
+
     def _set(self, **fields: object) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -794,6 +802,10 @@ class FromCDFs(Mechanism):
     def _key(self) -> tuple[Any, ...]:
         return ("FromCDFs", id(self.cdf_q), id(self.cdf_p), self.mass_at_infinity)
 
+    def _missing_mass(self) -> str | None:
+        found = float(np.asarray(self.cdf_q(np.array([_arguments.FARTHEST_LOSS])))[0])
+        return _arguments.missing_mass("cdf_q", "loss", found, 1.0 - found, self.mass_at_infinity)
+
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.cdfs(self.cdf_q, self.cdf_p, self.mass_at_infinity)
 
@@ -823,8 +835,7 @@ class FromTable(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        An argument is of another kind, or is out of its range. `compose` raises ValueError where P
-        would have more mass than 1.
+        An argument is of another kind, or is out of its range, or P would have more mass than 1.
 
     """
 
@@ -911,6 +922,10 @@ class FromPrivacyCurve(Mechanism):
 
     def _key(self) -> tuple[Any, ...]:
         return ("FromPrivacyCurve", id(self.delta), self.mass_at_infinity)
+
+    def _missing_mass(self) -> str | None:
+        found = float(np.asarray(self.delta(np.array([_arguments.FARTHEST_LOSS])))[0])
+        return _arguments.missing_mass("delta", "epsilon", found, found, self.mass_at_infinity)
 
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.curve(self.delta, self.mass_at_infinity)

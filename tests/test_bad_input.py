@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta
+from scipy.special import ndtr
 
 import prvcore as prv
 
@@ -412,7 +413,7 @@ def test_a_table_that_counts_the_mass_at_infinity_twice():
 
 
 def test_a_table_of_no_pair():
-    with pytest.raises(ValueError, match=message("FromTable(losses=", "-1.", "exp(-loss)", "1")):
+    with pytest.raises(ValueError, match=message("the sum of probability", "exp(-loss)", "2.718")):
         prv.compose(prv.FromTable([-1.0], [1.0]))
 
 
@@ -588,3 +589,67 @@ def test_nothing_is_printed(memory_limit, capfd):
 def test_what_numpy_would_take_for_numbers(values):
     with pytest.raises(TypeError, match="delta must be real"):
         CURVE.epsilon(values)
+
+
+# ---- Messages that say what to do --------------------------------------------------------------
+
+
+def test_a_point_of_the_error_budget_has_a_name():
+    with pytest.raises(TypeError, match=r"by name, as error_budget\(delta=\.\.\.\).*got 1e-07"):
+        prv.compose(prv.Gaussian(1)).error_budget(1e-7)
+
+
+@pytest.mark.parametrize("second", [prv.Gaussian(1), prv.compose(prv.Gaussian(1))])
+@pytest.mark.parametrize(
+    ("function", "name"), [(prv.eps_from_delta, "delta"), (prv.delta_from_eps, "epsilon")]
+)
+def test_swapped_arguments_are_told(function, name, second):
+    with pytest.raises(TypeError, match=f"mechanisms first and {name} second"):
+        function(0.1, second)
+    with pytest.raises(TypeError, match=f"mechanisms first and {name} second"):
+        function(0.1, [second])
+
+
+def test_both_lengths_are_told_but_not_all_counts():
+    with pytest.raises(ValueError, match=r"of 3 integers.*got 50 of them$"):
+        prv.compose([prv.Gaussian(1)] * 3, list(range(50)))
+
+
+def test_a_table_of_too_much_of_p_is_refused_at_once():
+    with pytest.raises(ValueError, match=r"P's mass, must be at most 1, got 1\.543080634815"):
+        prv.FromTable([-1, 1], [0.5, 0.5])  # cosh(1)
+
+
+def test_exchanged_cdfs_are_told():
+    own = prv.FromCDFs(lambda x: ndtr(x + 0.5), lambda x: ndtr(x - 0.5))
+    with pytest.raises(ValueError, match="Exchanged they would"):
+        prv.compose(own).epsilon(1e-5)
+
+
+def test_a_limit_that_is_missed_is_told():
+    def delta(epsilons):
+        return 0.1 + 0.9 * -np.expm1(np.minimum(epsilons, 0.0))
+
+    for own in (
+        prv.FromPrivacyCurve(delta),
+        prv.PoissonSubsampled(prv.FromPrivacyCurve(delta), 0.5),
+    ):
+        told = r"delta is 0\.1 at epsilon 8192\.0, where mass_at_infinity = 0\.0 leaves"
+        with pytest.warns(prv.AccuracyWarning, match=told):
+            bounds = prv.compose(own).epsilon(0.01)
+        assert bounds.upper == math.inf
+    with pytest.raises(ValueError, match=r"delta must return values of at least.*0\.2, got 0\.1"):
+        prv.compose(prv.FromPrivacyCurve(delta, mass_at_infinity=0.2)).epsilon(0.3)
+    own = prv.FromCDFs(lambda x: ndtr(x - 0.5), lambda x: ndtr(x + 0.5), mass_at_infinity=0.1)
+    with pytest.raises(ValueError, match=r"at most 1 - mass_at_infinity, mass_at_infinity = 0\.1"):
+        prv.compose(own).epsilon(0.3)
+
+
+def test_a_relative_width_is_told_as_one():
+    before = prv.get_memory_limit()
+    prv.set_memory_limit(1000)
+    try:
+        with pytest.raises(ValueError, match=r"^eps_error = 0\.001 \* max.* needs"):
+            prv.compose(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000).epsilon(1e-7)
+    finally:
+        prv.set_memory_limit(before)
