@@ -408,6 +408,8 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
     dataset_size: int
     maximum_batch_size: int
 
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
     def __post_init__(self) -> None:
         self._set(
             noise_multiplier=_arguments.non_negative(self.noise_multiplier, "noise_multiplier"),

@@ -108,6 +108,10 @@ def plot(curve: PrivacyCurve, kind: str = "delta", ax: Axes | None = None, **opt
     return ax
 
 
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
     """Draw the epsilons of a sweep against steps, a line for each combination of the others.
 
@@ -129,16 +133,19 @@ def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
 
     """
     ax = new_axes() if ax is None else ax
-    settings = {name: np.ravel(values) for name, values in bounds.settings.items()}
+    shape = np.shape(bounds.upper)
+    settings = {
+        name: np.ravel(np.broadcast_to(values, shape)) for name, values in bounds.settings.items()
+    }
     steps = settings.pop("steps")
     parts = Bounds(*map(np.ravel, bounds))
     varied = [name for name, values in settings.items() if np.unique(values).size > 1]
-    others = np.stack(list(settings.values()), axis=-1)
-    for number, setting in enumerate(np.unique(others, axis=0)):
-        chosen = np.flatnonzero((others == setting).all(axis=-1))
+    others = list(zip(*(values.tolist() for values in settings.values()), strict=True))
+    for number, setting in enumerate(sorted(set(others))):
+        chosen = np.array([i for i, other in enumerate(others) if other == setting])
         chosen = chosen[np.argsort(steps[chosen], kind="stable")]
         named = dict(zip(settings, setting, strict=True))
-        label = ", ".join(f"{name.replace('_', ' ')} {named[name]:g}" for name in varied)
+        label = ", ".join(f"{name.replace('_', ' ')} {_shown(named[name])}" for name in varied)
         _band(
             ax,
             steps[chosen],

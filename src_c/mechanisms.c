@@ -841,8 +841,29 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
 
 int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
 {
+    if (m->base == PRV_BASE_CHOICE)
+        return parameter == PRV_NOISE_SCALE && prv_has_parameter(m->part[0], parameter) &&
+               prv_has_parameter(m->part[1], parameter);
     return parameter == PRV_NOISE_SCALE ? m->noise != PRV_NOISE_NONE
                                         : parameter == PRV_SAMPLING_PROBABILITY && m->sampled;
+}
+
+/* Which of the parts it is does not depend on the noise. */
+static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
+{
+    prv_mechanism *part[2] = {NULL, NULL};
+    prv_status status = prv_mechanism_scaled(m->part[0], PRV_NOISE_SCALE, factor, &part[0]);
+    if (status == PRV_OK) status = prv_mechanism_scaled(m->part[1], PRV_NOISE_SCALE, factor, &part[1]);
+    if (status != PRV_OK) {
+        prv_mechanism_free(part[0]);
+        return status;
+    }
+    status = prv_mechanism_choice(part, m->part_weight, m->part_error, mechanism);
+    if (status == PRV_OK) {
+        (*mechanism)->scale = m->scale * factor;
+        (*mechanism)->replacement = m->replacement;
+    }
+    return status;
 }
 
 prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
@@ -850,6 +871,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
 {
     if (!prv_has_parameter(m, parameter)) return PRV_ERR_PARAMETER;
     if (!(factor >= 0.0 && isfinite(factor))) return PRV_ERR_PARAMETER;
+    if (m->base == PRV_BASE_CHOICE) return choice_scaled(m, factor, mechanism);
     const int noise = parameter == PRV_NOISE_SCALE;
     double p = noise ? m->sampling_probability : m->sampling_probability * factor;
     if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */

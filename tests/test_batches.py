@@ -1,5 +1,6 @@
 """Truncated Poisson batches and shuffled ones, against exact laws of small cases."""
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -252,3 +253,19 @@ def test_bad_arguments_of_the_bound():
         prv.shuffled_lower_bound(1.0, 10, delta=1e-6, neighbors="add")
     with pytest.raises(ValueError, match="noise_multiplier must be"):
         prv.shuffled_lower_bound(-1.0, 10, delta=1e-6)
+
+
+@pytest.mark.parametrize("neighbors", ["add-or-remove", "replace-one"])
+def test_noise_of_truncated_batches_is_calibrated(neighbors):
+    start = prv.TruncatedPoissonSubsampledGaussian(
+        noise_multiplier=1.0,
+        sampling_probability=0.01,
+        dataset_size=10_000,
+        maximum_batch_size=120,
+    )
+    found = prv.calibrate(start, 100, epsilon=1.0, delta=1e-6, neighbors=neighbors)
+    ((mechanism, _),) = found.mechanisms
+    assert mechanism == dataclasses.replace(start, noise_multiplier=found.value)
+    assert prv.compose(mechanism, 100, neighbors=neighbors).epsilon(1e-6).lower <= 1.0
+    assert found.bounds.upper <= 1.0
+    assert found.proven

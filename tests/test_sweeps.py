@@ -244,3 +244,20 @@ def test_errors_of_a_query_say_at_which_setting():
     with pytest.raises(ValueError, match="memory limit") as caught:
         prv.dpsgd_epsilon([0.8, 1.0], 1e-3, 2, 1e-6, mesh_size=1e-12)
     assert any("steps = 2, delta = 1e-06" in note for note in caught.value.__notes__)
+
+
+def test_a_sweep_of_a_schedule_is_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from prvcore import plotting
+
+    schedule = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=[1, 2])
+    bounds = schedule.epsilon([[0.8], [1.0]], 1e-5)
+    axes = plotting.plot_sweep(bounds)
+    try:
+        drawn = sorted(y for line in axes.lines for y in line.get_ydata())
+        assert set(np.ravel(bounds.upper)) <= set(drawn)
+    finally:
+        pyplot.close(axes.figure)
