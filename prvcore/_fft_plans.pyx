@@ -25,7 +25,7 @@ import pyfftw
 
 ALIGNMENT = PRV_FFT_ALIGNMENT
 
-cdef object lock = threading.Lock()
+cdef object lock = threading.RLock()  # a finalizer may fork while its thread plans
 if hasattr(os, "register_at_fork"):  # no child has a lock that a thread of its parent's holds
     os.register_at_fork(
         before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release

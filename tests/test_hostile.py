@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -115,11 +117,12 @@ TREES = st.recursive(
 
 @PROFILE
 @given(st.one_of(TREES, st.lists(TREES, max_size=3).map(lambda steps: {"steps": steps})))
-def test_schedules(tmp_path_factory, tree):
-    path = tmp_path_factory.getbasetemp() / "hostile.json"
-    path.write_text(json.dumps(tree))
-    with contextlib.suppress(TypeError, ValueError):
-        prv.compose(read_schedule(path))
+def test_schedules(tree):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "hostile.json"
+        path.write_text(json.dumps(tree))
+        with contextlib.suppress(TypeError, ValueError):
+            prv.compose(read_schedule(path))
 
 
 WORDS = st.one_of(

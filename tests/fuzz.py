@@ -1,0 +1,35 @@
+"""Coverage-guided random nonsense: the tests of `test_hostile` by atheris.
+
+``pip install atheris``, then ``python -m tests.fuzz test_schedules -max_total_time=600``; further
+arguments are libFuzzer's.
+"""
+
+import importlib
+import sys
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main():
+    """Run one test of `test_hostile`, by its name, until it fails or the time is over."""
+    import atheris
+
+    if not list((ROOT / "prvcore").glob("_accounting.*.so")):
+        # the checkout has no compiled modules: the installed package is meant
+        sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
+    with atheris.instrument_imports(include=["prvcore"]):
+        import prvcore as prv
+    sys.path.insert(0, str(ROOT / "tests"))
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else "test_options_and_questions"
+    test = getattr(importlib.import_module("test_hostile"), name)
+    prv.set_memory_limit(2**22)
+    warnings.simplefilter("error")
+    warnings.simplefilter("ignore", prv.AccuracyWarning)
+    atheris.Setup(sys.argv, test.hypothesis.fuzz_one_input)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
