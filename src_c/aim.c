@@ -150,6 +150,19 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta)
            1e-9 * view->total / fmin(lam, 1.0);
 }
 
+double prv_most_total_variation(const prv_side_view *view)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        double step = p->dominating_infinite + prv_absolute_cdf_error(view->mechanisms[j]);
+        /* 1 - e^-x <= min(x, 1). */
+        for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > 0.0;) step += p->dominating[i] * fmin(p->knots[i], 1.0);
+        sum += view->counts[j] * step;
+    }
+    return sum * (1.0 + 1e-9); /* covers all rounding of cells */
+}
+
 double prv_law_step(const prv_side_view *view, const prv_aim *aim)
 {
     return sqrt(7.0 * aim->width / (view->total * (aim->saddle + 1.0)));

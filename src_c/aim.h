@@ -24,6 +24,9 @@ typedef struct prv_aim {
 /* Chernoff's bound of epsilon at delta from the coarse dominating lattices: a true upper bound. */
 double prv_chernoff_epsilon(const prv_side_view *view, double delta);
 
+/* An upper bound of delta at epsilon 0: the total variation of all steps is at most the sum of theirs. O(cells). */
+double prv_most_total_variation(const prv_side_view *view);
+
 /* Chernoff's bound of log(1 - delta) at epsilon,
  *     1 - delta = E[min(1, e^(epsilon - Y))] <= e^(t epsilon) E[e^(-t Y)], 0 <= t <= 1,
  * where merged cells have the larger moment (prv_profile). Infinite for callbacks. */

@@ -486,10 +486,13 @@ static int adapt(progress *d, double width, double *step)
     }
     if (o->rounding > 0.1 * width + 1.5 * unavoidable) {
         const size_t dial = d->dial;
-        const int precise = d->task.precise;
-        d->demand *= fmin(20.0 * o->rounding / width, 1e6);
-        choose_way(d);
-        changed = changed || d->dial != dial || d->task.precise != precise;
+        const int precise = d->task.precise, separate = d->task.separate;
+        /* The guess of the rounding was too low, and may have been by much. */
+        for (int i = 0; i < 8 && d->dial == dial && d->task.precise == precise && d->task.separate == separate; i++) {
+            d->demand *= fmin(20.0 * o->rounding / width, 1e6);
+            choose_way(d);
+        }
+        changed = changed || d->dial != dial || d->task.precise != precise || d->task.separate != separate;
     }
     const double slack = o->wrap_around + o->rounding;
     /* What the mesh may cost beside the slack. */

@@ -172,8 +172,9 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
     if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
     const double slack = 1e-6;
-    /* One knot below the lowest atom: what lies at or below the first knot is dropped from below. */
-    const double bottom = floor((low - f.anchor) / step + slack) - (f.atoms ? 1.0 : 0.0);
+    /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and what
+     * lies just above it has nowhere to go. */
+    const double bottom = floor((low - f.anchor) / step + slack) - 1.0;
     /* And one above the highest: rounding may place it on either side of its knot. */
     const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.atoms ? 1.0 : 0.0), bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;

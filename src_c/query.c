@@ -71,15 +71,16 @@ static void exactly(double value, prv_bounds *b, prv_report *r)
 static int answer_directly(const prv_side_view *views, size_t count, prv_question question,
                            double value, prv_bounds *b, prv_report *r)
 {
-    double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0;
+    double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0, most = 0.0;
     for (size_t i = 0; i < count; i++) {
         infinite = fmax(infinite, views[i].infinite_mass);
         greatest = fmax(greatest, views[i].greatest_loss);
         error = fmax(error, views[i].greatest_error);
         total = fmax(total, views[i].total);
+        if (question == PRV_ASK_EPSILON) most = fmax(most, prv_most_total_variation(&views[i]));
     }
     if (question == PRV_ASK_EPSILON) {
-        if (value >= 1.0 || total == 0.0) {
+        if (value >= fmin(most, 1.0) || total == 0.0) {
             exactly(0.0, b, r);
         } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
             /* The greatest loss is the least epsilon whose delta is the mass at infinity. */

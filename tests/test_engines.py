@@ -293,3 +293,32 @@ def test_the_same_spectrum_has_the_same_bits():
     one = prv.compose(steps, engine="spectrum").epsilon([1e-5, 1e-9])
     again = prv.compose(steps[::-1], engine="spectrum").epsilon([1e-5, 1e-9])
     assert all((a == b).all() for a, b in zip(one, again, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("noise", "probability", "count", "delta", "neighbors"),
+    [
+        (0.2, 1e-5, 10, 1e-5, "add"),  # much mass an ulp below the greatest loss
+        (0.2, 1e-5, 100, 1e-5, "add"),
+        (0.06, 0.02, 3, 1e-5, "add"),  # nearly all of it
+        (0.3, 0.01, 100, 1e-10, "remove"),  # rounding at the first tilt is far above its guess
+        (0.5, 1e-3, 100_000, 1e-5, "remove"),
+    ],
+)
+def test_bounds_are_as_narrow_as_asked(noise, probability, count, delta, neighbors):
+    step = prv.PoissonSubsampledGaussian(noise, probability)
+    lower, _, upper = prv.eps_from_delta(step, delta, counts=count, neighbors=neighbors)
+    assert upper - lower <= 1e-3 * max(upper, 1e-3)
+    at = prv.delta_from_eps(step, [lower, upper], counts=count, neighbors=neighbors)
+    assert at.lower[1] <= delta <= at.upper[0]
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.5])
+def test_no_delta_is_above_the_sum_of_the_total_variations(delta):
+    # each step differs with probability p at most
+    step = prv.PoissonSubsampledGaussian(0.3, 1e-6)
+    assert prv.eps_from_delta(step, delta, counts=100_000) == (0.0, 0.0, 0.0)
+    one = prv.PoissonSubsampledGaussian(1.0, 0.01)
+    total_variation = 0.01 * math.erf(0.5 / math.sqrt(2.0))
+    assert prv.eps_from_delta(one, total_variation * 1.05).upper == 0.0
+    assert prv.eps_from_delta(one, total_variation * 0.95).lower > 0.0
