@@ -146,8 +146,9 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta)
     const double finite = delta + expm1(log_finite);
     if (!(finite > 0.5 * delta)) return HUGE_VAL;
     /* 1e-6 covers all rounding of cells and moments, and the log of delta. */
-    return (log_moment + log(prv_kernel_maximum(lam)) - log(finite)) / lam * (1.0 + 1e-6) +
-           1e-9 * view->total / fmin(lam, 1.0);
+    const double bound = (log_moment + log(prv_kernel_maximum(lam)) - log(finite)) / lam * (1.0 + 1e-6) +
+                         1e-9 * view->total / fmin(lam, 1.0);
+    return isnan(bound) ? HUGE_VAL : bound; /* the greatest of two directions passes over what is no number */
 }
 
 double prv_most_total_variation(const prv_side_view *view)
