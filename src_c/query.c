@@ -71,16 +71,15 @@ static void exactly(double value, prv_bounds *b, prv_report *r)
 static int answer_directly(const prv_side_view *views, size_t count, prv_question question,
                            double value, prv_bounds *b, prv_report *r)
 {
-    double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0, most = 0.0;
+    double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0;
     for (size_t i = 0; i < count; i++) {
         infinite = fmax(infinite, views[i].infinite_mass);
         greatest = fmax(greatest, views[i].greatest_loss);
         error = fmax(error, views[i].greatest_error);
         total = fmax(total, views[i].total);
-        if (question == PRV_ASK_EPSILON) most = fmax(most, prv_most_total_variation(&views[i]));
     }
     if (question == PRV_ASK_EPSILON) {
-        if (value >= fmin(most, 1.0) || total == 0.0) {
+        if (value >= 1.0 || total == 0.0) {
             exactly(0.0, b, r);
         } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
             /* The greatest loss is the least epsilon whose delta is the mass at infinity. */
@@ -119,6 +118,16 @@ static int is_almost_one(const prv_side_view *views, size_t count, double epsilo
     if (!(least <= log(PRV_FINEST_DELTA))) return 0;
     exactly(1.0, b, r);
     b->lower = 1.0 - exp(least) - DBL_EPSILON;
+    return 1;
+}
+
+/* A delta so large that no epsilon is needed; 1 if answered. */
+static int is_above_all(const prv_side_view *views, size_t count, double delta, prv_bounds *b, prv_report *r)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&views[i]));
+    if (!(most <= delta)) return 0;
+    exactly(0.0, b, r);
     return 1;
 }
 
@@ -167,8 +176,9 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
             report->direction = options->neighbors;
         else if (options->discretization != PRV_BRACKETING)
             open[open_count++] = i;
-        else if (question == PRV_ASK_DELTA && options->mesh_size == 0.0 &&
-                 is_almost_one(views, view_count, values[i], &bounds[i], report))
+        else if (options->mesh_size == 0.0 &&
+                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, values[i], &bounds[i], report)
+                                            : is_above_all(views, view_count, values[i], &bounds[i], report)))
             report->direction = options->neighbors;
         else
             status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
