@@ -554,6 +554,10 @@ prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double m
 static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms *add, double p,
                                         prv_mechanism *m)
 {
+    if (p == 1.0 && remove == add) { /* both directions stay one pair */
+        m->atoms[0] = m->atoms[1] = atoms_copy(remove);
+        return m->atoms[0] != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    }
     prv_atoms *reversed = atoms_reversed(add);
     prv_atoms *subsampled = reversed != NULL ? atoms_subsampled(reversed, p) : NULL;
     m->atoms[0] = atoms_subsampled(remove, p);

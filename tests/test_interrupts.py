@@ -12,6 +12,8 @@ import prvcore as prv
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals"),
     pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning"),
+    # what is raised in a callback of the garbage collection goes nowhere
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 STEP = prv.PoissonSubsampledGaussian(0.8, 0.1)
@@ -53,9 +55,9 @@ CALLS = {
 
 @contextmanager
 def ringing(seconds):
-    """Send a signal, as Ctrl-C does, after some seconds of what is inside."""
+    """Send a signal, as Ctrl-C does, after some seconds of what is inside; again if it was lost."""
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 2.0)
     try:
         yield
     finally:

@@ -98,9 +98,13 @@ assert prv.compose(step, 10, engine="convolution").epsilon(1e-5) == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
-def test_too_little_memory():
+def test_too_little_memory(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", IN_LITTLE_SPACE], capture_output=True, text=True, check=False
+        [sys.executable, "-c", IN_LITTLE_SPACE],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,  # a checkout has no compiled modules
     )
     assert done.returncode == 0, done.stderr
     refused, failed = done.stdout.splitlines()
