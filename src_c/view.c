@@ -95,10 +95,13 @@ prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed
     view->moment_error = 0.0;
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
+        const size_t first = view->first[j], end = view->end[j];
         /* Merged and split cells are off by second order in their size, in opposite directions: over very many
-         * steps that moves the sum by more than its own deviation. */
-        const double merged = prv_tilt(p->center, p->mass, p->length, saddle, NULL).log_moment;
-        const double split = prv_tilt(p->knots, p->dominating, p->knot_count, saddle, NULL).log_moment;
+         * steps that moves the sum by more than its own deviation. Those in use: a tilt makes much of the others. */
+        const double merged = prv_tilt(p->center + first, p->mass + first, end - first, saddle, NULL).log_moment;
+        size_t knots = p->knot_count;
+        while (knots > 1 && p->knots[knots - 1] > p->high[end - 1]) knots--;
+        const double split = prv_tilt(p->knots, p->dominating, knots, saddle, NULL).log_moment;
         view->moment_error += view->counts[j] * (split - merged);
     }
     if (view->fineness >= FINEST) return PRV_OK;
