@@ -434,8 +434,8 @@ PRV_API prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, con
  *   orders   double[length]       in (1, 1e6], else PRV_ERR_ORDER
  *   bounds   prv_bounds[length]   nats; infinite where there is mass at infinity
  * Of the options, only neighbors and progress matter. The width is about 2e-5 of D, and more where rounding is, and for
- * discrete Gaussian noise at orders above 38 scale / sensitivity. Mechanisms given by functions are PRV_ERR_MOMENTS: what lies beyond the losses asked
- * decides. Cost: some thousand cells for each order and step, whatever the counts. */
+ * discrete Gaussian noise at orders above 38 scale / sensitivity. Mechanisms given by functions are PRV_ERR_MOMENTS:
+ * what lies beyond the losses asked decides. Cost: some thousand cells for each order and step, whatever the counts. */
 PRV_API prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,
                                         const double *orders, size_t length, prv_bounds *bounds);
 
