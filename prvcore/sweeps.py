@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -505,11 +507,45 @@ def _run(
             yield first, task(piece)
             advance(len(piece))
     else:
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="prvcore-sweep")
+        yield from _in_threads(workers, task, pieces, advance)
+
+
+def _in_threads(
+    workers: int,
+    task: Callable[[_FloatArray], _Rows],
+    pieces: Iterable[tuple[int, _FloatArray]],
+    advance: Callable[[int], Any],
+) -> Iterator[tuple[int, _Rows]]:
+    # Ctrl-C in a lock that is written in Python, as a future's is, may break it. So this thread
+    # makes one future for each worker, and waits for results at a queue that is written in C.
+    waiting = deque(pieces)
+    done: SimpleQueue[tuple[int, int, _Rows] | BaseException] = SimpleQueue()
+
+    def work() -> None:
+        while True:
+            try:
+                first, piece = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                done.put((first, len(piece), task(piece)))
+            except BaseException as error:
+                done.put(error)
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="prvcore-sweep") as pool:
         try:
-            yield from _submit(pool, task, pieces, advance)
-        finally:  # Ctrl-C may have come anywhere, between a task and its being known, too
-            pool.shutdown(cancel_futures=True)
+            left = len(waiting)
+            for _ in range(min(workers, left)):
+                pool.submit(work)
+            for _ in range(left):
+                result = done.get()
+                if isinstance(result, BaseException):
+                    raise result
+                first, length, rows = result
+                yield first, rows
+                advance(length)
+        finally:
+            waiting.clear()
 
 
 def _submit(
