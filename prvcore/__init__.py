@@ -6,7 +6,15 @@ delta or of delta at an epsilon.
 
 from pathlib import Path
 
-from prvcore._status import VERSION as __version__
+try:
+    from prvcore._status import VERSION as __version__
+except ModuleNotFoundError as error:
+    if error.name != "prvcore._status":
+        raise
+    raise ImportError(
+        f"{Path(__file__).parent} has the sources of prvcore, without the compiled modules: start "
+        "Python in another folder, where it finds the prvcore that is installed"
+    ) from None
 from prvcore.accountant import Accountant
 from prvcore.accounting import (
     Bounds,

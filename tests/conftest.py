@@ -1,20 +1,25 @@
-"""Tests run against the installed package, whatever folder they are started from."""
+"""What the tests have in common."""
 
+import re
 import signal
-import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# `python -m pytest` puts the checkout first on the path, where prvcore has no compiled modules.
-if not list((ROOT / "prvcore").glob("_accounting.*.so")):
-    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
-
-
 # What a shell starts in the background has Ctrl-C ignored: tests of interrupts would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def program_of(page, line):
+    """Return the program of a page of the documentation in which a line stands."""
+    blocks = re.findall(
+        r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", page.read_text("utf-8"), re.MULTILINE
+    )
+    (program,) = (block for block in blocks if line in block)
+    return textwrap.dedent(program)
 
 
 @pytest.fixture
