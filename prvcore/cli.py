@@ -492,7 +492,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, 1 or 130. Anything else exits by SystemExit: see the module.
 
     """
-    options = _parser().parse_args(arguments)
+    try:
+        try:
+            return _run(_parser().parse_args(arguments))
+        finally:  # of help and completion, too, which exit
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _CUT_OFF
+
+
+def _run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", prvcore.AccuracyWarning)
         limit = prvcore.get_memory_limit()
@@ -500,12 +510,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.memory_limit is not None:
                 prvcore.set_memory_limit(options.memory_limit)
             options.run(options)
-            sys.stdout.flush()
         except prvcore.TargetError as error:
             options.parser.exit(_NO_VALUE, f"{options.parser.prog}: {error}\n")
-        except BrokenPipeError:  # the reader, such as head, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return _CUT_OFF
+        except BrokenPipeError:
+            raise
         except (OSError, TypeError, ValueError, MemoryError, RuntimeError, ImportError) as error:
             options.parser.error(_in_options(str(error) or type(error).__name__))
         except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import subprocess
 import sys
 from fractions import Fraction
@@ -156,6 +157,25 @@ def test_as_a_module_and_as_a_program(tmp_path):
     ]
     assert outputs[0] == outputs[1]
     assert json.loads(outputs[0])["lower"] == curve().epsilon(1e-7).lower
+
+
+@pytest.mark.parametrize("arguments", [["curve", *SETTING], ["--print-completion", "bash"]])
+def test_a_reader_that_stops_is_no_error(arguments, tmp_path):
+    if "--print-completion" in arguments:
+        pytest.importorskip("shtab", reason="shtab is not installed")
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        found = subprocess.run(
+            [sys.executable, "-m", "prvcore", *arguments],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+    finally:
+        os.close(write)
+    assert (found.returncode, found.stderr) == (1, "")
 
 
 # ---- Calibration -------------------------------------------------------------------------------
