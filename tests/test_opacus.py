@@ -1,6 +1,7 @@
 import copy
 
 import pytest
+from conftest import ROOT, program_of
 
 import prvcore as prv
 
@@ -75,27 +76,13 @@ def test_opacus_calibrates_with_it():
     assert lower >= 2.0 - 0.01 - 2e-3
 
 
-def test_a_training_reports_epsilon_after_each_epoch():
-    import torch
-    from opacus import PrivacyEngine
-
-    import prvcore.adapters.opacus  # noqa: F401
-
-    torch.manual_seed(0)
-    data = torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,)))
-    model = torch.nn.Linear(4, 2)
-    engine = PrivacyEngine(accountant="prvcore")
-    model, optimizer, loader = engine.make_private(
-        module=model,
-        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
-        data_loader=torch.utils.data.DataLoader(data, batch_size=8),
-        noise_multiplier=1.0,
-        max_grad_norm=1.0,
-    )
-    for epoch in range(1, 3):
-        for features, labels in loader:
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(features), labels).backward()
-            optimizer.step()
-        expected = prv.dpsgd_epsilon(1.0, 1 / 8, 8 * epoch, DELTA).upper
-        assert engine.get_epsilon(DELTA) == expected
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the pages are part of the checkout")
+def test_the_training_of_the_tutorial_reports_epsilon_after_each_epoch(capsys):
+    page = ROOT / "docs" / "tutorials" / "running.rst"
+    exec(program_of(page, "from opacus import PrivacyEngine"), {})
+    reported = capsys.readouterr().out.splitlines()
+    assert len(reported) == 3
+    for epoch, line in enumerate(reported, start=1):
+        spent = f"{prv.dpsgd_epsilon(1.1, 100 / 2000, 20 * epoch, 1e-5).upper:.3f}"
+        assert line == f"epoch {epoch}: epsilon {spent}"
+        assert f" {spent} after" in page.read_text("utf-8")

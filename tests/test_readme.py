@@ -1,9 +1,12 @@
 import re
+import shlex
+from importlib.util import find_spec
 
 import pytest
 from conftest import ROOT
 
 import prvcore as prv
+from prvcore import cli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -20,10 +23,24 @@ def test_the_examples_run():
     assert prv.compose(names["perfect"], 10).delta(0.0).upper == pytest.approx(0.0, abs=1e-9)
 
 
+def test_its_commands_run(tmp_path, monkeypatch, capsys):
+    section = README.partition("\n## On the command line\n")[2].partition("\n## ")[0]
+    commands = re.search(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[1].splitlines()
+    schedule = re.search(r"^```toml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[1]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schedule.toml").write_text(schedule, encoding="utf-8")
+    if find_spec("matplotlib") is None:
+        commands = [command for command in commands if "--plot" not in command]
+    assert len(commands) >= 4
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "prvcore"
+        assert cli.main(arguments) == 0
+        assert capsys.readouterr().out
+
+
 def test_it_opens_with_two_commands(capsys):
     assert len(SHELL) == 2
-    from prvcore import cli
-
     assert cli.main(SHELL[0].partition(" prvcore ")[2].split()) == 0
     assert "lower" in capsys.readouterr().out
     assert SHELL[1] == 'pip install ".[test]" && python -m pytest'

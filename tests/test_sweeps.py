@@ -1,10 +1,12 @@
 import pickle
+import subprocess
 import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from conftest import ROOT, program_of
 
 import prvcore as prv
 
@@ -184,6 +186,18 @@ def test_the_memory_limit_goes_to_other_processes(memory_limit):
     assert str(there[0].message) == str(here[0].message)
     assert " of 2 settings" in str(here[0].message)
     assert here[0].filename == __file__
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the pages are part of the checkout")
+def test_the_cluster_of_the_tutorial_gives_the_same_bits(tmp_path):
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    program = tmp_path / "sweep.py"
+    page = ROOT / "docs" / "tutorials" / "dpsgd.rst"
+    program.write_text(program_of(page, "LocalCluster"), encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert found.stdout == "True True\n", found.stderr
 
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster, which is not ours
