@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from soundness import oracle
+from soundness.batches import truncation
 from soundness.judge import judge
 from soundness.laws import LONG, TooSlowError
 from soundness.settings import ResponseCurve, Setting, draw
@@ -22,6 +23,69 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def little_memory(memory_limit):
     prv.set_memory_limit(2**25)
+
+
+@pytest.mark.parametrize("direction", ["add", "remove", "replace-one"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_ways_of_the_oracle_agree(direction, count):
+    cut = prv.TruncatedPoissonSubsampledGaussian(2.0, 0.3, 10, 4)
+    steps = [cut]
+    if direction == "replace-one":
+        bases = (prv.Gaussian(4.0), prv.BoundedRange(0.5))
+        steps = [prv.SubsampledWithoutReplacement(base, 0.3) for base in bases]
+    for step in steps:
+        asked = oracle.Oracle([(step, count)], direction)
+        for epsilon in (0.05, 0.15):
+            a, b = (asked.delta(epsilon, way) for way in ("nested integrals", "contour"))
+            assert abs(a.value / b.value - 1) <= a.error + b.error
+
+
+def test_the_binomial_sums_of_truncation_are_exact():
+    for n, p, most in ((1, 0.3, 1), (9, 0.25, 3), (40, 0.9, 38), (12, 0.5, 12), (7, 1.0, 3)):
+        q, others = Fraction(p), n - 1
+        masses = [math.comb(others, k) * q**k * (1 - q) ** (others - k) for k in range(others + 1)]
+        above = sum(masses[most:])
+        kept = sum(q * most / (k + 1) * masses[k] for k in range(most, others + 1))
+        step = prv.TruncatedPoissonSubsampledGaussian(1.0, p, n, most)
+        exact = 1 - above, above, kept / above if above else 0
+        for found, truth in zip(truncation(step), exact, strict=True):
+            assert abs(found - LONG(truth.numerator) / LONG(truth.denominator)) <= 1e-18
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.3, 1.0])
+def test_replaced_records_of_a_poisson_sample_are_what_a_fine_sum_over_outcomes_says(epsilon):
+    noise, p = 2.0, 0.25
+    z, step = np.linspace(-20.0, 20.0, 2001, retstep=True)
+    first, second = (
+        (1 - p) * np.exp(-0.5 * (z / noise) ** 2) + p * np.exp(-0.5 * ((z - x) / noise) ** 2)
+        for x in (1.0, -1.0)
+    )
+    first, loss = step * first / (noise * math.sqrt(2 * math.pi)), np.log(first / second)
+    for masses, losses, count in (
+        (first, loss, 1),
+        (np.outer(first, first), np.add.outer(loss, loss), 2),
+    ):
+        found = -(masses * np.expm1(np.minimum(epsilon - losses, 0.0))).sum()
+        truth = oracle.delta(
+            [(prv.PoissonSubsampledGaussian(noise, p), count)], "replace-one", epsilon
+        )
+        assert float(truth.value) == pytest.approx(found, rel=2e-3)
+
+
+def test_a_choice_is_the_mixture_of_its_parts():
+    noise, p, n, most = 2.0, 0.3, 10, 4
+    step = prv.TruncatedPoissonSubsampledGaussian(noise, p, n, most)
+    never, cut, kept = truncation(step)
+    parts = (
+        (never, prv.PoissonSubsampledGaussian(noise, p)),
+        (cut, prv.SubsampledWithoutReplacement(prv.Gaussian(noise), float(kept))),
+    )
+    for epsilon in (0.1, 0.8):
+        one = oracle.delta([(step, 1)], "replace-one", epsilon)
+        both = [(w, oracle.delta([(part, 1)], "replace-one", epsilon)) for w, part in parts]
+        value = sum(w * truth.value for w, truth in both)
+        error = one.error + max(truth.error for _, truth in both) + 1e-13  # kept is rounded
+        assert abs(one.value / value - 1) <= error
 
 
 def test_every_way_of_the_oracle_finds_the_truth():

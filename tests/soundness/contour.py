@@ -7,6 +7,10 @@ M(z) = E[e^(zY); Y finite], Y the composed loss, since 1/(z (z + 1)) is the tran
 e^(c l W) delta(eps + l W), W = 2 pi / h; where the line is cut, what is left out is bounded. The
 value is computed on two lines with two spacings.
 
+Where every step has some mass at loss 0, and what moves has a density that jumps there, M falls too
+slowly. Then what no step or one step has moved is taken out of M, and added as it is: with w the
+masses at 0, n the counts and r the rough moving parts, prod w_j^n_j (1 + sum n_j r_j / w_j).
+
 Where all losses lie on one lattice x + g Z, M repeats itself along the line, up to a phase, and one
 period is enough, with the sum over i >= 0 of e^(-z g i) (1 - e^(eps - x - g i)) for 1/(z (z + 1)),
 x the first point of the lattice above eps.
@@ -19,6 +23,7 @@ import numpy as np
 from .laws import LONG, TooSlowError
 
 TINY = 38.0  # e^-38 is what may be left out, relatively
+TINY_ROUGH = 27.0  # the same where M falls like a power
 MOST_COST = 6e8  # complex products
 MOST_POINTS = 3e6
 BLOCK = 4096
@@ -34,12 +39,25 @@ class Contour:
         self.lattice = None if any(law.smooth for law, _ in steps) else common_lattice(steps)
         if self.lattice is None and not any(law.smooth for law, _ in steps):
             raise TooSlowError("the characteristic function does not fall")
+        self.rough = all(law.still > 0 for law, _ in steps)
         self._start, self._step = 0.0, 2.0  # of the search for the saddle, in log c
 
     def log_moment(self, c):
         parts = [law.log_moment(LONG(c)) for law, _ in self.steps]
         value = sum(n * v for n, (v, _) in zip(self.counts, parts, strict=True))
         return value, [m for _, m in parts]
+
+    def _known(self, epsilon):
+        """Return the logarithms of the mass where nothing moves, and of what is taken out of M."""
+        if not self.rough:
+            return -LONG(np.inf), -LONG(np.inf)
+        still = [law.still for law, _ in self.steps]
+        nothing = sum(n * np.log(w) for n, w in zip(self.counts, still, strict=True))
+        value = -np.expm1(min(LONG(epsilon), LONG(0)))
+        for (law, _), n, w in zip(self.steps, self.counts, still, strict=True):
+            value += n * law.moved_curve(LONG(epsilon)) / w
+        with np.errstate(divide="ignore"):
+            return nothing, nothing + np.log(value)
 
     def _height(self, c, epsilon):
         return float(self.log_moment(c)[0] - c * LONG(epsilon)) - math.log(c) - math.log1p(c)
@@ -151,17 +169,26 @@ class Contour:
         spacing = 2 * math.pi / period
         counts = [float(n) for n in self.counts]
 
+        nothing, known = self._known(epsilon)
+        share = float(np.exp(nothing - moment))  # of nothing moving, in the tilted law
+        if share == 0.0:
+            known = -LONG(np.inf)  # nothing is taken out
+
         def log_bound(t):
-            logs = [math.log(max(s.bound(t), 1e-300)) for s in spectra]
-            parts = [n * log for n, log in zip(counts, logs, strict=True)]
-            return sum(parts) - math.log(t)  # integral of |1/z^2| beyond t
+            if share > 0:
+                log = _log_moved(share, counts, spectra, t)
+            else:
+                logs = [math.log(max(s.bound(t), 1e-300)) for s in spectra]
+                log = sum(n * log for n, log in zip(counts, logs, strict=True))
+            return log - math.log(t)  # integral of |1/z^2| beyond t
 
         width = 1 / math.sqrt(curvature)
         points = self._points(log_bound, width, c, spacing)
         if points * sum(s.cost + 200 for s in spectra) > MOST_COST:
             raise TooSlowError("points")
         reach = spacing * points
-        shift = sum(n * m for n, m in zip(self.counts, means, strict=True)) - LONG(epsilon)
+        mean = sum(n * m for n, m in zip(self.counts, means, strict=True))
+        shift = mean - LONG(epsilon)
         total, absolute = LONG(0), 0.0
         for first in range(0, points, BLOCK):
             count = min(BLOCK, points - first)
@@ -170,27 +197,41 @@ class Contour:
             for n, s in zip(counts, spectra, strict=True):
                 exponent += n * s.log_ratio(first, spacing, count)
             z = c + 1j * t
-            terms = np.exp(exponent) * self._kernel(z, epsilon)
+            values = np.exp(exponent)
+            sizes = np.abs(values)
+            if share > 0:
+                moved = np.ones_like(z)
+                for n, m, s in zip(counts, means, spectra, strict=True):
+                    turn = np.exp(1j * t * float(m))
+                    moved += n / s.still * turn * s.rough(first, spacing, count)
+                taken = share * np.exp(-1j * t * epsilon) * moved
+                values, sizes = values - taken, sizes + np.abs(taken)
+            kernel = self._kernel(z, epsilon)
+            terms = values * kernel
             if first == 0:
                 terms[0] *= 0.5
             total += terms.real.sum()
-            absolute += float(np.abs(terms).sum())
-        total = float(total)
-        if not total > 0:
+            absolute += float((np.abs(kernel) * sizes).sum())
+        factor = moment - c * LONG(epsilon) + np.log(LONG(spacing) / LONG(np.pi))
+        total += np.exp(known - factor)
+        whole = float(total)
+        if not whole > 0:
             return LONG(0), math.inf
         left_out = 0.0
         if self.lattice is None:
-            left_out = math.exp(min(log_bound(reach), 700.0)) / (spacing * total)
-        rounding = (4e-16 * sum(counts) + 1e-14) * absolute / total
+            left_out = math.exp(min(log_bound(reach), 700.0)) / (spacing * whole)
+        rounding = (4e-16 * sum(counts) + 1e-14) * absolute / whole
         phase = 2e-16 * abs(float(shift)) * reach
-        log_value = moment - c * LONG(epsilon) + np.log(LONG(total) * LONG(spacing) / LONG(np.pi))
-        return log_value, left_out + rounding + phase + 1e-13
+        if share > 0:
+            phase += 2e-16 * float(max(np.abs(means))) * reach
+            phase *= absolute / whole
+        return factor + np.log(total), left_out + rounding + phase + 1e-12
 
     def _points(self, log_bound, width, c, spacing):
         """Return how many t >= 0 are summed."""
         if self.lattice is not None:
             return round(math.pi / float(self.lattice[1]) / spacing - 0.5) + 1
-        wanted = math.log(width / (c * (c + 1))) - TINY + 6
+        wanted = math.log(width / (c * (c + 1))) - (TINY_ROUGH if self.rough else TINY) + 6
         reach, most = width, spacing * MOST_POINTS
         while log_bound(reach) > wanted:
             reach *= 1.3
@@ -206,6 +247,26 @@ class Contour:
         g = float(step)
         # g e^(-z v) (1/(1 - e^(-z g)) - e^(-v)/(1 - e^(-(z + 1) g)))
         return g * np.exp(-z * v) * (-1 / np.expm1(-z * g) + math.exp(-v) / np.expm1(-(z + 1) * g))
+
+
+def _log_moved(share, counts, spectra, t):
+    """Bound the logarithm of what is left of |M| at t and beyond, over M(c).
+
+    All coefficients of prod (1 + r_j)^n_j are positive.
+    """
+    logs, calm, rough = 0.0, 0.0, 0.0
+    for n, s in zip(counts, spectra, strict=True):
+        moving = s.rough_bound(t) / s.still
+        still = s.calm_bound(t) / s.still
+        logs += n * math.log1p(moving + still)
+        rough += n * moving
+        calm += n * still
+    if logs > 700:
+        return math.log(share) + logs
+    # e^(a + b) - 1 - a <= b + (a + b)^2 for a + b < 1, and the logarithms are below the sums
+    both = rough + calm
+    left = calm + both * both if both < 1e-2 else math.expm1(logs) - rough
+    return math.log(share) + math.log(max(left, 1e-300))
 
 
 def common_lattice(steps):

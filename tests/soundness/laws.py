@@ -2,11 +2,12 @@
 
 A mechanism has outcomes w with densities P and Q. In the direction 'remove' the pair of a mechanism
 on a Poisson sample is A = (1-p)P + pQ against B = P, in 'add' it is A = Q against B = (1-p)Q + pP.
-The loss is log(A/B) with w drawn from A. Only parameters of prvcore's mechanisms are read here.
+The loss is log(A/B) with w drawn from A.
 """
 
 import math
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import erfcx, ndtr
@@ -14,46 +15,6 @@ from scipy.special import erfcx, ndtr
 LONG = np.longdouble
 DEEP = 33  # standard deviations that the smallest delta asked, 1e-200, can see
 FAR = 42.0  # and where all masses are cut off
-
-
-def split(mechanism):
-    """Return the mechanism without its subsampling, and the sampling probability."""
-    name = type(mechanism).__name__
-    if name in ("FromCDFs", "FromPrivacyCurve"):  # own functions say what they are like
-        function = mechanism.cdf_q if name == "FromCDFs" else mechanism.delta
-        return split(function.like)
-    if name == "PoissonSubsampledGaussian":
-        return _Gaussian(mechanism.noise_multiplier), mechanism.sampling_probability
-    if name == "PoissonSubsampled":
-        base, probability = split(mechanism.mechanism)
-        if probability != 1.0:
-            raise NotImplementedError("a sample of a sample")
-        return base, mechanism.sampling_probability
-    if name == "Gaussian":
-        return _Gaussian(mechanism.noise_multiplier), 1.0
-    if name == "Laplace":
-        return _Laplace(mechanism.scale, mechanism.sensitivity), 1.0
-    return _atoms_of(mechanism, name), 1.0
-
-
-def law_of(mechanism, direction):
-    """Return the law of a mechanism's loss in one direction, 'add' or 'remove'."""
-    name = type(mechanism).__name__
-    if name == "MixtureOfGaussians":
-        weights = mechanism.probabilities.astype(LONG)
-        centers = mechanism.sensitivities.astype(LONG)
-        noise = LONG(mechanism.noise_multiplier)
-        return GaussianMixtureLoss(noise, centers, weights / weights.sum(), direction)
-    if name == "GroupPoissonSubsampledGaussian":
-        p, size = LONG(mechanism.sampling_probability), mechanism.group_size
-        centers = np.arange(size + 1).astype(LONG)
-        ways = np.array([LONG(math.comb(size, i)) for i in range(size + 1)])
-        weights = ways * p**centers * (1 - p) ** (size - centers)
-        return GaussianMixtureLoss(LONG(mechanism.noise_multiplier), centers, weights, direction)
-    if name == "BoundedRange":
-        return BoundedRangeLoss(mechanism.epsilon)
-    base, probability = split(mechanism)
-    return base.sampled(probability, direction)
 
 
 def loss_of(base_loss, probability, direction):
@@ -85,13 +46,42 @@ def base_loss_of(loss, probability):
         return np.where(loss < edge, LONG(np.nan), base)
 
 
+def log_mean(weights, exponents):
+    """Return the logarithm of sum weights e^exponents; weights sum to 1."""
+    top = np.maximum.reduce(exponents)
+    with np.errstate(all="ignore"):
+        growth = sum(w * np.expm1(e) for w, e in zip(weights, exponents, strict=True))
+        total = sum(w * np.exp(e - top) for w, e in zip(weights, exponents, strict=True))
+        near, far = np.log1p(growth), top + np.log(total)
+    return np.where((growth < -0.5) | (top > 30), far, near)
+
+
+def complex_log_mean(weights, exponents, angles):
+    """Return real and imaginary part of log(sum weights e^(exponents + i angles))."""
+    top = np.maximum.reduce(exponents)
+    growth, other, re, im = (np.zeros_like(top) for _ in range(4))
+    for weight, exponent, angle in zip(weights, exponents, angles, strict=True):
+        near = np.minimum(exponent, 30.0)
+        growth += weight * (np.expm1(near) * np.cos(angle) - 2 * np.sin(angle / 2) ** 2)
+        other += weight * np.exp(near) * np.sin(angle)
+        re += weight * np.exp(exponent - top) * np.cos(angle)
+        im += weight * np.exp(exponent - top) * np.sin(angle)
+    with np.errstate(all="ignore"):
+        small = 0.5 * np.log1p(2 * growth + growth * growth + other * other)
+        large = top + 0.5 * np.log(re * re + im * im)
+    far = (growth < -0.5) | (top > 30.0)
+    return np.where(far, large, small), np.where(
+        far, np.arctan2(im, re), np.arctan2(other, 1 + growth)
+    )
+
+
 # ---- Finitely many losses --------------------------------------------------------------------
 
 
 class Atoms:
     """Losses with masses under A, long double, and A's mass at infinity."""
 
-    smooth = False
+    smooth, still = False, LONG(0)  # nothing is asked of it where all losses are of this kind
 
     def __init__(self, losses, masses, infinite=0.0):
         keep = (masses > 0) & np.isfinite(losses)
@@ -101,14 +91,14 @@ class Atoms:
 
     def log_moment(self, c):
         """Return log of E[e^(cY)] and its derivative."""
-        return _log_moment(np.log(self.masses) + c * self.losses, self.losses)
+        return weighted(np.log(self.masses) + c * self.losses, self.losses)
 
     def spectrum(self, c, mean, fineness):
         log_weights = np.log(self.masses) + c * self.losses
-        return _normalised(log_weights, self.losses - mean, floor=0.0)
+        return _normalised(log_weights, self.losses - mean)
 
 
-class _DiscreteBase:
+class DiscreteBase:
     def __init__(self, log_q, log_p, losses=None):
         self.log_q, self.log_p = log_q, log_p
         with np.errstate(invalid="ignore"):
@@ -117,62 +107,39 @@ class _DiscreteBase:
     def sampled(self, p, direction):
         q, other = np.exp(self.log_q), np.exp(self.log_p)
         losses = loss_of(self.losses, p, direction)
-        masses = (1 - LONG(p)) * other + LONG(p) * q if direction == "remove" else q
+        masses = q if direction == "add" else (1 - LONG(p)) * other + LONG(p) * q
         return Atoms(losses, masses, masses[np.isposinf(losses)].sum())
 
-
-def _atoms_of(mechanism, name):
-    if name in ("PureDP", "ApproximateDP"):
-        epsilon, delta = LONG(mechanism.epsilon), LONG(getattr(mechanism, "delta", 0.0))
-        low, high = -epsilon - np.log1p(np.exp(-epsilon)), -np.log1p(np.exp(-epsilon))
-        with np.errstate(divide="ignore"):
-            rest, one = np.log1p(-delta), np.log(delta)
-        nothing = LONG(-np.inf)
-        log_q = np.array([one, high + rest, low + rest, nothing])
-        losses = np.array([LONG(np.inf), epsilon, -epsilon, nothing])
-        return _DiscreteBase(log_q, log_q[::-1], losses)
-    if name == "RandomizedResponse":
-        epsilon, others = LONG(mechanism.epsilon), LONG(mechanism.categories - 1)
-        high = -np.log1p(others * np.exp(-epsilon))
-        with np.errstate(divide="ignore"):
-            log_q = np.array([high, high - epsilon + np.log(others - 1), high - epsilon])
-        return _DiscreteBase(log_q, log_q[::-1], np.array([epsilon, LONG(0), -epsilon]))
-    if name == "DiscreteLaplace":
-        s, b = mechanism.sensitivity, LONG(mechanism.scale)
-        x = np.arange(s + 1).astype(LONG)
-        tail = -np.log1p(np.exp(-1 / b))
-        log_q = tail + np.log(-np.expm1(-1 / b)) - (s - x) / b
-        log_q[0], log_q[-1] = tail - s / b, tail
-        return _DiscreteBase(log_q, log_q[::-1], (2 * x - s) / b)
-    if name == "DiscreteGaussian":
-        s, sigma = mechanism.sensitivity, LONG(mechanism.scale)
-        reach = int(FAR * float(sigma)) + 2
-        x = np.arange(-reach, s + reach + 1).astype(LONG)
-        total = np.exp(-(np.arange(-reach, reach + 1).astype(LONG) ** 2) / (2 * sigma**2)).sum()
-        log_q = -((x - s) ** 2) / (2 * sigma**2) - np.log(total)
-        log_p = -(x**2) / (2 * sigma**2) - np.log(total)
-        return _DiscreteBase(log_q, log_p, s * (2 * x - s) / (2 * sigma**2))
-    if name == "FromTable":
-        losses, masses = mechanism.losses.astype(LONG), mechanism.probabilities.astype(LONG)
-        infinite = LONG(mechanism.mass_at_infinity)
-        total = masses.sum() + infinite
-        masses, infinite = masses / total, infinite / total
-        only_p = max(1 - (masses * np.exp(-losses)).sum(), LONG(0))
-        with np.errstate(divide="ignore"):
-            log_q = np.log(np.array([*masses, infinite, LONG(0)]))
-            log_p = np.log(np.array([*(masses * np.exp(-losses)), LONG(0), only_p]))
-        return _DiscreteBase(log_q, log_p, np.array([*losses, LONG(np.inf), LONG(-np.inf)]))
-    raise NotImplementedError(name)
+    def folded(self, p):
+        """Return the law of a sample of fixed size; the pair is its own reverse."""
+        q, other, p = np.exp(self.log_q), np.exp(self.log_p), LONG(p)
+        above = (self.losses > 0) & np.isfinite(self.losses)
+        losses = loss_of(self.losses[above], p, "remove")
+        apart = (-q[above] * np.expm1(-self.losses[above])).sum() + q[
+            np.isposinf(self.losses)
+        ].sum()
+        still = q[self.losses == 0].sum() + (1 - p) * apart
+        masses = np.array([*other[above], still, *((1 - p) * other[above] + p * q[above])])
+        infinite = p * q[np.isposinf(self.losses)].sum()
+        return Atoms(np.array([*-losses, LONG(0), *losses]), masses, infinite)
 
 
 # ---- Smooth losses ---------------------------------------------------------------------------
 
 
-class _Gaussian:
+class GaussianNoise:
     """N(0, s^2) against N(1, s^2)."""
+
+    top, end = LONG(np.inf), LONG(0)
 
     def __init__(self, noise):
         self.noise = LONG(noise)
+        self.scale = 1 / self.noise
+
+    def log_below(self, x):
+        """Return the log-density of P at the loss x."""
+        mu = self.scale
+        return -(((x + mu * mu / 2) / mu) ** 2) / 2 - np.log(mu * np.sqrt(2 * LONG(np.pi)))
 
     def sampled(self, p, direction):
         return GaussianLoss(1 / self.noise) if p == 1.0 else SampledGaussian(self, p, direction)
@@ -187,11 +154,16 @@ class _Gaussian:
         return np.where(a > -1.0, density * (mills - beyond), ndtr(-a) - density * beyond)
 
 
-class _Laplace:
+class LaplaceNoise:
     """Laplace noise against its shift; all in units of the noise's scale."""
 
     def __init__(self, scale, sensitivity):
-        self.mu = LONG(sensitivity) / LONG(scale)
+        self.mu = self.scale = self.top = LONG(sensitivity) / LONG(scale)
+        self.end = np.exp(-self.mu) / 2  # P's mass at the greatest loss
+
+    def log_below(self, x):
+        """Return the log-density of P at the loss x, but for the ends."""
+        return -(self.mu + x) / 2 - np.log(LONG(4))
 
     def sampled(self, p, direction):
         return LaplaceLoss(self) if p == 1.0 else SampledLaplace(self, p, direction)
@@ -201,11 +173,33 @@ class _Laplace:
         return -np.expm1(np.minimum(epsilon - self.mu, 0) / 2)
 
 
-class _Smooth:
+class Range:
+    """Bounded range, by its pair."""
+
+    end = LONG(0)
+
+    def __init__(self, epsilon):
+        self.mu = self.scale = self.top = LONG(epsilon)
+
+    def sampled(self, p, direction):
+        if p != 1.0:
+            raise NotImplementedError(direction)
+        return BoundedRangeLoss(self.mu)
+
+    def log_below(self, x):
+        """Return the log-density of P at the loss x."""
+        return -(self.mu + x) / 2 - np.log(-2 * np.expm1(-self.mu))
+
+    def curve(self, epsilon):
+        """Delta at epsilon >= 0."""
+        return np.expm1((np.minimum(epsilon, self.mu) - self.mu) / 2) ** 2 / -np.expm1(-self.mu)
+
+
+class Smooth:
     """What smooth losses have in common: the privacy curve of one step."""
 
     smooth = True
-    infinite = LONG(0)
+    infinite = still = LONG(0)  # still: the mass at loss 0
 
     def __init__(self, base, p, direction):
         self.base, self.p, self.direction = base, LONG(p), direction
@@ -232,13 +226,13 @@ class _Smooth:
             return np.where(r > 0, inside, 0)
 
 
-class GaussianLoss(_Smooth):
+class GaussianLoss(Smooth):
     """Of any number of Gaussian steps without sampling: N(m^2/2, m^2)."""
 
     kinks = ()
 
     def __init__(self, mu):
-        super().__init__(_Gaussian(1 / mu), 1.0, "remove")
+        super().__init__(GaussianNoise(1 / mu), 1.0, "remove")
         self.mu = mu
 
     def curve(self, epsilon):
@@ -264,7 +258,7 @@ class GaussianLoss(_Smooth):
         return (loss - self.mu**2 / 2) / self.mu
 
 
-class LaplaceLoss(_Smooth):
+class LaplaceLoss(Smooth):
     """Of one Laplace step without sampling."""
 
     def __init__(self, base):
@@ -299,18 +293,18 @@ class LaplaceLoss(_Smooth):
     inverse = loss
 
 
-class BoundedRangeLoss(_Smooth):
+class BoundedRangeLoss(Smooth):
     """Of one mechanism of bounded range: the curve's own density, d2/dx2 - d/dx of it."""
 
     atoms = None
 
     def __init__(self, epsilon):
-        self.mu = LONG(epsilon)
+        self.base = Range(epsilon)
+        self.mu = self.base.mu
         self.kinks = (-self.mu, self.mu)
 
     def curve(self, epsilon):
-        inside = np.expm1((np.minimum(epsilon, self.mu) - self.mu) / 2) ** 2 / -np.expm1(-self.mu)
-        return np.where(epsilon < -self.mu, -np.expm1(epsilon), inside)
+        return np.where(epsilon < -self.mu, -np.expm1(epsilon), self.base.curve(epsilon))
 
     def log_moment(self, c):
         mu, a = self.mu, c + LONG(0.5)
@@ -333,10 +327,16 @@ class BoundedRangeLoss(_Smooth):
     inverse = loss
 
 
-class GaussianMixtureLoss(_Smooth):
-    """Of N(0, s^2) against a mixture of N(c_i, s^2). The variable of integration is the noise."""
+class GaussianMixtureLoss(Smooth):
+    """Of N(0, s^2) against a mixture of N(c_i, s^2). The variable of integration is the noise.
+
+    'replace-one' has the mixture against its mirror image. With R the loss of 'remove', all losses
+    and log(A / N(0, s^2)) are a R(x) + b R(-x).
+    """
 
     curve = None
+    LOSS: ClassVar = {"remove": (1, 0), "add": (-1, 0), "replace-one": (1, -1)}
+    DENSITY: ClassVar = {"remove": (1, 0), "add": (0, 0), "replace-one": (1, 0)}
 
     def __init__(self, noise, centers, weights, direction):
         self.noise, self.centers, self.weights = noise, centers, weights
@@ -345,37 +345,34 @@ class GaussianMixtureLoss(_Smooth):
     def density(self, x):
         s = self.noise
         there = np.exp(-(x**2) / (2 * s * s)) / (s * np.sqrt(2 * LONG(np.pi)))
-        return there * np.exp(self._removed(x)) if self.direction == "remove" else there
+        return there * np.exp(self._combined(self.DENSITY[self.direction], x))
 
     def _removed(self, x):
         """Return the loss of 'remove' at noise x."""
-        s, top = self.noise, LONG(-np.inf)
-        growth, total = LONG(0), LONG(0)
-        exponents = [c * (x - c / 2) / (s * s) for c in self.centers]
-        for exponent in exponents:
-            top = np.maximum(top, exponent)
-        with np.errstate(all="ignore"):
-            for weight, exponent in zip(self.weights, exponents, strict=True):
-                growth = growth + weight * np.expm1(exponent)
-                total = total + weight * np.exp(exponent - top)
-            near, far = np.log1p(growth), top + np.log(total)
-        return np.where((growth < -0.5) | (top > 30), far, near)
+        s = self.noise
+        return log_mean(self.weights, [c * (x - c / 2) / (s * s) for c in self.centers])
+
+    def _combined(self, factors, x):
+        a, b = factors
+        there = a * self._removed(x) if a else np.zeros_like(x)
+        return there + b * self._removed(-x) if b else there
 
     def loss(self, x):
-        return self._removed(x) if self.direction == "remove" else -self._removed(x)
+        return self._combined(self.LOSS[self.direction], x)
 
-    # log of the density of A times e^(cY) is `order` * L - x^2 / 2s^2, L the loss of 'remove'
-    def _order(self, c):
-        return c + 1 if self.direction == "remove" else -c
+    def _factors(self, c):
+        """Return a and b of log(A / N(0, s^2)) + c Y."""
+        loss, density = self.LOSS[self.direction], self.DENSITY[self.direction]
+        return tuple(c * a + b for a, b in zip(loss, density, strict=True))
 
     def _grid(self, c, spacing, below=75.0):
         """Points n * spacing where the tilted density is within e^-below of its maximum."""
         s = self.noise
-        order = self._order(c)
-        low, high = -FAR * s, self.widest * (1 + max(order, LONG(0))) + FAR * s
+        factors = self._factors(c)
+        low, high = -FAR * s, self.widest * (1 + max(factors[0], LONG(0))) + FAR * s
         count = min(4000, int((high - low) / spacing) + 2)
         coarse = np.linspace(low, high, count)
-        height = order * self._removed(coarse) - coarse**2 / (2 * s * s)
+        height = self._combined(factors, coarse) - coarse**2 / (2 * s * s)
         inside = height > height.max() - below
         if not inside.any():
             raise TooSlowError("tilt")
@@ -402,24 +399,24 @@ class GaussianMixtureLoss(_Smooth):
         spacing = self._strip() / 4
         x = self._grid(c, spacing)
         s = self.noise
-        removed = self._removed(x)
-        height = self._order(c) * removed - x**2 / (2 * s * s)
-        sign = 1 if self.direction == "remove" else -1
-        value, mean = _log_moment(height, sign * removed)
+        height = self._combined(self._factors(c), x) - x**2 / (2 * s * s)
+        value, mean = weighted(height, self.loss(x))
         return value + np.log(spacing / (s * np.sqrt(2 * LONG(np.pi)))), mean
 
     def spectrum(self, c, mean, fineness):
         # On a line beside the real one e^(itL) decays where it would oscillate.
         s, shift = float(self.noise), float(self._strip())
-        sign = 1.0 if self.direction == "remove" else -1.0
+        side = -1.0 if self.direction == "add" else 1.0
         x = self._grid(c, self._strip() / LONG(fineness), 45.0).astype(float)
+        factors = tuple(float(a) for a in self._factors(c))
 
         def on(shift):
-            real, imag = self._complex_removed(x, sign * shift)
-            order = float(self._order(c))
-            height = order * real - (x * x - shift * shift) / (2 * s * s)
-            phase = order * imag - x * sign * shift / (s * s)
-            return height, phase, sign * real - float(mean), sign * imag
+            shift = side * shift
+            real, imag = self._complex_combined(factors, x, shift)
+            height = real - (x * x - shift * shift) / (2 * s * s)
+            phase = imag - x * shift / (s * s)
+            real, imag = self._complex_combined(self.LOSS[self.direction], x, shift)
+            return height, phase, real - float(mean), imag
 
         height, phase, real, imag = on(shift)
         top = height.max()
@@ -429,36 +426,30 @@ class GaussianMixtureLoss(_Smooth):
         for part in (0.25, 0.5, 1.0, 1.5):  # up to arguments below pi / 2
             height, _, _, other = on(part * shift)
             bounds.append((np.exp(np.minimum(height - top, 700.0)) / abs(total), other))
-        return _NodeSpectrum(weights / total, real + 1j * imag, bounds, 0.0)
+        return NodeSpectrum(weights / total, real + 1j * imag, bounds)
 
-    def _complex_removed(self, x, shift):
-        """Return the loss of 'remove' at x + i shift, real and imaginary part."""
-        s, centers = float(self.noise), self.centers.astype(float)
-        exponents = [c * (x - c / 2) / (s * s) for c in centers]
-        top = np.maximum.reduce(exponents)
-        growth, other, re, im = (np.zeros_like(x) for _ in range(4))
-        for c, weight, exponent in zip(centers, self.weights.astype(float), exponents, strict=True):
-            angle = c * shift / (s * s)
-            near = np.minimum(exponent, 30.0)
-            growth += weight * (np.expm1(near) * math.cos(angle) - 2 * math.sin(angle / 2) ** 2)
-            other += weight * np.exp(near) * math.sin(angle)
-            re += weight * np.exp(exponent - top) * math.cos(angle)
-            im += weight * np.exp(exponent - top) * math.sin(angle)
-        with np.errstate(all="ignore"):
-            small = 0.5 * np.log1p(2 * growth + growth * growth + other * other)
-            large = top + 0.5 * np.log(re * re + im * im)
-        far = (growth < -0.5) | (top > 30.0)
-        modulus = np.where(far, large, small)
-        return modulus, np.where(far, np.arctan2(im, re), np.arctan2(other, 1 + growth))
+    def _complex_combined(self, factors, x, shift):
+        """Return real and imaginary part at x + i shift."""
+        s, centers, weights = float(self.noise), self.centers.astype(float), self.weights
+        angles = [c * shift / (s * s) for c in centers]
+        real, imag = np.zeros_like(x), np.zeros_like(x)
+        for factor, sign in zip(factors, (1, -1), strict=True):
+            if factor:
+                exponents = [c * (sign * x - c / 2) / (s * s) for c in centers]
+                turned = [sign * angle for angle in angles]
+                parts = complex_log_mean(weights.astype(float), exponents, turned)
+                real += factor * parts[0]
+                imag += factor * parts[1]
+        return real, imag
 
 
 class SampledGaussian(GaussianMixtureLoss):
     """Of one Gaussian step on a Poisson sample: the mixture of one and no step."""
 
-    curve = _Smooth.curve
+    curve = Smooth.curve
 
     def __init__(self, base, p, direction):
-        _Smooth.__init__(self, base, p, direction)
+        Smooth.__init__(self, base, p, direction)
         centers, weights = np.array([LONG(0), LONG(1)]), np.array([1 - self.p, self.p])
         GaussianMixtureLoss.__init__(self, base.noise, centers, weights, direction)
 
@@ -480,7 +471,7 @@ class SampledGaussian(GaussianMixtureLoss):
         return np.where(np.isnan(base), -LONG(np.inf), base) * s * s + LONG(0.5)
 
 
-class SampledLaplace(_Smooth):
+class SampledLaplace(Smooth):
     """Of one Laplace step on a Poisson sample. The variable of integration is the base's loss."""
 
     def __init__(self, base, p, direction):
@@ -524,7 +515,7 @@ class SampledLaplace(_Smooth):
         points, log_weights = self._nodes(c, panels)
         ends = np.log(self.atoms.masses) + c * self.atoms.losses
         losses = np.concatenate([self.loss(points), self.atoms.losses])
-        return _log_moment(np.concatenate([log_weights, ends]), losses)
+        return weighted(np.concatenate([log_weights, ends]), losses)
 
     def spectrum(self, c, mean, fineness):
         def make(reach):  # the density's nodes resolve e^(itL) for t up to reach
@@ -613,30 +604,36 @@ class _BoundedRangeSpectrum:
         return (1 + rest) / math.hypot(self.c + 0.5, t) / self.scale
 
 
-class _NodeSpectrum:
+class NodeSpectrum:
     """Sum of w_n e^(i t l_n), Im l_n >= 0, on uniform t: products of two tables of powers."""
 
     WIDTH = 64
 
-    def __init__(self, weights, positions, bounds, floor):
+    def __init__(self, weights, positions, bounds=()):
         self.weights, self.positions, self.bounds = weights, positions, bounds
-        self.floor = floor
         self.cost = float(len(weights))
         self._powers = None
 
     def log_ratio(self, first, spacing, count):
+        ratio = self.ratio(first, spacing, count)
+        return np.log(np.where(ratio == 0, 1e-300, ratio))
+
+    def ratio(self, first, spacing, count):
         if self._powers is None or self._powers[0] != spacing:
             turn = 1j * np.outer(spacing * np.arange(self.WIDTH), self.positions)
             self._powers = spacing, np.exp(turn).T.copy()
         starts = spacing * (first + self.WIDTH * np.arange(-(-count // self.WIDTH)))
         table = np.exp(1j * np.outer(starts, self.positions)) * self.weights
-        ratio = (table @ self._powers[1]).ravel()[:count]
-        return np.log(np.where(ratio == 0, 1e-300, ratio))
+        return (table @ self._powers[1]).ravel()[:count]
 
     def bound(self, t):
         """Bound the modulus at t and beyond; every one of these sums falls in t."""
-        sums = [(w * np.exp(-np.minimum(t * im, 700.0))).sum() for w, im in self.bounds]
-        return min([1.0, *sums])
+        return min([1.0, *(decayed(t, w, im) for w, im in self.bounds)])
+
+
+def decayed(t, weights, heights):
+    """Return the sum of weights e^(-t heights)."""
+    return float((weights * np.exp(-np.minimum(t * heights, 700.0))).sum())
 
 
 class _LazyNodes:
@@ -652,20 +649,21 @@ class _LazyNodes:
         if t > self.reach:
             self.reach = 2.0 * t
             log_weights, positions = self.make(self.reach)
-            self.inner = _normalised(log_weights, positions, 0.0)
+            self.inner = _normalised(log_weights, positions)
         return self.inner.log_ratio(first, spacing, count)
 
     def bound(self, t):
         return min(1.0, self.floor + self.variation / t if t > 0 else 1.0)
 
 
-def _normalised(log_weights, positions, floor):
+def _normalised(log_weights, positions):
     weights = np.exp(log_weights - log_weights.max())
     weights = np.asarray(weights / weights.sum(), float)
-    return _NodeSpectrum(weights.astype(complex), np.asarray(positions, float), [], floor)
+    return NodeSpectrum(weights.astype(complex), np.asarray(positions, float))
 
 
-def _log_moment(log_weights, losses):
+def weighted(log_weights, losses):
+    """Return the logarithm of the weights' sum, and the mean of the losses."""
     top = log_weights.max()
     weights = np.exp(log_weights - top)
     total = weights.sum()

@@ -8,7 +8,8 @@ import numpy as np
 
 from . import laplace, quadrature, sums
 from .contour import Contour
-from .laws import LONG, Atoms, GaussianLoss, LaplaceLoss, TooSlowError, law_of
+from .laws import LONG, Atoms, GaussianLoss, LaplaceLoss, TooSlowError
+from .pairs import law_of
 
 MOST_SMOOTH = 3
 MOST_ERROR = 1e-8  # relatively; above, the oracle has nothing to say
@@ -58,7 +59,8 @@ class Oracle:
         few = few and all(law.curve is not None for law, _ in self.smooth)
         ways = ["contour"]
         if few:
-            ways.insert(0, "nested integrals" if self.smooth else "sum")
+            many = sum(count for _, count in self.smooth) > 2
+            ways.insert(1 if many else 0, "nested integrals" if self.smooth else "sum")
         elif not self.discrete and [type(law) for law, _ in self.smooth] == [LaplaceLoss]:
             ways.append("uniform sums")
         return ways

@@ -41,6 +41,8 @@ def _curve(smooth, x, order):
     first, *others = smooth
     if not others:
         return first.curve(x)
+    if hasattr(first, "parts"):
+        return sum(weight * _curve([law, *others], x, order) for weight, law in first.parts)
     kinks = _kinks(others)
     low, high, scale = first.points()
     panels = int((high - low) / (LONG(1.6) * scale)) + 2
@@ -49,7 +51,9 @@ def _curve(smooth, x, order):
     else:
         near = np.concatenate([[LONG(0)], scale * LONG(8.0) ** -np.arange(0, 12)])
         near = np.concatenate([-near[::-1], near])
-    edges = np.linspace(low, high, panels + 1)
+    edges = np.union1d(np.linspace(low, high, panels + 1), getattr(first, "breaks", ()))
+    edges = edges[(edges >= low) & (edges <= high)]
+    panels = len(edges) - 1
     nodes, weights = np.polynomial.legendre.leggauss(order)
     per_value = (panels + len(kinks) * len(near)) * order
     if len(x) * per_value > MOST_VALUES:

@@ -74,7 +74,14 @@ KINDS = (
     "own curve",
     *("list",) * 5,
     *("discrete list",) * 2,
+    *("truncated",) * 2,
+    *("replaced",) * 2,
+    "replaced poisson",
+    *("fixed size",) * 3,
+    *("replaced list",) * 2,
 )
+
+REPLACED = ("randomized response", "replaced", "replaced poisson", "fixed size", "replaced list")
 
 
 def draw(seed, number):
@@ -83,6 +90,8 @@ def draw(seed, number):
     kind = KINDS[rng.integers(len(KINDS))]
     if kind == "list":
         steps = tuple(_smooth_step(rng, 30) for _ in range(rng.integers(2, _upto(rng, 30) + 1)))
+    elif kind == "replaced list":
+        steps = tuple(_replaced_step(rng) for _ in range(rng.integers(2, 6)))
     elif kind == "discrete list":
         steps = tuple(_discrete_step(rng) for _ in range(rng.integers(2, 6)))
     else:
@@ -127,7 +136,7 @@ def _delta(rng):
 
 def _options(rng, kind):
     options = {"neighbors": str(rng.choice(["add", "remove", "add-or-remove"]))}
-    if kind == "randomized response":
+    if kind in REPLACED or (kind == "truncated" and rng.random() < 0.4):
         options["neighbors"] = "replace-one"
     engine = str(rng.choice(["auto", "convolution", "spectrum"], p=[0.4, 0.3, 0.3]))
     if engine != "auto":
@@ -145,11 +154,22 @@ def _options(rng, kind):
 
 def _mechanism(rng, kind, count):
     p = _probability(rng)
-    if kind == "sampled gaussian":
-        noise = log_uniform(rng, 0.2, 200)
-        if rng.random() < 0.6:  # where the answer is neither 0 nor huge
-            noise = max(0.2, min(200.0, p * math.sqrt(count) * log_uniform(rng, 0.3, 10)))
-        return prv.PoissonSubsampledGaussian(noise, p)
+    if kind in ("sampled gaussian", "replaced poisson"):
+        return prv.PoissonSubsampledGaussian(_noise_of_samples(rng, count, p), p)
+    if kind == "truncated":
+        size = int(log_uniform(rng, 2, 1e6))
+        spread = math.sqrt(size * p * (1.0 - p)) + 0.5
+        batch = max(1, min(size, round(size * p + spread * rng.uniform(-3.0, 8.0))))
+        noise = _noise_of_samples(rng, count, p)
+        return prv.TruncatedPoissonSubsampledGaussian(noise, p, size, batch)
+    if kind == "replaced":
+        return _mechanism(rng, str(rng.choice(NOT_SAMPLED)), count)
+    if kind == "fixed size":
+        if rng.random() < 0.5:
+            base = prv.Gaussian(_noise_of_samples(rng, count, p))
+        else:
+            base = _mechanism(rng, str(rng.choice(NOT_SAMPLED)), max(1, int(count * p * p)))
+        return prv.SubsampledWithoutReplacement(base, p)
     if kind == "mixture":
         noise = max(0.2, p * math.sqrt(count) * log_uniform(rng, 0.3, 30))
         if rng.random() < 0.5:
@@ -197,6 +217,18 @@ def _mechanism(rng, kind, count):
     return prv.PoissonSubsampled(base, p)
 
 
+NOT_SAMPLED = (
+    *("gaussian", "laplace", "pure", "approximate", "bounded range", "randomized response"),
+    *("discrete gaussian", "discrete laplace"),
+)
+
+
+def _noise_of_samples(rng, count, p):
+    if rng.random() < 0.6:  # where the answer is neither 0 nor huge
+        return max(0.2, min(200.0, p * math.sqrt(count) * log_uniform(rng, 0.3, 10)))
+    return log_uniform(rng, 0.2, 200)
+
+
 def _table(rng, size):
     """Return a table, its losses moved up until P has no more mass than 1."""
     gaps = np.exp(rng.uniform(math.log(1e-4), math.log(2.0), size))
@@ -220,6 +252,12 @@ def _smooth_step(rng, most):
         )
     )
     return _mechanism(rng, kind, count), count
+
+
+def _replaced_step(rng):
+    count = _count(rng, 1e4)
+    kinds = ["replaced poisson", "fixed size", "truncated", "gaussian", "bounded range"]
+    return _mechanism(rng, str(rng.choice(kinds)), count), count
 
 
 def _discrete_step(rng):
