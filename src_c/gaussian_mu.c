@@ -5,7 +5,11 @@
  * e^eps, so between two epsilons it lies below the chord through upper bounds there; the Gaussian curve is
  * convex in t too, so that the least distance from it to the chord is found, and bounded from below, by its
  * tangents. The intervals from epsilon 0 to one where delta is certainly no longer exceeded cover all that
- * is claimed. */
+ * is claimed.
+ *
+ * Where delta rounds to 1 its complement c = 1 - delta is bounded instead, which is concave in t and 0 at t = 0:
+ * c grows and c / t falls with t, so that a bound at one epsilon is one at others. At single epsilons moments
+ * bound it. */
 #include <float.h>
 #include <math.h>
 
@@ -18,6 +22,14 @@ enum { MOST_POINTS = 400 };
 #define UNIT (0.5 * DBL_EPSILON)
 #define LEAST_MU 1e-12
 #define GREATEST_MU 1e6
+/* The first complement that a query of delta is asked for, which need not tell smaller ones from 0; and by how
+ * much the next is larger if it could not. */
+#define LEAST_COMPLEMENT (16.0 * PRV_FINEST_DELTA)
+#define NEXT_COMPLEMENT 16.0
+/* Epsilons at which a complement is bounded lie this part of the tilted deviation apart, but are no more than
+ * so many. */
+#define COMPLEMENT_STEP 0.05
+#define MOST_COMPLEMENTS 2000.0
 /* Chords are short enough when they cost no more than this of mu. */
 #define CHORD_SHARE 5e-4
 
@@ -140,16 +152,127 @@ static double mu_of_chord(const point *a, const point *b)
     return high < GREATEST_MU ? high : HUGE_VAL;
 }
 
-/* ---- The search ------------------------------------------------------------------------------ */
+/* ---- What is searched ------------------------------------------------------------------------- */
 
 typedef struct search {
     prv_side_view *views;
     size_t view_count;
     const prv_options *options;
     double delta, farthest; /* no epsilon from there on exceeds delta */
+    double mu_before;       /* needed below the epsilon of the first point */
     size_t count;
     point points[MOST_POINTS]; /* by epsilon */
 } search;
+
+/* ---- Complements ------------------------------------------------------------------------------ */
+
+/* log(1 - delta_mu), from above: log(Phi(x) + e^eps Phi(-x - mu)). */
+static double log_gaussian_complement(double epsilon, double mu)
+{
+    const double x = epsilon / mu - 0.5 * mu;
+    const double a = prv_log_upper_tail(-x), b = epsilon + prv_log_upper_tail(x + mu);
+    /* x and epsilon are rounded, and the logarithms go like x^2 / 2. */
+    return fmax(a, b) + log1p(exp(-fabs(a - b))) + 64.0 * UNIT * (8.0 + epsilon + mu * mu);
+}
+
+/* The coarse dominating law of the composition, tilted by -t. */
+static prv_moments dominating_moments(const prv_side_view *view, double t)
+{
+    prv_moments sum = {0.0, 0.0, 0.0};
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const prv_moments m = prv_tilt(p->knots, p->dominating, p->knot_count, -t, NULL);
+        sum.log_moment += view->counts[j] * m.log_moment;
+        sum.mean += view->counts[j] * m.mean;
+        sum.variance += view->counts[j] * m.variance;
+    }
+    return sum;
+}
+
+/* log(1 - delta(epsilon)), from below. With D the dominating law, s = Y - epsilon, and w its finite losses
+ * tilted by -t, of mean m of s and variance V,
+ *     1 - delta >= E_D[min(1, e^-s)] = e^(t epsilon) M(-t) E_w[e^(t s - max(s, 0))],
+ * where E_w[e^f] >= e^(E_w f) and E_w max(s, 0) <= (m + sqrt(V + m^2)) / 2, both by Jensen's inequality. Any t
+ * is right, and the one that centres w on epsilon good: the search for it starts at *t, and leaves it there. */
+static double log_complement(const prv_side_view *view, double epsilon, double *t, double *deviation)
+{
+    double best = -HUGE_VAL;
+    for (int i = 0; i < 8; i++) {
+        const prv_moments m = dominating_moments(view, *t);
+        const double distance = m.mean - epsilon, root = sqrt(m.variance + distance * distance);
+        /* Covers all rounding of cells and moments. */
+        const double rounding = 1e-6 * (fabs(m.log_moment) + fabs(m.mean) + epsilon) +
+                                1e-9 * (view->total + sqrt(view->total * m.variance));
+        best = fmax(best, m.log_moment + *t * m.mean - 0.5 * (distance + root) - rounding);
+        *deviation = sqrt(m.variance);
+        const double next = fmin(fmax(*t + distance / fmax(m.variance, 1e-300), 0.0), 1.0);
+        if (fabs(distance) <= 0.1 * *deviation || next == *t) break;
+        *t = next;
+    }
+    return best;
+}
+
+/* 1 if from low to high the complement of the Gaussian curve is certainly at most that of the composition, which
+ * is at least e^at_low at low and e^at_high at high. */
+static int is_below(double low, double high, double at_low, double at_high, double mu)
+{
+    return log_gaussian_complement(high, mu) <= at_low ||
+           log_gaussian_complement(low, mu) <= at_high - (high - low) - 4.0 * UNIT * high;
+}
+
+/* 1 if masses are known absolutely alone, which tells nothing of small complements. */
+static int has_callbacks(const prv_side_view *view)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_base base = view->mechanisms[j]->base;
+        if (base == PRV_BASE_CDFS || base == PRV_BASE_CURVE) return 1;
+    }
+    return 0;
+}
+
+/* The least mu found, not below `start`, whose complement is at most that of the composition from epsilon 0 to
+ * `end`, where that is at least e^log_end. */
+static prv_status mu_of_complement(const search *s, double end, double log_end, double start, double *result)
+{
+    double mu = start, high = end, at_high = log_end, step = end / MOST_COMPLEMENTS, tilts[2] = {0.0, 0.0};
+    *result = HUGE_VAL;
+    for (size_t v = 0; v < s->view_count; v++)
+        if (has_callbacks(&s->views[v])) return PRV_OK;
+    while (high > 0.0) {
+        const prv_status interrupted = prv_check_interrupt(s->options);
+        if (interrupted != PRV_OK) return interrupted;
+        const double low = fmax(high - step, 0.0);
+        double at_low = HUGE_VAL, spread = HUGE_VAL;
+        for (size_t v = 0; v < s->view_count; v++) {
+            double deviation;
+            at_low = fmin(at_low, log_complement(&s->views[v], low, &tilts[v], &deviation));
+            spread = fmin(spread, deviation);
+        }
+        /* c / t falls. */
+        at_low = fmax(at_low, at_high - (high - low) - 4.0 * UNIT * high);
+        if (!is_below(low, high, at_low, at_high, mu)) {
+            double enough = fmax(mu, 1.0);
+            while (enough < GREATEST_MU && !is_below(low, high, at_low, at_high, enough)) enough *= 2.0;
+            if (!(enough < GREATEST_MU)) return PRV_OK;
+            double less = fmax(mu, 0.5 * enough);
+            for (int i = 0; i < 64 && enough > less * (1.0 + 0.1 * CHORD_SHARE); i++) {
+                const double middle = sqrt(less) * sqrt(enough);
+                if (is_below(low, high, at_low, at_high, middle))
+                    enough = middle;
+                else
+                    less = middle;
+            }
+            mu = enough;
+        }
+        step = fmax(COMPLEMENT_STEP * spread, end / MOST_COMPLEMENTS);
+        high = low;
+        at_high = at_low;
+    }
+    *result = mu;
+    return PRV_OK;
+}
+
+/* ---- The search ------------------------------------------------------------------------------ */
 
 static point point_of(double epsilon, const prv_bounds *delta)
 {
@@ -176,6 +299,49 @@ static prv_status look_at(search *s, double epsilon, size_t before)
     return PRV_OK;
 }
 
+static void drop_first(search *s)
+{
+    s->count--;
+    for (size_t i = 0; i < s->count; i++) s->points[i] = s->points[i + 1];
+}
+
+/* The last epsilon, about, at which the complement is certainly no more than this. */
+static double last_below(const search *s, double complement)
+{
+    double low = 0.0, high = s->farthest;
+    for (int i = 0; i < 32 && high - low > 1e-3 * high; i++) {
+        const double middle = 0.5 * (low + high);
+        double most = HUGE_VAL;
+        for (size_t v = 0; v < s->view_count; v++) most = fmin(most, prv_log_complement(&s->views[v], middle));
+        if (most <= log(complement))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* If delta rounds to 1 at the first point, replaces that by one where it does not, and bounds what is needed
+ * before that. */
+static prv_status begin_visible(search *s)
+{
+    s->mu_before = 0.0;
+    if (s->points[0].mu_upper < HUGE_VAL) return PRV_OK;
+    drop_first(s); /* the last point remains */
+    for (double least = LEAST_COMPLEMENT; least < 0.5; least *= NEXT_COMPLEMENT) {
+        const double epsilon = last_below(s, least);
+        if (!(epsilon < s->points[0].epsilon)) break;
+        const prv_status status = look_at(s, epsilon, 0);
+        if (status != PRV_OK) return status;
+        if (s->points[0].mu_upper < HUGE_VAL) break;
+        drop_first(s);
+    }
+    const point *first = &s->points[0];
+    s->mu_before = HUGE_VAL;
+    if (!(first->mu_upper < HUGE_VAL)) return PRV_OK;
+    return mu_of_complement(s, first->epsilon, log1p(-first->upper), first->mu_upper, &s->mu_before);
+}
+
 static prv_status mu_above(search *s, prv_bounds *mu)
 {
     prv_bounds end;
@@ -198,12 +364,14 @@ static prv_status mu_above(search *s, prv_bounds *mu)
     s->points[0].mu_estimate = end.estimate > 0.0 ? mu_at(end.estimate, s->delta, 1) : 0.0;
     s->count = 1;
     status = look_at(s, 0.0, 0);
+    if (status == PRV_OK) status = begin_visible(s);
     if (status != PRV_OK) return status;
-    s->points[0].mu_chord = mu_of_chord(&s->points[0], &s->points[1]);
+    for (size_t i = 0; i + 1 < s->count; i++)
+        s->points[i].mu_chord = mu_of_chord(&s->points[i], &s->points[i + 1]);
     for (;;) {
         size_t worst = 0;
         *mu = (prv_bounds){0.0, 0.0, 0.0};
-        double needed = 0.0;
+        double needed = s->mu_before;
         for (size_t i = 0; i < s->count; i++) {
             const point *p = &s->points[i];
             mu->lower = fmax(mu->lower, p->mu_lower);
@@ -211,12 +379,12 @@ static prv_status mu_above(search *s, prv_bounds *mu)
             needed = fmax(needed, p->mu_upper);
             if (i + 1 < s->count && p->mu_chord > s->points[worst].mu_chord) worst = i;
         }
-        mu->upper = s->points[worst].mu_chord;
+        mu->upper = fmax(s->points[worst].mu_chord, needed);
         mu->estimate = fmin(fmax(mu->estimate, mu->lower), mu->upper);
+        if (mu->upper <= needed * (1.0 + CHORD_SHARE) || s->count == MOST_POINTS) return PRV_OK;
         const double low = s->points[worst].epsilon, high = s->points[worst + 1].epsilon;
         const double middle = 0.5 * (low + high);
-        const int apart = low < middle && middle < high;
-        if (mu->upper <= needed * (1.0 + CHORD_SHARE) || s->count == MOST_POINTS || !apart) return PRV_OK;
+        if (!(low < middle && middle < high)) return PRV_OK;
         status = look_at(s, middle, worst + 1);
         if (status != PRV_OK) return status;
         for (size_t i = worst; i <= worst + 1; i++)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.special import logsumexp
+from scipy.stats import binom, norm
 
 import prvcore as prv
 
@@ -27,6 +28,51 @@ def test_a_gaussian_composition_has_its_own_mu(mu, count, delta):
         assert bounds.upper - bounds.lower <= 4e-3 * mu
     else:
         assert bounds == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("mu", "count"), [(14.5, 1), (16.0, 100), (30.0, 1), (60.0, 7)])
+@pytest.mark.parametrize("neighbors", ["remove", "replace-one"])
+def test_a_gaussian_composition_has_its_own_mu_where_delta_rounds_to_1(mu, count, neighbors):
+    assert gaussian_delta(0.0, mu) == pytest.approx(1.0, abs=1e-12)
+    sensitivity = 2 if neighbors == "replace-one" else 1
+    noise = prv.Gaussian(noise_multiplier=sensitivity * math.sqrt(count) / mu)
+    bounds = prv.compose(noise, count, neighbors=neighbors).gaussian_mu([1e-3, 1e-12])
+    assert np.all(bounds.lower <= mu * (1 + 1e-14))
+    assert np.all(bounds.lower >= mu * (1 - 4e-3))
+    assert np.all((mu * (1 - 1e-14) <= bounds.upper) & (bounds.upper <= 1.15 * mu))
+
+
+def test_a_single_step_whose_masses_underflow_has_a_mu():
+    assert 400.0 * (1 - 1e-14) <= prv.compose(prv.Gaussian(1 / 400)).gaussian_mu(1e-5).upper < 1e3
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 300.0])
+def test_pure_mechanisms_that_protect_little(epsilon):
+    """As below, where delta rounds to 1 up to an epsilon not far from that of the mechanism."""
+    upper = prv.compose(prv.PureDP(epsilon=epsilon)).gaussian_mu([1e-12, 1e-3]).upper
+    truth = 2 * norm.isf(1 / (1 + math.exp(epsilon)))
+    assert np.all((truth * (1 - 1e-12) <= upper) & (upper <= 1.01 * truth))
+
+
+def test_the_distance_of_delta_from_1_is_that_of_the_mu_or_more():
+    """1 - delta of 300 pure mechanisms as a sum over how many of them have the greater loss."""
+    epsilon, count = 1.0, 300
+    upper = prv.compose(prv.PureDP(epsilon), count).gaussian_mu(1e-5).upper
+    assert upper < 25.0
+    greater = np.arange(count + 1)
+    losses = epsilon * (2.0 * greater - count)
+    log_masses = binom.logpmf(greater, count, 1 / (1 + math.exp(-epsilon)))
+    for at in np.linspace(0.0, 130.0, 53):
+        log_distance = logsumexp(log_masses + np.minimum(at - losses, 0.0))
+        x = at / upper - upper / 2
+        assert np.logaddexp(norm.logcdf(x), at + norm.logsf(x + upper)) <= log_distance + 1e-9
+
+
+def test_functions_tell_nothing_of_the_distance_of_delta_from_1():
+    curve = prv.compose(
+        prv.FromCDFs(lambda y: norm.cdf(y, 200, 20), lambda y: norm.cdf(y, -200, 20))
+    )
+    assert curve.gaussian_mu(1e-3).upper == math.inf
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.2, 8.0])

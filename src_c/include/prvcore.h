@@ -422,9 +422,10 @@ PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv
  * the curve of N(0, 1) against N(mu, 1): whatever (epsilon, delta') with epsilon >= 0 and delta' >= delta holds of that
  * Gaussian mechanism holds of the composition with mu = upper, and with mu < lower some does not. Over all deltas (mu-GDP
  * of Dong, Roth, Su) most compositions have no mu, or one that says little: rare losses decide it.
- *   deltas   double[length]       in (0, 1], else PRV_ERR_DELTA; mu is infinite below the mass at infinity, and its upper
- *                                 bound where delta(0) rounds to 1, from about mu = 16 on
- * The width asked is one in epsilon, and that of mu relatively about as much, or 1e-3. Cost: one epsilon, and up to 400
+ *   deltas   double[length]       in (0, 1], else PRV_ERR_DELTA; mu is infinite below the mass at infinity
+ * The width asked is one in epsilon, and that of mu relatively about as much, or 1e-3. Where delta(0) rounds to 1, from
+ * about mu = 14 on, moments bound what is left: the upper bound is about a tenth above the lower one, a multiple of it if
+ * the mu of a single step is above 75, and infinite for mechanisms given by functions. Cost: one epsilon, and up to 400
  * deltas. */
 PRV_API prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_options *options,
                                    const double *deltas, size_t length, prv_bounds *bounds);
