@@ -2,7 +2,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "allocate.h"
 #include "dispatch.h"
 #include "progress.h"
 #include "vector_math.h"
@@ -81,7 +83,6 @@ static double decay(const prv_source *s, double square, double width)
     return gap > 0.0 ? -0.5 * s->count * log1p(-fmin(gap, s->most_gap)) : 0.0;
 }
 
-
 /* Decay at the frequencies after `theta` up to theta + width, with the subsets in use; next[] gets |A|^2
  * there. A width of one frequency needs no interpolation. */
 static double decay_over(prv_march *m, double theta, double width, int one)
@@ -114,16 +115,33 @@ static int resize_subsets(prv_march *m, double factor, double theta)
     return changed;
 }
 
-/* At most sum_{j >= first} (2 / N) |Phi(theta_j)| |kern_j|. The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
+static prv_status keep(prv_march *m, double first)
+{
+    if (m->kept_length == m->kept_capacity) {
+        const size_t capacity = 2 * m->kept_capacity + 8;
+        double *kept = prv_allocate(capacity, sizeof *kept);
+        if (kept == NULL) return PRV_ERR_MEMORY;
+        if (m->kept_length > 0) memcpy(kept, m->kept, m->kept_length * sizeof *kept);
+        prv_release(m->kept);
+        m->kept = kept;
+        m->kept_capacity = capacity;
+    }
+    m->kept[m->kept_length++] = first;
+    m->work += m->kept_work * PRV_FREQUENCY_BLOCK;
+    return PRV_OK;
+}
+
+/* The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
  * terms >= 0, so that of any subset of atoms, m^2 - |A|^2, is a lower bound. The farther out the
- * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature. */
+ * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature.
+ * A lattice whose atoms are nearly all on every 2^m-th point has |phi| near 1 again at multiples of 2 pi / 2^m. */
 prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt,
-                           double tolerance, double *result)
+                        double tolerance, double *result)
 {
     *result = 0.0;
     const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;
     if (first > last) return PRV_OK;
-    /* With this decay everywhere the sum would be half the tolerance. */
+    /* With this decay everywhere the sum is half the tolerance. */
     const double wanted = fmax(log(m->factor * points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     for (size_t i = 0; i < m->steps; i++) {
@@ -138,20 +156,23 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             width = fmin(width, last - at);
             reached = decay_over(m, scale * at, scale * width, width == 1.0);
             if (reached >= wanted) break;
-            if (attempt % 4 == 0 && resize_subsets(m, 4.0, scale * at)) continue;
+            if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0, scale * at)) continue;
             if (width == 1.0) break;
             width = ceil(0.5 * width);
         }
         if (m->work > m->most_work) return PRV_ERR_PRECISION;
-        const prv_status interrupted = prv_check_interrupt(m->options);
-        if (interrupted != PRV_OK) return interrupted;
-        *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
-                   prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
-        at += width;
-        if (*result > tolerance) { /* too few frequencies: no need to know exactly */
-            m->enough = at + 1.0;
-            return PRV_OK;
+        prv_status status = prv_check_interrupt(m->options);
+        if (status != PRV_OK) return status;
+        if (reached < wanted) {
+            status = keep(m, at + 1.0);
+            if (status != PRV_OK) return status;
+            width = fmin(PRV_FREQUENCY_BLOCK, last - at);
+            decay_over(m, scale * at, scale * width, 0);
+        } else {
+            *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
+                       prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
         }
+        at += width;
         for (size_t i = 0; i < m->steps; i++) m->sources[i].modulus_square = m->next[i];
         if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
             double now = 0.0;
@@ -164,4 +185,3 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     *result *= 1.0 + 1e-9;
     return PRV_OK;
 }
-

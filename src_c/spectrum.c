@@ -25,6 +25,7 @@
 typedef struct exponents {
     size_t count, capacity;
     double *block;
+    double *number;    /* theta = 2 pi number / N */
     double *log_modulus, *phase;
     double *log_bound; /* of |Phi| with all errors of phi on top */
     double *error;     /* relative to that */
@@ -33,14 +34,14 @@ typedef struct exponents {
     double *jump_re, *jump_im, *jump_error, *jump_bound;
 } exponents;
 
-enum { EXPONENTS = 8 };
+enum { EXPONENTS = 9 };
 
 static prv_status exponents_reserve(exponents *e, size_t capacity)
 {
     if (capacity <= e->capacity) return PRV_OK;
     double *block = prv_allocate(EXPONENTS * capacity, sizeof *block);
     if (block == NULL) return PRV_ERR_MEMORY;
-    double **parts[EXPONENTS] = {&e->log_modulus, &e->phase, &e->log_bound, &e->error,
+    double **parts[EXPONENTS] = {&e->number, &e->log_modulus, &e->phase, &e->log_bound, &e->error,
                                  &e->jump_re, &e->jump_im, &e->jump_error, &e->jump_bound};
     for (size_t i = 0; i < EXPONENTS; i++) {
         if (e->count > 0) memcpy(block + i * capacity, *parts[i], e->count * sizeof *block);
@@ -71,26 +72,26 @@ static void add_jumps(exponents *e, size_t at, const prv_source *jumps, double x
 
 /* Appends a block of frequencies. jumps: NULL, or as many as sources. */
 static prv_status exponents_extend(exponents *e, const prv_source *sources, const prv_source *jumps, size_t steps,
-                                   double points, size_t count)
+                                   double points, double number, size_t count)
 {
     if (e->count + count > e->capacity) {
         const prv_status status = exponents_reserve(e, 2 * e->capacity + 8 * PRV_FREQUENCY_BLOCK);
         if (status != PRV_OK) return status;
     }
     const size_t first = e->count;
-    double *parts[EXPONENTS] = {e->log_modulus, e->phase, e->log_bound, e->error, e->jump_re,
-                                  e->jump_im, e->jump_error, e->jump_bound};
-    for (size_t i = 0; i < EXPONENTS; i++) memset(parts[i] + first, 0, count * sizeof(double));
+    double *sums[] = {e->log_modulus, e->phase, e->log_bound, e->error, e->jump_re, e->jump_im, e->jump_error, e->jump_bound};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) memset(sums[i] + first, 0, count * sizeof(double));
+    for (size_t j = 0; j < count; j++) e->number[first + j] = number + (double)j;
     double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK], jump_im[PRV_FREQUENCY_BLOCK];
     for (size_t m = 0; m < steps; m++) {
         const prv_source *s = &sources[m];
-        const double k = s->count, end = (double)(first + count), rare = jumps != NULL ? jumps[m].total : 0.0;
+        const double k = s->count, end = number + (double)count, rare = jumps != NULL ? jumps[m].total : 0.0;
         const double phi_error = prv_characteristic_error(s, end, points) +
                                  (jumps != NULL ? (4.0 + (double)jumps[m].length) * UNIT * rare : 0.0);
-        prv_characteristic(s, (double)first, count, points, re, im);
+        prv_characteristic(s, number, count, points, re, im);
         double jump_error = 0.0;
         if (jumps != NULL) {
-            prv_characteristic(&jumps[m], (double)first, count, points, jump_re, jump_im);
+            prv_characteristic(&jumps[m], number, count, points, jump_re, jump_im);
             jump_error = prv_characteristic_error(&jumps[m], end, points) +
                          (8.0 + (double)jumps[m].length) * UNIT * rare;
         }
@@ -123,6 +124,11 @@ static prv_status exponents_extend(exponents *e, const prv_source *sources, cons
 
 /* ---- The stage ------------------------------------------------------------------------------ */
 
+static int starts_run(const exponents *e, size_t j)
+{
+    return j == 0 || e->number[j] != e->number[j - 1] + 1.0;
+}
+
 /* Spectra times kernels, and the rounding of all sums over them. */
 static prv_status fill(const exponents *e, int separate, double unit, double tilt, double points,
                        prv_spectrum *out)
@@ -136,13 +142,19 @@ static prv_status fill(const exponents *e, int separate, double unit, double til
     out->reverse_im = out->reverse_re + n + 8;
     out->count = n;
     out->points = points;
+    for (size_t j = 0; j < n; j++) if (starts_run(e, j)) out->run_count++;
+    out->runs = prv_allocate(out->run_count, sizeof *out->runs);
+    if (out->runs == NULL) return PRV_ERR_MEMORY;
+    size_t run = 0;
     const double r = exp(-tilt * unit), below = -expm1(-tilt * unit);
     const double r1 = exp(-(tilt + 1.0) * unit), below1 = -expm1(-(tilt + 1.0) * unit);
     const double gain = -expm1(-unit);
     double rounding = 0.0;
     for (size_t j = 0; j < n; j++) {
-        const double theta = 2.0 * PI * (double)j / points, s = sin(0.5 * theta), si = sin(theta);
-        const double co = cos(theta), half = (j == 0 ? 1.0 : 2.0) / points;
+        if (starts_run(e, j)) out->runs[run++] = (prv_run){e->number[j], 0};
+        out->runs[run - 1].length++;
+        const double theta = 2.0 * PI * e->number[j] / points, s = sin(0.5 * theta), si = sin(theta);
+        const double co = cos(theta), half = (e->number[j] == 0.0 ? 1.0 : 2.0) / points;
         /* 1 - e^(-z q) and 1 - e^(-(z + 1) q) without the cancellation of 1 - cos. */
         const double ar = below + 2.0 * r * s * s, ai = r * si;
         const double br = below1 + 2.0 * r1 * s * s, bi = r1 * si;
@@ -175,7 +187,8 @@ static prv_status fill(const exponents *e, int separate, double unit, double til
         out->reverse_re[j] = half * (pr * fr - pi * fi);
         out->reverse_im[j] = half * (pr * fi + pi * fr);
         const double size = half * (hypot(kr, ki) + unit * hypot(fr, fi));
-        const double own = UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) + 14.0 * (double)j + (double)n / 8.0);
+        const double own = UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
+                                   14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
         rounding += size * (phi_error + own * hypot(pr, pi));
     }
     for (size_t j = n; j < n + 8; j++)
@@ -240,6 +253,35 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     return status;
 }
 
+typedef struct builder {
+    exponents *e;
+    const prv_source *sources, *jumps;
+    size_t steps;
+    double points;
+    double work_each; /* of a frequency */
+    double most_work, work;
+    const prv_options *options;
+} builder;
+
+/* One block of frequencies more, from `first` on. */
+static prv_status extend(builder *b, double first)
+{
+    const double count = fmin(PRV_FREQUENCY_BLOCK, 0.5 * (b->points - 1.0) + 1.0 - first);
+    if ((first + PRV_FREQUENCY_BLOCK) * b->points > MOST_TURNS || b->work > b->most_work) return PRV_ERR_PRECISION;
+    const prv_status interrupted = prv_check_interrupt(b->options);
+    if (interrupted != PRV_OK) return interrupted;
+    b->work += b->work_each * count;
+    return exponents_extend(b->e, b->sources, b->jumps, b->steps, b->points, first, (size_t)count);
+}
+
+/* Whether what each frequency of the last block makes up is below e^small, roughly. */
+static int last_block_is(const exponents *e, double small)
+{
+    for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++)
+        if (!(e->log_modulus[j] - log((double)(j + 1)) < small)) return 0;
+    return 1;
+}
+
 /* The period for which images cost no more than the tolerance (SPECTRUM.md, section 3): what lies above `low` comes
  * back one period higher, damped by the tilt, and what lies more than a period above epsilon comes down to it. */
 static double period_of(const prv_tilted *t, const prv_window *w, double *low)
@@ -291,45 +333,28 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         out->points = 1.0;
     }
     /* |prod (b + j)^k - prod b^k| <= prod beta^k expm1(sum k rho / beta) for |j| <= rho, |b| <= beta, beta >= 1/2. */
-    prv_march walk = {sources, steps, next, 0.0, most_work, 0.0, jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0,
-                      window->options};
-    const double small = log(window->tolerance / walk.factor);
-    double wanted = PRV_FREQUENCY_BLOCK;
-    while (status == PRV_OK && !nothing) {
-        /* Until a whole block of frequencies is small, and at least as many as wanted. */
-        while (status == PRV_OK && (double)e.count <= all) {
-            const double count = fmin(PRV_FREQUENCY_BLOCK, all + 1.0 - (double)e.count);
-            if ((double)(e.count + PRV_FREQUENCY_BLOCK) * points > MOST_TURNS || out->work > most_work) {
-                status = PRV_ERR_PRECISION;
-                break;
-            }
-            status = prv_check_interrupt(window->options);
-            if (status != PRV_OK) break;
-            status = exponents_extend(&e, sources, jumps, steps, points, (size_t)count);
-            out->work += work * count;
-            if (status != PRV_OK) break;
-            double greatest = -HUGE_VAL;
-            for (size_t j = e.count - (size_t)count; j < e.count; j++)
-                greatest = fmax(greatest, e.log_modulus[j] + log(points * unit / (8.0 * (double)(j + 1))));
-            if ((double)e.count >= wanted && greatest < small) break;
+    prv_march walk = {.sources = sources, .steps = steps, .next = next, .kept_work = work,
+                      .factor = jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0, .options = window->options};
+    builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
+    /* Frequencies from 0 on, until a whole block of them is small; */
+    const double small = log(window->tolerance / walk.factor) - log(0.125 * points * unit);
+    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is(&e, small)))
+        status = extend(&b, (double)e.count);
+    if (status == PRV_OK && !nothing) {
+        const double first = (double)e.count, rest = work * (all + 1.0 - first);
+        /* and blocks farther out that are not. Where looking for these would cost more than leaving nothing out, nothing is. */
+        walk.most_work = fmin(rest, most_work);
+        status = prv_left_out(&walk, first, points, unit, tilt, window->tolerance, &out->left_out);
+        if (status == PRV_ERR_PRECISION && b.work + rest <= most_work) {
+            out->left_out = 0.0;
+            for (status = PRV_OK; status == PRV_OK && (double)e.count <= all;) status = extend(&b, (double)e.count);
+        } else {
+            for (size_t i = 0; i < walk.kept_length && status == PRV_OK; i++) status = extend(&b, walk.kept[i]);
         }
-        if (status != PRV_OK) break;
-        /* Where looking for what is left out would cost more than leaving nothing out, nothing is. */
-        const double rest = work * (all + 1.0 - (double)e.count);
-        walk.most_work = fmin(walk.work + rest, most_work);
-        status = prv_left_out(&walk, (double)e.count, points, unit, tilt, window->tolerance, &out->left_out);
-        if (status == PRV_ERR_PRECISION && out->work + rest <= most_work) {
-            status = PRV_OK;
-            wanted = HUGE_VAL;
-            continue;
-        }
-        if (status != PRV_OK || out->left_out <= window->tolerance) break;
-        wanted = fmax(1.5 * (double)e.count, fmin(walk.enough, all + 1.0));
-        if (out->work + work * (wanted - (double)e.count) > most_work) status = PRV_ERR_PRECISION;
     }
     if (status == PRV_OK && !nothing) status = fill(&e, jumps != NULL, unit, tilt, points, out);
     if (status == PRV_OK) {
-        out->work += walk.work;
+        out->work = b.work + walk.work;
         out->tolerance = window->tolerance;
         out->below = prv_tilted_below(&composed->tilted, out->low);
         out->bulk_low = window->bulk_low;
@@ -343,6 +368,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
     prv_release(sources);
     prv_release(next);
+    prv_release(walk.kept);
     prv_release(e.block);
     return status;
 }
@@ -350,23 +376,26 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
 void prv_spectrum_free(prv_spectrum *spectrum)
 {
     prv_release(spectrum->block);
+    prv_release(spectrum->runs);
     memset(spectrum, 0, sizeof *spectrum);
 }
 
 /* ---- Evaluation ----------------------------------------------------------------------------- */
 
-/* Sums of Re (a e^(-i theta_j n)), eight frequencies rotated together. */
-PRV_VECTOR static void evaluate(const prv_spectrum *s, double part, double *finite, double *reverse)
+/* Sums of Re (a e^(-i theta_j n)) over a run of frequencies, eight rotated together; `turn` is -n modulo N. */
+PRV_VECTOR static void add_run(const prv_spectrum *s, const prv_run *run, size_t begin, double turn, double *finite,
+                               double *reverse)
 {
     double er[8], ei[8], f[8] = {0}, b[8] = {0}, rr, ri;
-    prv_vm_turn(prv_turns(8.0 * part, 1.0, 1.0), &rr, &ri);
+    const double inverse = 1.0 / s->points;
+    prv_vm_turn(prv_turns(8.0 * turn, s->points, inverse), &rr, &ri);
     for (size_t l = 0; l < 8; l++) {
-        prv_vm_turn(prv_turns((double)l * part, 1.0, 1.0), &er[l], &ei[l]);
+        prv_vm_turn(prv_turns((run->first + (double)l) * turn, s->points, inverse), &er[l], &ei[l]);
         er[l] += 1.0;
     }
-    const double *restrict fr = s->finite_re, *restrict fi = s->finite_im;
-    const double *restrict br = s->reverse_re, *restrict bi = s->reverse_im;
-    for (size_t j = 0; j < s->count; j += 8)
+    const double *restrict fr = s->finite_re + begin, *restrict fi = s->finite_im + begin;
+    const double *restrict br = s->reverse_re + begin, *restrict bi = s->reverse_im + begin;
+    for (size_t j = 0; j < run->length; j += 8)
         for (size_t l = 0; l < 8; l++) {
             f[l] += fr[j + l] * er[l] - fi[j + l] * ei[l];
             b[l] += br[j + l] * er[l] - bi[j + l] * ei[l];
@@ -374,16 +403,24 @@ PRV_VECTOR static void evaluate(const prv_spectrum *s, double part, double *fini
             ei[l] = ei[l] + (er[l] * ri + ei[l] * rr);
             er[l] = next;
         }
-    *finite = *reverse = 0.0;
+    double all_finite = 0.0, all_reverse = 0.0;
     for (size_t l = 0; l < 8; l++) {
-        *finite += f[l];
-        *reverse += b[l];
+        all_finite += f[l];
+        all_reverse += b[l];
     }
+    *finite += all_finite;
+    *reverse += all_reverse;
 }
 
 void prv_spectrum_at(const prv_spectrum *s, double n, double *finite, double *reverse)
 {
-    evaluate(s, -prv_turns(n, s->points, 1.0 / s->points), finite, reverse);
+    const double turn = -rint(prv_turns(n, s->points, 1.0 / s->points) * s->points);
+    *finite = *reverse = 0.0;
+    size_t begin = 0;
+    for (size_t i = 0; i < s->run_count; i++) {
+        add_run(s, &s->runs[i], begin, turn, finite, reverse);
+        begin += s->runs[i].length;
+    }
 }
 
 double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *high_epsilon)

@@ -1,21 +1,30 @@
 /* Stage 3, the other way: the spectrum of the tilted composition at a few hundred frequencies, whatever the number of
- * steps. With unit q of the lattice, N = W / q points (odd), theta_j = 2 pi j / N, and x a lattice point,
+ * steps: those from 0 on until it is small, and later ones where it is not. With unit q of the lattice, N = W / q
+ * points (odd), theta_j = 2 pi j / N, and x a lattice point,
  *     D(x) = sum_{y >= x} c(y) e^(-lam (y - x)) (1 - e^(-(y - x)))
- *          = (1/N) sum_{|j| <= J} Phi(theta_j) e^(-i theta_j x / q) kern(lam q + i theta_j) + what is left out,
+ *          = (1/N) sum_j Phi(theta_j) e^(-i theta_j x / q) kern(lam q + i theta_j) + what is left out,
  * and B(x) likewise (curve.h).
  *
  * Where delta is decided by jumps so rare that no tilt centres the law on it, Phi is nearly that of no jump at all,
  * which has nothing to do with delta: its rounding would drown the rest. With b and j the parts of phi by losses up to
  * and above window->bulk, prod (b + j)^k - prod b^k = prod b^k expm1(sum k log1p(j / b)) leaves it out
- * and keeps relative accuracy; what it makes up of delta is bounded by Chernoff at window->bulk_tilt. SPECTRUM.md proves what the certificate adds for frequencies left out, periodic
- * images and rounding. */
+ * and keeps relative accuracy; what it makes up of delta is bounded by Chernoff at window->bulk_tilt. SPECTRUM.md
+ * proves what the certificate adds for frequencies left out, periodic images and rounding. */
 #ifndef PRV_SPECTRUM_H
 #define PRV_SPECTRUM_H
 
 #include "composed.h"
 
+/* Frequencies one after another. */
+typedef struct prv_run {
+    double first;
+    size_t length;         /* a multiple of 8 but in the last run */
+} prv_run;
+
 struct prv_spectrum {
-    size_t count;          /* frequencies 0 .. count - 1 */
+    size_t count;          /* frequencies, in */
+    size_t run_count;
+    prv_run *runs;
     double points;         /* N, odd */
     double *finite_re, *finite_im, *reverse_re, *reverse_im; /* [count] Phi times the kernels, over N */
     double tolerance;      /* asked, in units of M e^(-lam eps) */
