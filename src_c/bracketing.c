@@ -28,8 +28,11 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 #define MOST_CELL_ERROR 700.0
 #define MOST_CONVOLVED_ERROR 30.0
 
-/* Products of an atom and a frequency that a spectrum may take where it was asked for. */
+/* Products of an atom and a frequency that a spectrum may take where it was asked for; otherwise, for each step, about as
+ * long as a convolution takes, which is done if that is not enough, and longer if that one had to be precise. */
 #define MOST_WORK 5e9
+#define WORK_OF_STEP 2e6
+#define PRECISE_WORK_OF_STEP 3e7
 
 /* What one pass over one direction found. */
 typedef struct outcome {
@@ -191,10 +194,9 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
                            direct ? NULL : &c->fft, &c->work, composed);
     }
     prv_spectrum_free(&c->spectrum);
-    /* Otherwise about what a convolution would take, which is done if that is not enough. */
-    const double n = layout->uniform_points;
+    const double n = layout->uniform_points, of_step = t->separate > 0 ? PRECISE_WORK_OF_STEP : WORK_OF_STEP;
     const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM
-                                 ? MOST_WORK : 2e6 * (double)l->steps + fmin(20.0 * n * log2(n), 1e8);
+                                 ? MOST_WORK : of_step * (double)l->steps + fmin(20.0 * n * log2(n), 1e8);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -533,6 +535,13 @@ static prv_status advance(progress *d, double width)
     choose_way(d);
     outcome o;
     prv_status status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
+    prv_window window;
+    /* What does not fall may be the atom of no jump at all. */
+    if (status == PRV_ERR_ENGINE && d->task.separate == 0 && prv_separate_jumps(d->task.view, &d->aim, &window)) {
+        d->task.separate = 1;
+        choose_way(d);
+        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
+    }
     if (status == PRV_ERR_ENGINE && d->task.separate > 0) {
         d->task.separate = -1;
         choose_way(d);

@@ -40,12 +40,11 @@ int64_t prv_unit(const prv_lattice *y, const double *weight, int64_t divisor)
     return divisor;
 }
 
-prv_status prv_source_new(const prv_lattice *y, const double *weight, size_t first, size_t end,
-                             double count, prv_source *s)
+prv_status prv_source_new(const prv_lattice *y, const double *weight, size_t origin, double count, prv_source *s)
 {
     memset(s, 0, sizeof *s);
     size_t length = 0;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = 0; i < y->length; i++) {
         length += weight[i] > 0.0;
         s->total += weight[i];
     }
@@ -56,11 +55,10 @@ prv_status prv_source_new(const prv_lattice *y, const double *weight, size_t fir
     if (s->block == NULL) return PRV_ERR_MEMORY;
     s->position = s->block;
     s->weight = s->block + s->length;
-    const int64_t origin = y->index[prv_heaviest(weight, y->length)];
     size_t n = 0;
-    for (size_t i = first; i < end; i++)
+    for (size_t i = 0; i < y->length; i++)
         if (weight[i] > 0.0) {
-            s->position[n] = (double)(y->index[i] - origin);
+            s->position[n] = (double)(y->index[i] - y->index[origin]);
             s->weight[n++] = weight[i];
         }
     for (; n < s->length; n++) {

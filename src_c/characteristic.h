@@ -10,7 +10,7 @@ enum { PRV_FREQUENCY_BLOCK = 32 };
 /* Atoms of one step. */
 typedef struct source {
     size_t length;     /* a multiple of GROUP, padded with weight 0 */
-    double *position;  /* units q above the heaviest atom, increasing */
+    double *position;  /* units q above the step's heaviest atom, increasing */
     double *weight;    /* tilted; those of all atoms of the step sum to 1 */
     double total;      /* sum w */
     double count;      /* k */
@@ -29,10 +29,10 @@ size_t prv_heaviest(const double *weight, size_t length);
 /* The greatest divisor of all distances between atoms, in steps of the lattice, and of `divisor` (0: of none). */
 int64_t prv_unit(const prv_lattice *lattice, const double *weight, int64_t divisor);
 
-/* The atoms first .. end - 1, their positions counted in steps of the lattice from the heaviest of all;
- * prv_source_scale counts them in units. Free source->block with prv_release. PRV_ERR_MEMORY. */
-prv_status prv_source_new(const prv_lattice *lattice, const double *weight, size_t first, size_t end,
-                          double count, prv_source *source);
+/* The atoms of positive weight, weight[lattice->length], their positions counted in steps of the lattice from the one at
+ * `origin`; prv_source_scale counts them in units. Free source->block with prv_release. PRV_ERR_MEMORY. */
+prv_status prv_source_new(const prv_lattice *lattice, const double *weight, size_t origin, double count,
+                          prv_source *source);
 void prv_source_scale(prv_source *source, double divisor);
 
 /* sum w (e^(i theta_j position) - 1), theta_j = 2 pi j / points, at `count` <= PRV_FREQUENCY_BLOCK frequencies from `first` on:

@@ -11,6 +11,7 @@
 
 #define UNIT (0.5 * DBL_EPSILON)
 #define PI 3.14159265358979323846
+#define UNKNOWN (-1.0) /* |A|^2 not computed */
 
 double prv_kernel_divisor(double lam_q, double theta)
 {
@@ -75,26 +76,69 @@ static double subset_square(const prv_source *s, double theta)
                           theta * (0.5 / PI));
 }
 
-/* k log(1 / |phi|) at least, on an interval whose larger end has |A|^2 = square. */
-static double decay(const prv_source *s, double square, double width)
+/* 1 - |phi|^2 at least, on an interval whose larger end has |A|^2 = square. */
+static double gap_of(const prv_source *s, double square, double width)
 {
     const double rounding = (512.0 + 3.0 * (double)s->length) * UNIT; /* of the weights and their sum */
     const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
-    return gap > 0.0 ? -0.5 * s->count * log1p(-fmin(gap, s->most_gap)) : 0.0;
+    return fmin(fmax(gap, 0.0), s->most_gap);
 }
 
-/* Decay at the frequencies after `theta` up to theta + width, with the subsets in use; next[] gets |A|^2
- * there. A width of one frequency needs no interpolation. */
-static double decay_over(prv_march *m, double theta, double width, int one)
+/* Takes all jumps, whose modulus knows no centre: the curvature is about their own. */
+static void take_jumps(prv_source *s)
 {
-    double sum = 0.0;
+    double sum = 0.0, second = 0.0;
+    for (size_t i = 0; i < s->length; i++) sum += s->weight[i] * s->position[i];
+    const double center = s->total > 0.0 ? sum / s->total : 0.0;
+    for (size_t i = 0; i < s->length; i++) second += s->weight[i] * (s->position[i] - center) * (s->position[i] - center);
+    s->first = 0;
+    s->end = s->length;
+    s->mass = s->total;
+    s->curvature = 0.25 * s->total * second * (1.0 + 1e-6); /* the centre's rounding */
+}
+
+static double look(prv_march *m, const prv_source *s, double theta)
+{
+    m->work += 4.0 * (double)(s->end - s->first);
+    return subset_square(s, theta);
+}
+
+/* log (1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use; next[] gets
+ * |A|^2 there. A width of one frequency needs no interpolation. */
+static double decay_over(prv_march *m, double theta, double width, int one, double wanted)
+{
+    double sum = 0.0, jumps = 0.0;
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
-        m->next[i] = subset_square(s, theta + width);
-        m->work += 4.0 * (double)(s->end - s->first);
-        sum += one ? decay(s, m->next[i], 0.0) : decay(s, fmax(s->modulus_square, m->next[i]), width);
+        m->next[i] = look(m, s, theta + width);
+        m->gaps[i] = one ? gap_of(s, m->next[i], 0.0) : gap_of(s, fmax(s->modulus_square, m->next[i]), width);
+        sum -= 0.5 * s->count * log1p(-m->gaps[i]);
+        if (m->jumps == NULL) continue;
+        m->next[m->steps + i] = UNKNOWN;
+        jumps += m->jumps[i].count * m->jumps[i].total / sqrt(1.0 - m->gaps[i]);
     }
-    return sum;
+    if (m->jumps == NULL) return sum;
+    /* Between prod beta^k expm1(sum k |j| / beta) and the sum of both moduli. */
+    const double reached = sum - log(fmin(expm1(jumps), 2.0));
+    if (reached >= wanted) return reached;
+    jumps = 0.0;
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *j = &m->jumps[i];
+        if (j->modulus_square == UNKNOWN) j->modulus_square = look(m, j, theta);
+        const double next = m->next[m->steps + i] = look(m, j, theta + width);
+        const double square = one ? next : fmax(j->modulus_square, next) + width * width * j->curvature;
+        jumps += j->count * fmin(sqrt(square), j->total) / sqrt(1.0 - m->gaps[i]);
+    }
+    return sum - log(fmin(expm1(jumps), 2.0));
+}
+
+/* At theta, to which decay_over went. */
+static void move_on(prv_march *m)
+{
+    for (size_t i = 0; i < m->steps; i++) {
+        m->sources[i].modulus_square = m->next[i];
+        if (m->jumps != NULL) m->jumps[i].modulus_square = m->next[m->steps + i];
+    }
 }
 
 /* All subsets by this factor smaller or larger, and |A|^2 at theta; 0 if none can change. */
@@ -108,8 +152,7 @@ static int resize_subsets(prv_march *m, double factor, double theta)
         const double radius = fmin(fmax(before * factor, 1.0), fmax(whole, 1.0));
         if (radius == before) continue;
         take_subset(s, radius);
-        s->modulus_square = subset_square(s, theta);
-        m->work += 4.0 * (double)(s->end - s->first);
+        s->modulus_square = look(m, s, theta);
         changed = 1;
     }
     return changed;
@@ -142,19 +185,21 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;
     if (first > last) return PRV_OK;
     /* With this decay everywhere the sum is half the tolerance. */
-    const double wanted = fmax(log(m->factor * points * unit / (4.0 * first * tolerance)), 0.5);
+    const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
         take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));
-        s->modulus_square = subset_square(s, scale * at);
-        m->work += 4.0 * (double)s->length;
+        s->modulus_square = look(m, s, scale * at);
+        if (m->jumps == NULL) continue;
+        take_jumps(&m->jumps[i]);
+        m->jumps[i].modulus_square = UNKNOWN;
     }
     while (at < last) {
         double reached = 0.0;
         for (int attempt = 1;; attempt++) {
             width = fmin(width, last - at);
-            reached = decay_over(m, scale * at, scale * width, width == 1.0);
+            reached = decay_over(m, scale * at, scale * width, width == 1.0, wanted);
             if (reached >= wanted) break;
             if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0, scale * at)) continue;
             if (width == 1.0) break;
@@ -167,17 +212,19 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             status = keep(m, at + 1.0);
             if (status != PRV_OK) return status;
             width = fmin(PRV_FREQUENCY_BLOCK, last - at);
-            decay_over(m, scale * at, scale * width, 0);
+            decay_over(m, scale * at, scale * width, 0, wanted);
         } else {
-            *result += m->factor * 2.0 / points * width * exp(-reached) * unit /
+            *result += 2.0 / points * width * exp(-reached) * unit /
                        prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
         }
         at += width;
-        for (size_t i = 0; i < m->steps; i++) m->sources[i].modulus_square = m->next[i];
+        move_on(m);
         if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
             double now = 0.0;
-            for (size_t i = 0; i < m->steps; i++)
-                now += decay(&m->sources[i], m->sources[i].modulus_square, 0.0);
+            for (size_t i = 0; i < m->steps; i++) {
+                const prv_source *s = &m->sources[i];
+                now -= 0.5 * s->count * log1p(-gap_of(s, s->modulus_square, 0.0));
+            }
             if (now < 1.5 * wanted) resize_subsets(m, 2.0, scale * at);
         }
         width = fmin(2.0 * width, floor(0.25 * at) + 1.0);

@@ -197,12 +197,14 @@ static prv_status fill(const exponents *e, int separate, double unit, double til
     return PRV_OK;
 }
 
-/* Where the losses above `bulk` begin. */
-static size_t first_above(const prv_lattice *y, double bulk)
+/* Moves the losses above `bulk` from weight[] to jumps[]. Returns where they begin. */
+static size_t split_jumps(const prv_lattice *y, double bulk, double *weight, double *jumps)
 {
-    size_t end = y->length;
-    while (end > 0 && y->loss[end - 1] > bulk) end--;
-    return end;
+    size_t split = y->length;
+    while (split > 0 && y->loss[split - 1] > bulk) split--;
+    for (size_t i = 0; i < y->length; i++) jumps[i] = i < split ? 0.0 : weight[i];
+    for (size_t i = split; i < y->length; i++) weight[i] = 0.0;
+    return split;
 }
 
 /* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps + m] has
@@ -214,8 +216,9 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     size_t longest = 0;
     for (size_t m = 0; m < steps; m++)
         if (lattices[m]->length > longest) longest = lattices[m]->length;
-    double *weight = prv_allocate(longest, sizeof *weight);
+    double *weight = prv_allocate(2 * longest, sizeof *weight);
     if (weight == NULL) return PRV_ERR_MEMORY;
+    double *jumps = weight + longest;
     composed->tilted = prv_tilted_new(tilt, window);
     composed->lowest = 0.0L;
     prv_status status = PRV_OK;
@@ -226,15 +229,6 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         prv_tilted_add(&composed->tilted, y, counts[m], weight);
         divisor = prv_unit(y, weight, divisor);
         const size_t heaviest = prv_heaviest(weight, y->length);
-        const size_t split = window->separate ? first_above(y, window->bulk) : y->length;
-        status = prv_source_new(y, weight, 0, split, counts[m], &sources[m]);
-        if (window->separate && status == PRV_OK) {
-            status = prv_source_new(y, weight, split, y->length, counts[m], &sources[steps + m]);
-            *log_bulk += counts[m] * prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
-            /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
-            if (heaviest >= split || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt)
-                status = PRV_ERR_PRECISION;
-        }
         const long double place = (long double)counts[m] * ((long double)y->offset +
                                       (long double)y->step * (long double)y->index[heaviest]);
         composed->lowest += place;
@@ -244,6 +238,15 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
         const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * (double)LDBL_EPSILON;
         if (y->length > 0) composed->tilted.relative_error += counts[m] * missing / weight[heaviest];
+        if (window->separate) {
+            const size_t split = split_jumps(y, window->bulk, weight, jumps);
+            status = prv_source_new(y, jumps, heaviest, counts[m], &sources[steps + m]);
+            *log_bulk += counts[m] * prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
+            /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
+            if (status == PRV_OK && (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
+                status = PRV_ERR_PRECISION;
+        }
+        if (status == PRV_OK) status = prv_source_new(y, weight, heaviest, counts[m], &sources[m]);
     }
     prv_release(weight);
     /* Steps of one atom each have no unit: the period itself will do for the one point of their sum. */
@@ -275,10 +278,13 @@ static prv_status extend(builder *b, double first)
 }
 
 /* Whether what each frequency of the last block makes up is below e^small, roughly. */
-static int last_block_is(const exponents *e, double small)
+static int last_block_is(const exponents *e, int separate, double small)
 {
-    for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++)
-        if (!(e->log_modulus[j] - log((double)(j + 1)) < small)) return 0;
+    for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
+        const double jumps = !separate ? 1.0
+                             : e->jump_error[j] < 0.5 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0) : 2.0;
+        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < small)) return 0;
+    }
     return 1;
 }
 
@@ -300,14 +306,14 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     memset(composed, 0, sizeof *composed);
     const size_t source_count = window->separate ? 2 * steps : steps;
     prv_source *sources = prv_allocate(source_count, sizeof *sources);
-    double *next = prv_allocate(steps, sizeof *next);
+    double *next = prv_allocate(3 * steps, sizeof *next);
     exponents e = {0};
     double log_bulk = 0.0;
     if (sources != NULL) memset(sources, 0, source_count * sizeof *sources);
     prv_status status = sources != NULL && next != NULL ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK)
         status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
-    const prv_source *jumps = window->separate ? sources + steps : NULL;
+    prv_source *jumps = window->separate ? sources + steps : NULL;
     const double period = period_of(&composed->tilted, window, &out->low);
     composed->step = fmin(composed->step, fmax(period, 1.0));
     const double unit = composed->step;
@@ -332,13 +338,12 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         t->log_up = t->log_down = -HUGE_VAL;
         out->points = 1.0;
     }
-    /* |prod (b + j)^k - prod b^k| <= prod beta^k expm1(sum k rho / beta) for |j| <= rho, |b| <= beta, beta >= 1/2. */
-    prv_march walk = {.sources = sources, .steps = steps, .next = next, .kept_work = work,
-                      .factor = jumps != NULL ? fmin(expm1(2.0 * expected), 2.0) : 1.0, .options = window->options};
+    prv_march walk = {.sources = sources, .jumps = jumps, .steps = steps, .next = next,
+                      .gaps = next != NULL ? next + 2 * steps : NULL, .kept_work = work, .options = window->options};
     builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
     /* Frequencies from 0 on, until a whole block of them is small; */
-    const double small = log(window->tolerance / walk.factor) - log(0.125 * points * unit);
-    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is(&e, small)))
+    const double small = log(window->tolerance) - log(0.125 * points * unit);
+    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is(&e, jumps != NULL, small)))
         status = extend(&b, (double)e.count);
     if (status == PRV_OK && !nothing) {
         const double first = (double)e.count, rest = work * (all + 1.0 - first);

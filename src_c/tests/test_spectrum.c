@@ -337,17 +337,40 @@ static void rounding(size_t atoms, double k, double rare, int trials)
 
 /* ---- Frequencies left out, alone ------------------------------------------------------------ */
 
-/* SPECTRUM.md, section 5: subsets and curvature never promise less than each frequency's |Phi| times the bound of
+/* sum w e^(i theta position). */
+static wide_complex characteristic(const prv_source *s, long double theta)
+{
+    wide_complex phi = 0.0L;
+    for (size_t a = 0; a < s->length; a++) phi += (long double)s->weight[a] * cexpl(I * theta * (long double)s->position[a]);
+    return phi;
+}
+
+/* log |prod b^k| and of |prod (b + j)^k - prod b^k|, without cancellation. */
+static long double log_of_jumps(const prv_source *bulk, const prv_source *jumps, size_t steps, long double theta)
+{
+    long double log_bulk = 0.0L, re = 0.0L, im = 0.0L;
+    for (size_t m = 0; m < steps; m++) {
+        const wide_complex b = characteristic(&bulk[m], theta), z = characteristic(&jumps[m], theta) / b;
+        const long double k = (long double)bulk[m].count, x = creall(z), y = cimagl(z);
+        log_bulk += k * logl(cabsl(b));
+        re += 0.5L * k * log1pl(2.0L * x + x * x + y * y);
+        im += k * atan2l(y, 1.0L + x);
+    }
+    const long double s = sinl(0.5L * im);
+    return log_bulk + logl(cabsl(expm1l(re) * cosl(im) - 2.0L * s * s + I * expl(re) * sinl(im)) + 1e-4000L);
+}
+
+/* SPECTRUM.md, sections 5 and 7: subsets and curvature never promise less than each frequency's |Phi| times the bound of
  * its kernel. */
-static void gaps(size_t atoms, double most_count, int trials)
+static void gaps(size_t atoms, double most_count, int apart, int trials)
 {
     int ok = 1, tried = 0, kept = 0;
     double closest = HUGE_VAL;
     for (int trial = 0; trial < trials; trial++) {
         const size_t steps = 1 + random_below(2);
         prv_lattice y[2];
-        prv_source sources[2];
-        double weight[2][64], next[2];
+        prv_source sources[4]; /* as prv_spectrum_new has them */
+        double weight[2][64], jumps[64], next[4], gap[2];
         const double tilt = log_uniform(0.1, 5.0), step = log_uniform(1e-3, 0.3);
         int64_t divisor = 0;
         for (size_t m = 0; m < steps; m++) {
@@ -357,14 +380,35 @@ static void gaps(size_t atoms, double most_count, int trials)
         }
         if (divisor == 0) divisor = 1;
         for (size_t m = 0; m < steps; m++) {
-            if (prv_source_new(&y[m], weight[m], 0, y[m].length, floor(log_uniform(1.0, most_count)), &sources[m]) != PRV_OK) abort();
+            const size_t heaviest = prv_heaviest(weight[m], y[m].length), first = heaviest + 1 + random_below(atoms);
+            const double count = floor(log_uniform(1.0, most_count));
+            double sum = 0.0, total = 0.0;
+            for (size_t i = 0; i < y[m].length; i++) {
+                jumps[i] = apart && i >= first ? weight[m][i] : 0.0;
+                sum += jumps[i];
+            }
+            const double rare = sum > 0.0 ? log_uniform(1e-9, 0.2) / sum : 1.0; /* about their part of all */
+            for (size_t i = 0; i < y[m].length; i++) {
+                jumps[i] *= rare;
+                if (jumps[i] > 0.0) weight[m][i] = 0.0;
+                total += weight[m][i] + jumps[i];
+            }
+            for (size_t i = 0; i < y[m].length; i++) {
+                weight[m][i] /= total;
+                jumps[i] /= total;
+            }
+            if (prv_source_new(&y[m], weight[m], heaviest, count, &sources[m]) != PRV_OK) abort();
+            if (prv_source_new(&y[m], jumps, heaviest, count, &sources[steps + m]) != PRV_OK) abort();
             prv_source_scale(&sources[m], (double)divisor);
+            prv_source_scale(&sources[steps + m], (double)divisor);
+            if (apart) sources[m].most_gap = 0.75;
         }
         const double unit = step * (double)divisor, points = 2.0 * (double)(200 + random_below(2000)) + 1.0;
         const size_t first = 1 + random_below(150);
         const double tolerance = log_uniform(1e-12, 1.0);
         double result;
-        prv_march march = {.sources = sources, .steps = steps, .next = next, .most_work = 1e9, .factor = 1.0};
+        prv_march march = {.sources = sources, .jumps = apart ? sources + steps : NULL, .steps = steps, .next = next,
+                           .gaps = gap, .most_work = 1e9};
         const prv_status status = prv_left_out(&march, (double)first, points, unit, tilt, tolerance, &result);
         if (status == PRV_OK) {
             long double sum = 0.0L;
@@ -372,13 +416,9 @@ static void gaps(size_t atoms, double most_count, int trials)
                 if (block < march.kept_length && (double)j >= march.kept[block] + PRV_FREQUENCY_BLOCK) block++;
                 if (block < march.kept_length && (double)j >= march.kept[block]) continue;
                 const long double theta = 6.283185307179586476925286766559L * (long double)j / (long double)points;
-                long double log_modulus = 0.0L;
-                for (size_t m = 0; m < steps; m++) {
-                    wide_complex phi = 0.0L;
-                    for (size_t a = 0; a < sources[m].length; a++)
-                        phi += (long double)sources[m].weight[a] * cexpl(I * theta * (long double)sources[m].position[a]);
-                    log_modulus += (long double)sources[m].count * logl(cabsl(phi) + 1e-18L);
-                }
+                long double log_modulus = apart ? log_of_jumps(sources, sources + steps, steps, theta) : 0.0L;
+                for (size_t m = 0; !apart && m < steps; m++)
+                    log_modulus += (long double)sources[m].count * logl(cabsl(characteristic(&sources[m], theta)) + 1e-18L);
                 sum += 2.0L / (long double)points * expl(log_modulus) * (long double)(unit / prv_kernel_divisor(tilt * unit, (double)theta));
             }
             ok = ok && (double)sum <= result * (1.0 + 1e-12) + 1e-300 && result <= tolerance;
@@ -389,11 +429,12 @@ static void gaps(size_t atoms, double most_count, int trials)
         prv_release(march.kept);
         for (size_t m = 0; m < steps; m++) {
             prv_release(sources[m].block);
+            prv_release(sources[steps + m].block);
             prv_lattice_free(&y[m]);
         }
     }
-    check(ok && tried > trials / 8, "%d atoms, up to %g times: what is left out is not more than the march says (%d marches, %d keep some; at least %.3g times as much)",
-          (int)atoms, most_count, tried, kept, closest);
+    check(ok && tried > trials / 8, "%d atoms, up to %g times%s: what is left out is not more than the march says (%d marches, %d keep some; at least %.3g times as much)",
+          (int)atoms, most_count, apart ? ", jumps apart" : "", tried, kept, closest);
 }
 
 /* ---- Jumps apart ---------------------------------------------------------------------------- */
@@ -541,8 +582,10 @@ int main(void)
     against_truth(6, 60, 60);
     against_full_sum(30, 100, 60);
     against_full_sum(5, 400, 60);
-    gaps(8, 300.0, 300);
-    gaps(60, 30000.0, 300);
+    gaps(8, 300.0, 0, 300);
+    gaps(60, 30000.0, 0, 300);
+    gaps(8, 300.0, 1, 300);
+    gaps(60, 30000.0, 1, 300);
     bulk_alone(1.5);
     bulk_alone(0.05);
     jumps_at_a_zero_of_the_bulk();
