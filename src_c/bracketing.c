@@ -556,7 +556,7 @@ static prv_status advance(progress *d, double width)
         d->task.precise = 1;
         status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     }
-    if (status == PRV_ERR_ENGINE && d->passes > 0) {
+    if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && d->passes > 0) {
         d->stuck = 1; /* what was found before holds */
         return PRV_OK;
     }

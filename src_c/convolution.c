@@ -6,9 +6,11 @@
 
 #include "allocate.h"
 #include "certificate.h"
+#include "characteristic.h"
 #include "direct.h"
 #include "dispatch.h"
 #include "progress.h"
+#include "vector_math.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 #define LANES 8
@@ -186,12 +188,13 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
 enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
 enum { FREQUENCIES_AT_ONCE = 1024 }; /* between looks whether to go on */
 #define SINES 2e7
+#define MOST_LENGTH 0x1p27 /* products of a frequency and a distance stay below 2^52, see prv_turns */
 #define TWO_PI 6.28318530717958647693
 
 typedef struct heavy_part {
-    size_t length;
+    size_t length;    /* a multiple of 8, padded with weight 0 */
     double *weight;
-    size_t *distance; /* above the heaviest, modulo the transform's length */
+    double *distance; /* above the heaviest, modulo the transform's length n: -n/2 .. n/2 */
     size_t origin;    /* of the heaviest, modulo the length */
     double least;     /* weight from which an atom counts as heavy */
     double light;     /* total weight of all others */
@@ -219,19 +222,44 @@ static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t
     for (int halvings = 0; halvings < 40 && atoms_from(weight, y->length, 0.5 * h->least) <= most; halvings++)
         h->least *= 0.5;
     const size_t count = atoms_from(weight, y->length, h->least);
-    h->weight = prv_allocate(count, sizeof *h->weight);
-    h->distance = prv_allocate(count, sizeof *h->distance);
-    if (h->weight == NULL || h->distance == NULL) return PRV_ERR_MEMORY;
+    h->length = (count + 7) / 8 * 8;
+    h->weight = prv_allocate(2 * h->length, sizeof *h->weight);
+    if (h->weight == NULL) return PRV_ERR_MEMORY;
+    h->distance = h->weight + h->length;
     h->origin = modulo((double)y->index[heaviest], n);
+    size_t at = 0;
     for (size_t i = 0; i < y->length; i++) {
         if (weight[i] < h->least) {
             h->light += weight[i];
         } else {
-            h->weight[h->length] = weight[i];
-            h->distance[h->length++] = modulo((double)(y->index[i] - y->index[heaviest]), n);
+            const size_t above = modulo((double)(y->index[i] - y->index[heaviest]), n);
+            h->distance[at] = above > n / 2 ? -(double)(n - above) : (double)above;
+            h->weight[at++] = weight[i];
         }
     }
+    for (; at < h->length; at++) h->weight[at] = h->distance[at] = 0.0;
     return PRV_OK;
+}
+
+/* sum w (e^(-2 pi i j distance / n) - 1), relatively accurate near 0, and sum w |e^(...) - 1| at most. */
+PRV_VECTOR static void heavy_sum(const heavy_part *h, double j, double n, double *x, double *y, double *absolute)
+{
+    double re[8] = {0}, im[8] = {0}, all[8] = {0};
+    const double *restrict weight = h->weight, *restrict distance = h->distance, inverse = 1.0 / n;
+    for (size_t a = 0; a < h->length; a += 8)
+        for (size_t l = 0; l < 8; l++) {
+            double c, s;
+            prv_vm_turn(prv_turns(j * distance[a + l], n, inverse), &c, &s);
+            re[l] += weight[a + l] * c;
+            im[l] -= weight[a + l] * s;
+            all[l] += weight[a + l] * (fabs(c) + fabs(s));
+        }
+    *x = *y = *absolute = 0.0;
+    for (size_t l = 0; l < 8; l++) {
+        *x += re[l];
+        *y += im[l];
+        *absolute += all[l];
+    }
 }
 
 /* One frequency's power; *error is its own rounding, relative. */
@@ -239,24 +267,22 @@ static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns
                      double *log_modulus, double *error)
 {
     const double unit_angle = TWO_PI / (double)n;
-    /* sum w (e^(-i a) - 1), a the angle from the heaviest atom: relative accuracy near 0. */
+    /* The angle is from the heaviest atom. */
     const double back = unit_angle * (double)(j * h->origin % n), co = cos(back), si = sin(back);
-    double x = z[0] * co - z[1] * si - h->light, y = z[0] * si + z[1] * co, absolute = h->light;
-    for (size_t a = 0; a < h->length; a++) {
-        const double angle = 0.5 * unit_angle * (double)(j * h->distance[a] % n);
-        const double s = sin(angle), c = cos(angle);
-        x -= 2.0 * h->weight[a] * s * s;
-        y -= 2.0 * h->weight[a] * s * c;
-        absolute += 2.0 * h->weight[a] * fabs(s);
-    }
+    double x, y, absolute;
+    heavy_sum(h, (double)j, (double)n, &x, &y, &absolute);
+    x += z[0] * co - z[1] * si - h->light;
+    y += z[0] * si + z[1] * co;
+    absolute += h->light;
     *log_modulus = 0.5 * log1p(fmax(2.0 * x + x * x + y * y, -1.0));
     const double imaginary = k * atan2(y, 1.0 + x), modulus = exp(k * *log_modulus);
     const double phase = imaginary - unit_angle * (double)(turns * j % n);
     z[0] = modulus * cos(phase);
     z[1] = modulus * sin(phase);
-    /* Sums of that many terms round by (log2 of their number) u at best; 16 u with these few. */
+    /* A term of the sum is off by 28 u of itself (SPECTRUM.md, section 4) and a product, the sum by length / 8 + 8 additions;
+     * what is light by its own weight's rounding, rotation and two additions. */
     *error = UNIT * (8.0 * (k * fabs(*log_modulus) + fabs(imaginary)) + 64.0 +
-                     (16.0 + (double)h->length / 16.0) * k * absolute * exp(-*log_modulus));
+                     (40.0 + (double)h->length / 8.0) * k * absolute * exp(-*log_modulus));
 }
 
 /* The spectrum of a step to the k-th power in the precise way. work->real and work->spectrum are used;
@@ -266,6 +292,7 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
                                   double *light_norm, double *light_sum)
 {
     const size_t n = work->length, half = n / 2 + 1;
+    if ((double)n > MOST_LENGTH) return PRV_ERR_PRECISION;
     unsigned char *matters = prv_allocate(half, sizeof *matters);
     if (matters == NULL) return PRV_ERR_MEMORY;
     /* All of it once, to see which frequencies matter. */
@@ -305,7 +332,6 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
         }
     }
     prv_release(h.weight);
-    prv_release(h.distance);
     prv_release(matters);
     return status;
 }
