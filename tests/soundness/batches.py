@@ -104,6 +104,7 @@ class _ChoiceSpectrum:
         self.parts = list(zip(shares, spectra, strict=True))
         self.cost = sum(spectrum.cost for spectrum in spectra)
         self.still = sum(share * getattr(s, "still", 0.0) for share, s in self.parts)
+        self.error = sum(share * getattr(s, "error", 0.0) for share, s in self.parts)
 
     def log_ratio(self, first, spacing, count):
         logs = [(share, s.log_ratio(first, spacing, count)) for share, s in self.parts]

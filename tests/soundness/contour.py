@@ -220,7 +220,8 @@ class Contour:
         left_out = 0.0
         if self.lattice is None:
             left_out = math.exp(min(log_bound(reach), 700.0)) / (spacing * whole)
-        rounding = (4e-16 * sum(counts) + 1e-14) * absolute / whole
+        missed = sum(n * getattr(s, "error", 0.0) for n, s in zip(counts, spectra, strict=True))
+        rounding = (4e-16 * sum(counts) + 2 * missed + 1e-14) * absolute / whole
         phase = 2e-16 * abs(float(shift)) * reach
         if share > 0:
             phase += 2e-16 * float(max(np.abs(means))) * reach

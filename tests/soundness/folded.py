@@ -126,7 +126,7 @@ class FoldedLoss(Smooth):
         missing = abs(weights.sum() - (1 - still))
         if not missing < 1e-11:
             raise TooSlowError(f"a path that misses {missing:.1e}")
-        return _FoldedSpectrum(weights, losses, still, float(mean))
+        return _FoldedSpectrum(weights, losses, still, float(mean), missing)
 
     def _path(self, c, moment, sign, fineness):
         """Return nodes' weights over M(c), and complex losses."""
@@ -183,8 +183,8 @@ def _panels(edges, order, place):
 class _FoldedSpectrum:
     """The mass at 0, and what moves: complex nodes, of losses that are not 0."""
 
-    def __init__(self, weights, losses, still, mean):
-        self.still, self.mean = still, mean
+    def __init__(self, weights, losses, still, mean, error):
+        self.still, self.mean, self.error = still, mean, error
         self.moving = NodeSpectrum(weights, losses - mean)
         self._sizes = np.abs(weights), losses.imag
         self.cost = float(len(weights))
