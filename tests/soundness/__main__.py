@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+import shlex
 import sys
 import time
 import warnings
@@ -18,6 +19,7 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, help="of all settings; left out, a new one")
     parser.add_argument("--first", type=int, default=0, help="setting to begin with (%(default)s)")
     parser.add_argument("--settings", type=int, help="stop after so many")
+    parser.add_argument("--kinds", nargs="+", help="of settings; left out, all of them")
     parser.add_argument("--patience", type=float, default=1.0, help="seconds for one answer")
     parser.add_argument("--memory", type=int, default=2**26, help="prvcore's limit in bytes")
     parser.add_argument("--verbose", action="store_true", help="print every setting")
@@ -28,7 +30,12 @@ def main(arguments=None):
     import prvcore
 
     from .judge import judge
-    from .settings import draw
+    from .settings import KINDS, draw
+
+    unknown = set(options.kinds or ()) - set(KINDS)
+    if unknown:
+        parser.error(f"--kinds must be of {sorted(set(KINDS))}, got {sorted(unknown)}")
+    again = f" --kinds {shlex.join(options.kinds)}" if options.kinds else ""
 
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
@@ -40,7 +47,7 @@ def main(arguments=None):
     while time.monotonic() - start < 60 * options.minutes:
         if options.settings is not None and number >= options.first + options.settings:
             break
-        setting = draw(seed, number)
+        setting = draw(seed, number, options.kinds or KINDS)
         began = time.monotonic()
         try:
             verdict = judge(setting, options.patience)
@@ -56,9 +63,8 @@ def main(arguments=None):
         elif verdict.outcome == "violated":
             violations += verdict.violations
             for line in verdict.violations:
-                print(
-                    f"VIOLATION {line}  # --seed {seed} --first {number} --settings 1", flush=True
-                )
+                command = f"--seed {seed} --first {number} --settings 1{again}"
+                print(f"VIOLATION {line}  # {command}", flush=True)
         elif verdict.violations:
             reasons[verdict.violations[0]] += 1
         if options.verbose:

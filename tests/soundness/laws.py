@@ -81,7 +81,8 @@ def complex_log_mean(weights, exponents, angles):
 class Atoms:
     """Losses with masses under A, long double, and A's mass at infinity."""
 
-    smooth, still = False, LONG(0)  # nothing is asked of it where all losses are of this kind
+    smooth = False
+    still = LONG(0)  # whatever is at loss 0: beside densities, only theirs is taken out of a moment
 
     def __init__(self, losses, masses, infinite=0.0):
         keep = (masses > 0) & np.isfinite(losses)
@@ -130,11 +131,11 @@ class DiscreteBase:
 class GaussianNoise:
     """N(0, s^2) against N(1, s^2)."""
 
-    top, end = LONG(np.inf), LONG(0)
+    top, end = LONG(np.inf), LONG(0)  # the greatest loss, and P's mass there
 
     def __init__(self, noise):
         self.noise = LONG(noise)
-        self.scale = 1 / self.noise
+        self.scale = 1 / self.noise  # the width of the loss
 
     def log_below(self, x):
         """Return the log-density of P at the loss x."""

@@ -84,10 +84,10 @@ KINDS = (
 REPLACED = ("randomized response", "replaced", "replaced poisson", "fixed size", "replaced list")
 
 
-def draw(seed, number):
-    """Return setting `number` of a seed; the same whatever others were drawn."""
+def draw(seed, number, kinds=KINDS):
+    """Return setting `number` of a seed, of one of the kinds; whatever others were drawn."""
     rng = np.random.default_rng([seed, number])
-    kind = KINDS[rng.integers(len(KINDS))]
+    kind = kinds[rng.integers(len(kinds))]
     if kind == "list":
         steps = tuple(_smooth_step(rng, 30) for _ in range(rng.integers(2, _upto(rng, 30) + 1)))
     elif kind == "replaced list":
