@@ -28,11 +28,11 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 #define MOST_CELL_ERROR 700.0
 #define MOST_CONVOLVED_ERROR 30.0
 
-/* Products of an atom and a frequency that a spectrum may take where it was asked for; otherwise, for each step, about as
- * long as a convolution takes, which is done if that is not enough, and longer if that one had to be precise. */
+/* Products of an atom and a frequency that a spectrum may take where it was asked for; otherwise about as many as take as
+ * long as a convolution, which is done if that is not enough: a plain one, of each step, or a precise one. */
 #define MOST_WORK 5e9
-#define WORK_OF_STEP 2e6
-#define PRECISE_WORK_OF_STEP 3e7
+#define PLAIN_WORK 2e6
+#define PRECISE_WORK 4e7
 
 /* What one pass over one direction found. */
 typedef struct outcome {
@@ -194,9 +194,10 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
                            direct ? NULL : &c->fft, &c->work, composed);
     }
     prv_spectrum_free(&c->spectrum);
-    const double n = layout->uniform_points, of_step = t->separate > 0 ? PRECISE_WORK_OF_STEP : WORK_OF_STEP;
+    const double n = layout->uniform_points;
+    const double like = fmax(PLAIN_WORK * (double)l->steps, t->separate > 0 ? PRECISE_WORK : 0.0);
     const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM
-                                 ? MOST_WORK : of_step * (double)l->steps + fmin(20.0 * n * log2(n), 1e8);
+                                 ? MOST_WORK : like + fmin(20.0 * n * log2(n), 1e8);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -494,6 +495,10 @@ static int adapt(progress *d, double width, double *step)
             d->demand *= fmin(20.0 * o->rounding / width, 1e6);
             choose_way(d);
         }
+        if (d->task.separate > 0 && separate > 0) {
+            d->task.separate = -1; /* no tilt changes what the bulk makes up */
+            choose_way(d);
+        }
         changed = changed || d->dial != dial || d->task.precise != precise || d->task.separate != separate;
     }
     const double slack = o->wrap_around + o->rounding;
@@ -536,8 +541,9 @@ static prv_status advance(progress *d, double width)
     outcome o;
     prv_status status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
     prv_window window;
-    /* What does not fall may be the atom of no jump at all. */
-    if (status == PRV_ERR_ENGINE && d->task.separate == 0 && prv_separate_jumps(d->task.view, &d->aim, &window)) {
+    /* What does not fall may be the atom of no jump at all; a first guess of epsilon is too far off to tell. */
+    if (status == PRV_ERR_ENGINE && d->passes > 0 && d->task.separate == 0 &&
+        prv_separate_jumps(d->task.view, &d->aim, &window)) {
         d->task.separate = 1;
         choose_way(d);
         status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
