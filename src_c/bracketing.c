@@ -504,7 +504,12 @@ static int adapt(progress *d, double width, double *step)
     const double slack = o->wrap_around + o->rounding;
     /* What the mesh may cost beside the slack. */
     const double ratio = (0.8 * width - fmin(slack, 0.4 * width)) / fmax(o->width - slack, 1e-300);
-    if (!o->resolved || !isfinite(o->width)) {
+    if (!changed && !o->resolved && d->task.precise && o->transforms > 0 && o->rounding > width) {
+        /* Transforms drown it; multiplied out, as on a coarser mesh, it is often closer than asked. */
+        if (d->best.engine == PRV_ENGINE_CONVOLUTION && d->best.transforms == 0) return 0;
+        *step = 1.5 * o->step;
+        changed = 1;
+    } else if (!o->resolved || !isfinite(o->width)) {
         /* Nothing else in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) {
             *step = fmin(*step, 0.3 * o->step);

@@ -322,3 +322,13 @@ def test_no_delta_is_above_the_sum_of_the_total_variations(delta):
     total_variation = 0.01 * math.erf(0.5 / math.sqrt(2.0))
     assert prv.eps_from_delta(one, total_variation * 1.05).upper == 0.0
     assert prv.eps_from_delta(one, total_variation * 0.95).lower > 0.0
+
+
+@pytest.mark.parametrize("eps_error", [0.1, 0.05, 0.04728, 0.03])
+def test_what_transforms_would_drown_is_multiplied_out(eps_error):
+    """1 - delta is some 2e-10 here, and known at all of these widths."""
+    steps = [(prv.Laplace(scale=0.5), 100), (prv.Gaussian(noise_multiplier=0.2), 3)]
+    bounds = prv.compose(steps, eps_error=eps_error).delta(47.2843)
+    fine = prv.compose(steps, eps_error=0.02).delta(47.2843)
+    assert max(bounds.lower, fine.lower) <= min(bounds.upper, fine.upper)
+    assert bounds.upper - bounds.lower < 1e-9
