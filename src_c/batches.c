@@ -85,7 +85,7 @@ prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t b
 {
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     if (!is_size(batches)) return PRV_ERR_BATCHES;
-    const double mu = 1.0 / noise_multiplier;
+    const double mu = prv_separation(1.0, noise_multiplier);
     if (prv_noiseless(mu)) return prv_mechanism_gaussian(0.0, mechanism); /* sums without noise tell all */
     double *q = prv_allocate(2 * (SLICES + 1), sizeof *q);
     if (q == NULL) return PRV_ERR_MEMORY;

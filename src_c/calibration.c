@@ -5,6 +5,7 @@
 #include "allocate.h"
 #include "mechanisms.h"
 #include "progress.h"
+#include "query.h"
 
 /* Steps of the secant in the logarithm of the factor are at most this long, so that no search meets so little
  * noise that its losses explode. */
@@ -357,19 +358,20 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
 /* The range of factors; PRV_ERR_PARAMETER where nothing is changed by them. *fixed tells whether something is not. */
 static prv_status range_of(search *s, int *fixed)
 {
-    double changed = 0.0, kept = 0.0, greatest = 0.0; /* the first two: counts */
+    uint64_t changed = 0, kept = 0; /* steps */
+    double greatest = 0.0;
     for (size_t j = 0; j < s->step_count; j++) {
         const prv_step *step = &s->steps[j];
         if (changes(s, j)) {
-            changed += (double)step->count;
+            changed = prv_add_count(changed, step->count);
             greatest = fmax(greatest, step->mechanism->sampling_probability);
         } else {
-            kept += (double)step->count;
+            kept = prv_add_count(kept, step->count);
         }
     }
-    *fixed = kept > 0.0;
-    if (!(changed + kept <= 0x1p53)) return PRV_ERR_COUNT;
-    if (changed == 0.0) return PRV_ERR_PARAMETER;
+    *fixed = kept > 0;
+    if (prv_add_count(changed, kept) > PRV_MOST_STEPS) return PRV_ERR_COUNT;
+    if (changed == 0) return PRV_ERR_PARAMETER;
     s->sign = s->parameter == PRV_NOISE_SCALE ? 1.0 : -1.0;
     switch (s->parameter) {
     case PRV_NOISE_SCALE:
@@ -381,7 +383,7 @@ static prv_status range_of(search *s, int *fixed)
         s->safe = LEAST_FACTOR;
         break;
     case PRV_STEPS:
-        s->risky = floor((0x1p53 - kept) / changed);
+        s->risky = (double)((PRV_MOST_STEPS - kept) / changed);
         s->safe = 0.0;
         break;
     }

@@ -208,6 +208,11 @@ static int is_disjoint(const prv_mechanism *m)
     return m->base == PRV_BASE_ATOMS && m->atoms[0]->q_infinity == 1.0;
 }
 
+double prv_separation(double sensitivity, double noise)
+{
+    return sensitivity / fabs(noise);
+}
+
 int prv_noiseless(double sensitivity)
 {
     return !(sensitivity < 1e150);
@@ -236,7 +241,7 @@ static prv_status with_noise(prv_status status, prv_noise noise, double scale, p
 prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
 {
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
-    const prv_status status = mechanism_additive(PRV_BASE_GAUSSIAN, 1.0 / noise_multiplier, mechanism);
+    const prv_status status = mechanism_additive(PRV_BASE_GAUSSIAN, prv_separation(1.0, noise_multiplier), mechanism);
     return with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
 }
 
@@ -288,7 +293,7 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
     if (centers == NULL) return PRV_ERR_MEMORY;
     size_t near = 0, far = 0; /* centres that tell P and Q apart sometimes, and those that always do */
     for (size_t i = 0; i < length; i++) {
-        centers[i] = sensitivities[i] > 0.0 ? sensitivities[i] / noise_multiplier : 0.0;
+        centers[i] = sensitivities[i] > 0.0 ? prv_separation(sensitivities[i], noise_multiplier) : 0.0;
         if (probabilities[i] > 0.0 && centers[i] > 0.0) *(prv_noiseless(centers[i]) ? &far : &near) += 1;
     }
     prv_status status;
@@ -350,7 +355,7 @@ prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism
 {
     if (!(scale >= 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
-    const prv_status status = mechanism_additive(PRV_BASE_LAPLACE, sensitivity / scale, mechanism);
+    const prv_status status = mechanism_additive(PRV_BASE_LAPLACE, prv_separation(sensitivity, scale), mechanism);
     if (status == PRV_OK) (*mechanism)->sensitivity = sensitivity;
     return with_noise(status, PRV_NOISE_LAPLACE, scale, mechanism);
 }
@@ -467,7 +472,7 @@ static prv_status discrete(prv_noise noise, double scale, int64_t sensitivity, p
 {
     if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
-    if (prv_noiseless((double)sensitivity / scale)) return mechanism_disjoint(mechanism);
+    if (prv_noiseless(prv_separation((double)sensitivity, scale))) return mechanism_disjoint(mechanism);
     const prv_status status = noise == PRV_NOISE_DISCRETE_GAUSSIAN
                                   ? discrete_gaussian(scale, sensitivity, mechanism)
                                   : discrete_laplace(scale, sensitivity, mechanism);

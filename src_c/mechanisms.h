@@ -92,6 +92,9 @@ double prv_base_loss(double loss, double p);
 /* 1 if prv_mechanism_scaled can multiply this parameter of it. */
 int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
 
+/* What a query of this sensitivity changes by, in units of its noise, which may be a 0 of either sign. */
+double prv_separation(double sensitivity, double noise);
+
 /* 1 if the noise is so little that squares of the sensitivity in its scales overflow: every outcome tells the two
  * data sets apart. */
 int prv_noiseless(double sensitivity);

@@ -11,8 +11,8 @@ prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 {
     if (options->fft == NULL) return PRV_ERR_FFT;
     const prv_status status = options->fft->plan(options->fft->context, length, fft);
-    if (status != PRV_OK) return status;
-    return fft->length == length ? PRV_OK : PRV_ERR_FFT;
+    if (status == PRV_ERR_MEMORY) return status;
+    return status == PRV_OK && fft->length == length ? PRV_OK : PRV_ERR_FFT;
 }
 
 prv_status prv_check_options(const prv_options *o)
@@ -31,24 +31,39 @@ prv_status prv_check_options(const prv_options *o)
     return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;
 }
 
-prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
-                         prv_side_view views[2], size_t *count)
+uint64_t prv_add_count(uint64_t total, uint64_t count)
 {
-    int symmetric = 1;
-    double total = 0.0;
+    return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
+}
+
+/* The steps that do something, each mechanism once; their number. */
+static size_t gather(const prv_step *steps, size_t step_count, prv_step *distinct)
+{
+    size_t n = 0;
     for (size_t j = 0; j < step_count; j++) {
-        total += (double)steps[j].count;
-        if (steps[j].count > 0) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
+        if (steps[j].count == 0) continue;
+        size_t i = 0;
+        while (i < n && distinct[i].mechanism != steps[j].mechanism) i++;
+        if (i < n)
+            distinct[i].count += steps[j].count;
+        else
+            distinct[n++] = steps[j];
     }
-    if (!(total <= 0x1p53)) return PRV_ERR_COUNT;
-    const prv_neighbors neighbors = options->neighbors;
+    return n;
+}
+
+static prv_status views_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
+                           prv_side_view views[2], size_t *count)
+{
+    prv_status status = PRV_OK;
+    int symmetric = 1;
+    for (size_t j = 0; j < step_count && status == PRV_OK; j++) {
+        symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
+        status = prv_mechanism_check_neighbors(steps[j].mechanism, neighbors);
+    }
+    if (status != PRV_OK) return status;
     const int one = neighbors == PRV_REPLACE_ONE || neighbors == PRV_REMOVE;
     const int remove = neighbors != PRV_ADD, add = !one;
-    prv_status status = PRV_OK;
-    *count = 0;
-    for (size_t j = 0; j < step_count && status == PRV_OK; j++)
-        if (steps[j].count > 0) status = prv_mechanism_check_neighbors(steps[j].mechanism, neighbors);
-    if (status != PRV_OK) return status;
     if (remove) status = prv_side_view_new(steps, step_count, neighbors, 0, &views[(*count)++]);
     if (status == PRV_OK && add && !(remove && symmetric))
         status = prv_side_view_new(steps, step_count, neighbors, 1, &views[(*count)++]);
@@ -57,6 +72,21 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
         if (*count > 1) prv_side_view_free(&views[0]);
         *count = 0;
     }
+    return status;
+}
+
+prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                         prv_side_view views[2], size_t *count)
+{
+    *count = 0;
+    uint64_t total = 0;
+    for (size_t j = 0; j < step_count; j++) total = prv_add_count(total, steps[j].count);
+    if (total > PRV_MOST_STEPS) return PRV_ERR_COUNT;
+    prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
+    if (distinct == NULL) return PRV_ERR_MEMORY;
+    const size_t length = gather(steps, step_count, distinct);
+    const prv_status status = views_of(distinct, length, options->neighbors, views, count);
+    prv_release(distinct);
     return status;
 }
 

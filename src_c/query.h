@@ -13,6 +13,11 @@ prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 /* PRV_OK or PRV_ERR_OPTIONS. */
 prv_status prv_check_options(const prv_options *options);
 
+#define PRV_MOST_STEPS (UINT64_C(1) << 53)
+
+/* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
+uint64_t prv_add_count(uint64_t total, uint64_t count);
+
 /* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. */
 prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
                          prv_side_view views[2], size_t *count);

@@ -44,7 +44,6 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neigh
     view->fineness = 1;
     double log_finite = 0.0;
     for (size_t j = 0; j < step_count; j++) {
-        if (steps[j].count == 0) continue;
         const size_t k = view->steps;
         const prv_mechanism *m = steps[j].mechanism;
         prv_mechanism *pair = NULL;

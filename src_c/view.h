@@ -25,7 +25,7 @@ typedef struct prv_side_view {
     double moment_error;              /* of the log-moment by them, about; 0 until it is known */
 } prv_side_view;
 
-/* add: the second measure of a pair first. */
+/* Of steps with counts > 0. add: the second measure of a pair first. */
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
                              prv_side_view *view);
 /* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact enough

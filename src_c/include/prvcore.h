@@ -21,7 +21,9 @@
  *   pointers   not NULL where something is read or written through them: NULL is fine for arrays of length 0, and where
  *              it is said
  *   failure    a prv_status, one code for each rule; nothing is printed, and no function ends the process or throws
- *   rounding   must be to nearest, and stays so
+ *   callbacks  return: they neither throw nor jump through this library. Those of mechanisms and progress may call it
+ *   rounding   must be to nearest with subnormal numbers kept, and stays so. A program that is linked with -ffast-math
+ *              flushes subnormal numbers on some platforms
  * Only nats: losses and epsilons are natural logarithms. C99, and C++ from C++11 on.
  *
  * Sources: Gopi, Lee, Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
@@ -132,7 +134,8 @@ typedef struct prv_fft {
 } prv_fft;
 
 /* Supplies transforms. plan is called from whatever thread a query runs in, with lengths whose only
- * prime factors are 2, 3, 5 and 7, and must be thread-safe; it returns PRV_OK, PRV_ERR_FFT or PRV_ERR_MEMORY.
+ * prime factors are 2, 3, 5 and 7, and must be thread-safe; it returns PRV_OK, PRV_ERR_MEMORY or PRV_ERR_FFT, for which
+ * anything else is taken.
  * The relative L2 error of one transform must stay below 7 u log2(length), u = 2^-53, the bound of
  * Higham, "Accuracy and Stability of Numerical Algorithms", Theorem 24.2, for accurate twiddles; and
  * the error of each output below the same times the sum of the inputs' moduli (each output is a sum of all
@@ -311,7 +314,7 @@ PRV_API void prv_mechanism_free(prv_mechanism *mechanism);
 
 typedef struct prv_step {
     const prv_mechanism *mechanism;
-    uint64_t count; /* 0 is allowed: the step then does nothing */
+    uint64_t count; /* 0 is allowed: the step then does nothing, and its mechanism is not looked at */
 } prv_step;
 
 typedef enum prv_discretization {
@@ -391,7 +394,8 @@ typedef struct prv_report {
 } prv_report;
 
 /* Bounds of the epsilon at which the composition is (epsilon, delta)-DP, for each of `length` deltas.
- *   steps    prv_step[step_count]   the composition; its order does not matter
+ *   steps    prv_step[step_count]   the composition; its order does not matter. Steps of one mechanism, by its pointer,
+ *                                   are taken together; others are not compared, and each costs as much again
  *   deltas   double[length]         probabilities in [0, 1], else PRV_ERR_DELTA
  *   bounds   prv_bounds[length]     nats; infinite where delta is below the mass at infinity. Where it is that mass, the
  *                                   greatest loss, if one mechanism runs once and was given that mass; else the product
@@ -434,7 +438,7 @@ PRV_API prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, con
  * of both directions: the composition is (alpha, D)-RDP (Mironov 2017, arXiv:1702.07476).
  *   orders   double[length]       in (1, 1e6], else PRV_ERR_ORDER
  *   bounds   prv_bounds[length]   nats; infinite where there is mass at infinity
- * Of the options, only neighbors and progress matter. The width is about 2e-5 of D, and more where rounding is, and for
+ * Of the options, only neighbors and progress matter; the others must be valid all the same. The width is about 2e-5 of D, and more where rounding is, and for
  * discrete Gaussian noise at orders above 38 scale / sensitivity. Mechanisms given by functions are PRV_ERR_MOMENTS:
  * what lies beyond the losses asked decides. Cost: some thousand cells for each order and step, whatever the counts. */
 PRV_API prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,

@@ -80,6 +80,59 @@ static void closed_forms(void)
     check(prv_epsilon(NULL, 0, &o, NULL, 0, NULL, NULL) == PRV_OK, "no questions");
 }
 
+/* Noise without scale tells all, whichever zero it is. */
+static void no_noise(void)
+{
+    static const double sensitivities[] = {0.0, 1.0, 2.0}, probabilities[] = {0.5, 0.25, 0.25};
+    for (int sign = 0; sign < 2; sign++) {
+        const double zero = sign ? -0.0 : 0.0;
+        prv_mechanism *made[6] = {NULL}, *noisy = gaussian(1.0);
+        const prv_status status[] = {
+            prv_mechanism_gaussian(zero, &made[0]),
+            prv_mechanism_laplace(zero, 1.0, &made[1]),
+            prv_mechanism_gaussian_mixture(zero, sensitivities, probabilities, 3, &made[2]),
+            prv_mechanism_group_gaussian(zero, 0.5, 2, &made[3]),
+            prv_mechanism_shuffled_from_below(zero, 10, 0, &made[4]),
+            prv_mechanism_scaled(noisy, PRV_NOISE_SCALE, zero, &made[5]),
+        };
+        /* The probability that an outcome is possible with the record alone. */
+        static const double disjoint[] = {1.0, 1.0, 0.5, 0.75, 1.0, 1.0};
+        for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+            const prv_step step = {made[i], 1};
+            prv_options o = options_of(1e-3);
+            o.neighbors = PRV_REMOVE;
+            const double epsilon = 1.0;
+            prv_bounds b = {NAN, NAN, NAN};
+            const prv_status asked = status[i] == PRV_OK ? prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL) : status[i];
+            check(asked == PRV_OK && fabs(b.lower - disjoint[i]) <= 1e-12 && fabs(b.upper - disjoint[i]) <= 1e-12,
+                  "mechanism %d without noise, %g: delta %g", (int)i, zero, b.upper);
+            prv_mechanism_free(made[i]);
+        }
+        prv_mechanism_free(noisy);
+    }
+}
+
+/* The same mechanism in many steps is the same as all of them in one. */
+static void repeated_steps(void)
+{
+    prv_mechanism *m = subsampled(0.8, 1e-3), *other = gaussian(30.0);
+    prv_step apart[41];
+    for (size_t i = 0; i < 40; i++) apart[i] = (prv_step){i % 4 == 0 ? other : m, i % 3};
+    apart[40] = (prv_step){NULL, 0};
+    prv_step together[] = {{m, 0}, {other, 0}}; /* as they come: the order may change bits */
+    for (size_t i = 0; i < 40; i++) together[i % 4 == 0].count += apart[i].count;
+    const prv_options o = options_of(1e-3);
+    const double delta = 1e-6, alpha = 8.0;
+    prv_bounds a[2], b[2];
+    const int asked = prv_epsilon(apart, 41, &o, &delta, 1, &a[0], NULL) == PRV_OK &&
+                      prv_renyi_divergence(apart, 41, &o, &alpha, 1, &a[1]) == PRV_OK &&
+                      prv_epsilon(together, 2, &o, &delta, 1, &b[0], NULL) == PRV_OK &&
+                      prv_renyi_divergence(together, 2, &o, &alpha, 1, &b[1]) == PRV_OK;
+    check(asked && memcmp(a, b, sizeof a) == 0, "41 steps of two mechanisms are two steps");
+    prv_mechanism_free(m);
+    prv_mechanism_free(other);
+}
+
 /* ---- Status codes ------------------------------------------------------------------------------ */
 
 static int reached[PRV_STATUS_COUNT];
@@ -132,6 +185,12 @@ static prv_status no_plan(void *context, size_t length, prv_fft *fft)
 {
     (void)context, (void)length, (void)fft;
     return PRV_ERR_FFT;
+}
+
+static prv_status unknown_plan(void *context, size_t length, prv_fft *fft)
+{
+    (void)context, (void)length, (void)fft;
+    return (prv_status)(PRV_STATUS_COUNT + 7);
 }
 
 static void status_codes(void)
@@ -206,8 +265,13 @@ static void status_codes(void)
            "the sampling probability of what is not sampled");
     expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.5, &o, &calibration), PRV_ERR_TOLERANCE, "tolerance 0.5");
     expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET, "delta 0 by noise");
-    const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1000}};
+    /* One more than 2^53 rounds to it. */
+    const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1}}, more = {good, ((uint64_t)1 << 53) + 1};
+    const prv_step most[] = {{good, (uint64_t)1 << 63}, {good, (uint64_t)1 << 63}};
     expect(prv_epsilon(many, 2, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "counts above 2^53");
+    expect(prv_epsilon(&more, 1, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "2^53 + 1 steps");
+    expect(prv_epsilon(most, 2, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "counts whose sum overflows");
+    expect(prv_calibrate(many, 2, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_COUNT, "2^53 + 1 steps");
     prv_options wrong = options_of(-1.0);
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "negative width");
     wrong = options_of(0.0);
@@ -226,6 +290,9 @@ static void status_codes(void)
     const prv_fft_provider refusing = {NULL, no_plan};
     wrong.fft = &refusing;
     expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider that cannot plan");
+    const prv_fft_provider lying = {NULL, unknown_plan};
+    wrong.fft = &lying;
+    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider with a status of its own");
     wrong = options_of(1e-2);
     wrong.mesh_size = 1e-6;
     wrong.memory_limit = 1000;
@@ -341,6 +408,8 @@ int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
+    no_noise();
+    repeated_steps();
     status_codes();
     threads();
     prv_fft_provider_free(provider);
