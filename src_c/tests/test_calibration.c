@@ -66,11 +66,13 @@ static void closed_forms(void)
                 {0.0, 1e-6, 398942.28, 1e-6}};
     const prv_options o = options_of(PRV_ADD_OR_REMOVE);
     prv_mechanism *m = gaussian(1.0);
+    prv_status status;
     const prv_step step = {m, 1};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         prv_calibration c;
         const double half = 0.5 * rows[i].tolerance;
-        check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c) == PRV_OK &&
+        status = prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c);
+        check(status == PRV_OK &&
                   fabs(c.factor / rows[i].noise - 1.0) <= rows[i].tolerance,
               "Gaussian, epsilon %g at %g: noise %.9g, got %.9g", rows[i].epsilon, rows[i].delta, rows[i].noise, c.factor);
         promises(&step, 1, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c);
@@ -81,18 +83,23 @@ static void closed_forms(void)
     if (prv_mechanism_laplace(1.0, 1.0, &m) != PRV_OK) abort();
     const prv_step ten = {m, 10};
     prv_calibration c;
-    check(prv_calibrate(&ten, 1, 0, PRV_NOISE_SCALE, 4.0, 0.0, 1e-6, &o, &c) == PRV_OK && fabs(c.factor / 2.5 - 1.0) <= 1e-6,
+    status = prv_calibrate(&ten, 1, 0, PRV_NOISE_SCALE, 4.0, 0.0, 1e-6, &o, &c);
+    check(status == PRV_OK && fabs(c.factor / 2.5 - 1.0) <= 1e-6,
           "Laplace at delta 0: scale 2.5, got %.9g", c.factor);
     const prv_step one = {m, 1};
-    check(prv_calibrate(&one, 1, 0, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 4.0 && c.next_factor == 5.0,
+    status = prv_calibrate(&one, 1, 0, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c);
+    check(status == PRV_OK && c.factor == 4.0 && c.next_factor == 5.0,
           "... and 4 steps for epsilon 4.5, got %g", c.factor);
     /* After 3 that have run 1 is left; beside them 6 of the budget's 9 need 1.5 of the noise to be 4. */
     const prv_step after[2] = {{m, 3}, {m, 1}}, beside[2] = {{m, 3}, {m, 9}};
-    check(prv_calibrate(after, 2, 1, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 1.0 && c.next_factor == 2.0,
+    status = prv_calibrate(after, 2, 1, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c);
+    check(status == PRV_OK && c.factor == 1.0 && c.next_factor == 2.0,
           "1 step is left, got %g", c.factor);
-    check(prv_calibrate(beside, 2, 1, PRV_NOISE_SCALE, 9.0, 0.0, 1e-6, &o, &c) == PRV_OK && fabs(c.factor / 1.5 - 1.0) <= 1e-6,
+    status = prv_calibrate(beside, 2, 1, PRV_NOISE_SCALE, 9.0, 0.0, 1e-6, &o, &c);
+    check(status == PRV_OK && fabs(c.factor / 1.5 - 1.0) <= 1e-6,
           "noise of the rest: 1.5, got %.9g", c.factor);
-    check(prv_calibrate(after, 2, 1, PRV_STEPS, 3.5, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
+    status = prv_calibrate(after, 2, 1, PRV_STEPS, 3.5, 0.0, 1e-4, &o, &c);
+    check(status == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
           "no step is left, got %g", c.factor);
     check(prv_calibrate(after, 2, 1, PRV_STEPS, 2.5, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 2.5,
           "what has run is too much");
@@ -131,15 +138,19 @@ static void ends(void)
 {
     const prv_options o = options_of(PRV_ADD_OR_REMOVE);
     prv_calibration c;
+    prv_status status;
     prv_mechanism *m = sampled(gaussian(5.0), 0.01);
     const prv_step step = {m, 10}, none = {m, 0}, many = {m, UINT64_C(1) << 54};
-    check(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c) == PRV_OK && isnan(c.next_factor) &&
+    status = prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c);
+    check(status == PRV_OK && isnan(c.next_factor) &&
               fabs(0.01 * c.factor - 1.0) <= DBL_EPSILON,
           "all records may be sampled: factor %.17g", c.factor);
     promises(&step, 1, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c);
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 0.0, 0.2, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && isnan(c.next_factor),
+    status = prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 0.0, 0.2, 1e-4, &o, &c);
+    check(status == PRV_OK && c.factor == 0.0 && isnan(c.next_factor),
           "no noise is needed: factor %g", c.factor);
-    check(prv_calibrate(&step, 1, 0, PRV_STEPS, 1e-9, 0.0, 1e-4, &o, &c) == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
+    status = prv_calibrate(&step, 1, 0, PRV_STEPS, 1e-9, 0.0, 1e-4, &o, &c);
+    check(status == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
           "no step is allowed: %g", c.factor);
     check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.upper > 1.0,
           "Gaussian noise at delta 0: %s", prv_status_message(PRV_ERR_TARGET));
@@ -164,7 +175,8 @@ static void ends(void)
     const prv_step both[] = {{noisy, 1}, {m, 1}}, alone = {m, 1};
     check(prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 9.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_TARGET && isinf(c.epsilon.lower),
           "the mass at infinity is above delta");
-    check(prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 0.4, 2e-4, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 0.4 &&
+    status = prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 0.4, 2e-4, 1e-4, &o, &c);
+    check(status == PRV_ERR_TARGET && c.epsilon.lower > 0.4 &&
               c.epsilon.upper <= 0.5,
           "what is left has an epsilon of %g", c.epsilon.lower);
     check(prv_calibrate(&alone, 1, 0, PRV_NOISE_SCALE, 9.0, 2e-4, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no noise");

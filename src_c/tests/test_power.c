@@ -121,7 +121,8 @@ static void edges(void)
     /* delta + e^eps alpha, alpha small. */
     const double small = 1e-3, truth = 0.25 + exp(1.0) * small;
     prv_bounds b;
-    check(prv_power(&leak, 1, &o, &small, 1, &b) == PRV_OK && holds(&b, truth) && b.upper - b.lower < 1e-6,
+    const prv_status status = prv_power(&leak, 1, &o, &small, 1, &b);
+    check(status == PRV_OK && holds(&b, truth) && b.upper - b.lower < 1e-6,
           "(1, 0.25)-DP: %.9g in [%.9g, %.9g]", truth, b.lower, b.upper);
     check(prv_power(NULL, 0, &o, &small, 1, &b) == PRV_OK && b.lower == small && b.upper == small, "nothing run: power alpha");
     const double wrong[] = {-1e-9, 1.5, NAN};
