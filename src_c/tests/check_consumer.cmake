@@ -1,7 +1,7 @@
-# cmake -DKIND=find_package|add_subdirectory|fetch_content|pkg_config|pkg_config_static -DBUILD=... -DSOURCE=...
-#       -DWORK=... -DCC=... -DLIBDIR=... -P check_consumer.cmake
-# Builds a consumer of SOURCE/examples/consumers around epsilon.c, and runs it. The library of BUILD is installed for
-# it and then moved; add_subdirectory and fetch_content have the sources.
+# cmake -DKIND=... -DBUILD=... -DSOURCE=... -DFFT=... -DWORK=... -DCC=... -DLIBDIR=... -P check_consumer.cmake
+# Builds a consumer of SOURCE/examples/consumers around epsilon.c, and runs it. KIND is find_package, pkg_config or
+# pkg_config_static, for which the library of BUILD is installed and then moved; pkg_config_alone, pkg_config where only
+# the static library was built; add_subdirectory, which has the sources, or fetch_content, an archive of them.
 set(consumers "${SOURCE}/examples/consumers")
 set(prefix "${WORK}/moved")
 set(project "${WORK}/project")
@@ -17,26 +17,45 @@ function(run)
     endif()
 endfunction()
 
+set(script "${KIND}")
+if(KIND STREQUAL "pkg_config_alone")
+    set(script pkg_config)
+    set(BUILD "${WORK}/static")
+    run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${BUILD}" -DBUILD_SHARED_LIBS=OFF -DPRVCORE_TESTS=OFF "-DPRVCORE_FFT=${FFT}"
+        "-DCMAKE_C_COMPILER=${CC}")
+    run("${CMAKE_COMMAND}" --build "${BUILD}" --parallel 2)
+endif()
+
 if(KIND STREQUAL "add_subdirectory")
     file(CREATE_LINK "${SOURCE}/.." "${project}/prvcore" SYMBOLIC)
-elseif(NOT KIND STREQUAL "fetch_content")
+elseif(KIND STREQUAL "fetch_content")
+    set(archive "${WORK}/prvcore.tar.gz")
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E tar czf "${archive}" src_c LICENSE WORKING_DIRECTORY "${SOURCE}/.."
+        COMMAND_ERROR_IS_FATAL ANY)
+else()
     run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
     file(RENAME "${WORK}/installed" "${prefix}")
 endif()
 
 if(KIND MATCHES "^pkg_config")
     set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
-    if(KIND STREQUAL "pkg_config")
+    if(NOT KIND STREQUAL "pkg_config_static")
         set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}")
         set(ENV{DYLD_LIBRARY_PATH} "${prefix}/${LIBDIR}")
     endif()
-    run(sh -e "${consumers}/${KIND}.sh")
+    run(sh -e "${consumers}/${script}.sh")
     set(program "${project}/my_program")
 else()
     file(COPY "${consumers}/${KIND}/CMakeLists.txt" DESTINATION "${project}")
-    run("${CMAKE_COMMAND}" -S . -B build "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
-        "-DFETCHCONTENT_SOURCE_DIR_PRVCORE=${SOURCE}/.." -DCMAKE_BUILD_TYPE=Release)
-    run("${CMAKE_COMMAND}" --build build --parallel)
+    run("${CMAKE_COMMAND}" -Werror=dev -S . -B build "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
+        "-DPRVCORE_SOURCES=${archive}" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+    run("${CMAKE_COMMAND}" --build build --parallel 2)
+    # No build type was asked for: the library is optimised all the same.
+    file(STRINGS "${project}/build/compile_commands.json" slow REGEX "PRV_FFT_PLANNER")
+    list(FILTER slow EXCLUDE REGEX " -O3 ")
+    if(slow)
+        message(FATAL_ERROR "not optimised: ${slow}")
+    endif()
     set(program "${project}/build/my_program")
 endif()
 execute_process(COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_LIST_DIR}/check_epsilon.cmake" -- "${program}"

@@ -2,16 +2,7 @@
 # is from arithmetic of high precision.
 set(truth 0.703708838718)
 
-set(command)
-set(seen OFF)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE 1 ${last})
-    if(seen)
-        list(APPEND command "${CMAKE_ARGV${i}}")
-    elseif(CMAKE_ARGV${i} STREQUAL "--")
-        set(seen ON)
-    endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/command_line.cmake")
 
 execute_process(COMMAND ${command} OUTPUT_VARIABLE output RESULT_VARIABLE result)
 message("${output}")

@@ -1,0 +1,11 @@
+# Sets `command` to what follows -- on the command line of this script.
+set(command)
+set(seen OFF)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE 1 ${last})
+    if(seen)
+        list(APPEND command "${CMAKE_ARGV${i}}")
+    elseif(CMAKE_ARGV${i} STREQUAL "--")
+        set(seen ON)
+    endif()
+endforeach()
