@@ -1,5 +1,5 @@
 /* PRV_VECTOR marks a function whose loops are worth compiling twice, for the baseline and for AVX2 with
- * FMA; the loader picks one. Elsewhere it is nothing, or where PRV_NO_DISPATCH is defined: the code is plain C either way. */
+ * FMA; the loader picks one. Elsewhere, and with PRV_NO_DISPATCH, it is nothing: the code is plain C either way. */
 #ifndef PRV_DISPATCH_H
 #define PRV_DISPATCH_H
 
