@@ -199,6 +199,21 @@ def test_a_distribution_made_of_a_curve_dominates_it(adapter, mechanism, count, 
         assert np.all(found <= exact.upper * 1.05 + slack)
 
 
+def test_far_losses_cost_little_more_than_the_lines_between_them(adapter):
+    """A curve e^(-s epsilon) rises by (s + 1) h^2 / 8 in epsilon on the line over e^epsilon."""
+    curve = prv.compose(prv.PoissonSubsampledGaussian(0.3, 0.5), 100)
+    made = adapter.pld_from_curve(curve, points=200)
+    apart = np.diff(np.flatnonzero(made._pmf_remove.to_dense_pmf()._probs)).max() * 1e-4
+    assert apart > 2.0
+    deltas = np.array([1e-1, 1e-4, 1e-8])
+    exact = curve.epsilon(deltas)
+    slopes = np.log(curve.delta(exact.upper + 1.0).upper / deltas) / -1.0
+    lines = (slopes + 1.0) * apart**2 / 8.0
+    found = np.array([made.get_epsilon_for_delta(delta) for delta in deltas])
+    assert np.all(exact.lower <= found)
+    assert np.all(found <= exact.upper * (1 + 2.5e-4) + 1.3 * lines)
+
+
 def test_there_and_back_is_still_an_upper_bound_after_composition(adapter):
     mechanism = prv.PoissonSubsampledGaussian(0.8, 0.05)
     made = adapter.pld_from_curve(

@@ -46,7 +46,9 @@ __all__ = [
     "pld_from_curve",
 ]
 
-_WIDTH = 0.02  # of bounds, over the distance of losses
+_WIDTH = 0.02  # of bounds, over the distance of losses, at least
+_SHARE = 2.5e-4  # of the loss itself, which is a quarter of the default of `compose`
+_FAR = 2.0  # nats: losses farther apart ask for a width that is no larger a part of their distance
 # Losses below these have little mass, and 1 - delta there is near the rounding of delta, where
 # bounds are slow to come; what is raised to the lowest loss only adds to delta.
 _LOWEST, _LOW_TAIL = -8.0, 1e-9
@@ -313,8 +315,9 @@ def pld_from_curve(
     Notes
     -----
     Asks the curve at all points, in both directions, a fraction of a millisecond each for few
-    mechanisms. Where its `eps_error` was left out, a fiftieth of the distance of the losses is
-    asked; the lines between them add an error of second order in that distance.
+    mechanisms. Where its `eps_error` was left out, a fiftieth of the distance h of the losses is
+    asked, or ``h**2 / 16`` or up to 2.5e-4 of the loss if that is more; the lines between them add
+    an error of second order, ``h**2 / 8`` in epsilon or more.
 
     The exact delta is convex in e^epsilon, so that any line between two upper bounds is above it
     in between. Hence bounds may be left out, and those are that do not fit a convex curve.
@@ -365,12 +368,32 @@ def _pessimistic(
     first, last = math.floor(low / interval), math.ceil(high / interval)
     places = np.unique(np.linspace(first, last, min(points, last - first + 1)).round().astype(int))
     losses = places * interval
-    if curve.eps_error is None and len(losses) > 1 and curve.mesh_size is None:
-        # near epsilon 0 the default would ask for far more than lines between the losses keep
-        curve = _changed(curve, eps_error=_WIDTH * float(np.diff(losses).min()))
-    deltas = np.minimum.accumulate(curve.delta(losses).upper)
+    deltas = np.minimum.accumulate(_upper_deltas(curve, losses))
     kept = _convex(losses, deltas)
     return pld_pmf.create_pmf_pessimistic_connect_dots(interval, places[kept], deltas[kept])
+
+
+def _upper_deltas(curve: PrivacyCurve, losses: np.ndarray) -> np.ndarray:
+    if curve.eps_error is not None or curve.mesh_size is not None or len(losses) < 2:
+        return curve.delta(losses).upper
+    # near epsilon 0 the default would ask for far more than lines between the losses keep
+    least = _width(float(np.diff(losses).min()))
+    share = np.maximum(_SHARE * np.abs(losses), np.finfo(float).tiny)
+    widths = np.maximum(least, np.exp2(np.floor(np.log2(share))))
+    deltas = np.empty(len(losses))
+    for width in np.unique(widths):
+        same = widths == width
+        deltas[same] = _changed(curve, eps_error=float(width)).delta(losses[same]).upper
+    return deltas
+
+
+def _width(distance: float) -> float:
+    """Return the width in epsilon that is worth asking of deltas at losses so far apart.
+
+    The line over e^epsilon between two of them lies `distance`**2 / 8 or more above the curve: half
+    of that costs a quarter more at most.
+    """
+    return distance * max(_WIDTH, min(distance, _FAR) / 16.0)
 
 
 def _convex(epsilons: np.ndarray, deltas: np.ndarray) -> list[int]:
