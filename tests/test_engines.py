@@ -303,6 +303,10 @@ def test_the_same_spectrum_has_the_same_bits():
         (0.06, 0.02, 3, 1e-5, "add"),  # nearly all of it
         (0.3, 0.01, 100, 1e-10, "remove"),  # rounding at the first tilt is far above its guess
         (0.5, 1e-3, 100_000, 1e-5, "remove"),
+        (0.21, 1.4e-5, 45_346, 1.2e-13, "add-or-remove"),  # a first guess far off
+        (0.64, 1.9e-6, 455, 2.6e-11, "remove"),
+        (0.91, 3.6e-5, 152, 1e-15, "remove"),  # only jumps fall
+        (0.77, 4.1e-6, 110, 2.8e-14, "add-or-remove"),
     ],
 )
 def test_bounds_are_as_narrow_as_asked(noise, probability, count, delta, neighbors):
