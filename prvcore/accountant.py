@@ -38,11 +38,11 @@ class Accountant:
 
     Notes
     -----
-    Equal mechanisms are merged into one with a count. A query costs some tenths of a millisecond for
-    each distinct mechanism, however often each has run, and nothing where the same was asked and
-    nothing has run since: 200 epochs, each with noise of its own and a query after it, take some
-    seconds in all. The bounds are those of one composition of the whole history: they do not depend
-    on when it was asked before.
+    Equal mechanisms are merged into one with a count. A query costs some tenths of a millisecond
+    for each distinct mechanism, however often each has run, and nothing where the same was asked
+    and nothing has run since: 200 epochs, each with noise of its own and a query after it, take
+    some seconds in all. The bounds are those of one composition of the whole history: they do not
+    depend on when it was asked before.
 
     Mutable, and not to be changed from several threads at once.
 
