@@ -147,7 +147,8 @@ typedef struct prv_fft_provider {
 
 /* The transform that the library was built with (PRVCORE_FFT in CMake): its own, FFTW3, or none, which is
  * PRV_ERR_FFT. A provider keeps its plans, about as many bytes as the buffers of each length asked, until it is
- * freed; make one and let all threads share it. Free it once no query uses it. */
+ * freed; make one and let all threads share it. Free it once no query uses it. A plan comes from the allocator of the
+ * thread that was the first to need its length, which has to live as long as the provider. */
 PRV_API prv_status prv_fft_provider_new(prv_fft_provider **provider);
 /* Of prv_fft_provider_new alone; NULL is allowed. */
 PRV_API void prv_fft_provider_free(prv_fft_provider *provider);
