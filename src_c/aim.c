@@ -180,10 +180,7 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
 double prv_log_complement(const prv_side_view *view, double epsilon)
 {
     double best = HUGE_VAL;
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_base base = view->mechanisms[j]->base;
-        if (base == PRV_BASE_CDFS || base == PRV_BASE_CURVE) return best; /* their masses are off absolutely */
-    }
+    if (prv_view_is_absolute(view)) return best;
     /* Convex in t. Only the order of magnitude matters: the best of a few will do. */
     for (double t = 0.0625; t < 1.0; t += 0.0625) {
         double log_bound = t * epsilon;

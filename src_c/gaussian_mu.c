@@ -220,16 +220,6 @@ static int is_below(double low, double high, double at_low, double at_high, doub
            log_gaussian_complement(low, mu) <= at_high - (high - low) - 4.0 * UNIT * high;
 }
 
-/* 1 if masses are known absolutely alone, which tells nothing of small complements. */
-static int has_callbacks(const prv_side_view *view)
-{
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_base base = view->mechanisms[j]->base;
-        if (base == PRV_BASE_CDFS || base == PRV_BASE_CURVE) return 1;
-    }
-    return 0;
-}
-
 /* The least mu found, not below `start`, whose complement is at most that of the composition from epsilon 0 to
  * `end`, where that is at least e^log_end. */
 static prv_status mu_of_complement(const search *s, double end, double log_end, double start, double *result)
@@ -237,7 +227,7 @@ static prv_status mu_of_complement(const search *s, double end, double log_end, 
     double mu = start, high = end, at_high = log_end, step = end / MOST_COMPLEMENTS, tilts[2] = {0.0, 0.0};
     *result = HUGE_VAL;
     for (size_t v = 0; v < s->view_count; v++)
-        if (has_callbacks(&s->views[v])) return PRV_OK;
+        if (prv_view_is_absolute(&s->views[v])) return PRV_OK;
     while (high > 0.0) {
         const prv_status interrupted = prv_check_interrupt(s->options);
         if (interrupted != PRV_OK) return interrupted;

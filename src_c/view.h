@@ -33,6 +33,9 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neigh
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
 void prv_side_view_free(prv_side_view *view);
 
+/* 1 if masses of a step are known absolutely alone (prv_absolute_cdf_error): they tell nothing of tiny ones. */
+int prv_view_is_absolute(const prv_side_view *view);
+
 /* All cells of the profiles in use. */
 void prv_use_whole_profiles(prv_side_view *view);
 
