@@ -436,17 +436,22 @@ static int choose_dial(progress *d)
     return 0;
 }
 
+/* Rare jumps apart from now on, if there are any and it was not in vain before; 1 if so. */
+static int set_jumps_apart(progress *d)
+{
+    task *t = &d->task;
+    prv_window window;
+    if (t->engine != PRV_ENGINE_SPECTRUM || t->separate != 0 || !prv_separate_jumps(t->view, &d->aim, &window)) return 0;
+    t->separate = 1;
+    d->dial = 0; /* rounding is relative to the jumps: the smallest tilt will do */
+    return 1;
+}
+
 static void choose_way(progress *d)
 {
     task *t = &d->task;
-    if (choose_dial(d) || t->precise) return;
-    prv_window window;
-    if (t->engine == PRV_ENGINE_SPECTRUM && t->separate == 0 &&
-        prv_separate_jumps(t->view, &d->aim, &window)) {
-        /* Rounding is relative to the jumps: the smallest tilt will do. */
-        t->separate = 1;
-        d->dial = 0;
-    } else if (t->options->engine != PRV_ENGINE_SPECTRUM && !d->drowned) {
+    if (choose_dial(d) || t->precise || set_jumps_apart(d)) return;
+    if (t->options->engine != PRV_ENGINE_SPECTRUM && !d->drowned) {
         t->engine = PRV_ENGINE_CONVOLUTION;
         t->precise = 1;
         choose_dial(d);
@@ -526,6 +531,11 @@ static int adapt(progress *d, double width, double *step)
     return changed && !o->capped;
 }
 
+static prv_status pass_by_plan(const progress *d, double step, int exact, outcome *o)
+{
+    return pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, o);
+}
+
 /* One more pass of a direction, towards this width. */
 static prv_status advance(progress *d, double width)
 {
@@ -544,28 +554,22 @@ static prv_status advance(progress *d, double width)
     if (exact) step = options->mesh_size;
     choose_way(d);
     outcome o;
-    prv_status status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
-    prv_window window;
+    prv_status status = pass_by_plan(d, step, exact, &o);
     /* What does not fall may be the atom of no jump at all; a first guess of epsilon is too far off to tell. */
-    if (status == PRV_ERR_ENGINE && d->passes > 0 && d->task.separate == 0 &&
-        prv_separate_jumps(d->task.view, &d->aim, &window)) {
-        d->task.separate = 1;
-        choose_way(d);
-        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
-    }
+    if (status == PRV_ERR_ENGINE && d->passes > 0 && set_jumps_apart(d)) status = pass_by_plan(d, step, exact, &o);
     if (status == PRV_ERR_ENGINE && d->task.separate > 0) {
         d->task.separate = -1;
         choose_way(d);
-        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
+        status = pass_by_plan(d, step, exact, &o);
     }
     if (status == PRV_ERR_ENGINE && options->engine == PRV_ENGINE_AUTO && !d->drowned) {
         d->task.engine = PRV_ENGINE_CONVOLUTION;
         choose_way(d);
-        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
+        status = pass_by_plan(d, step, exact, &o);
     }
     if (status == PRV_ERR_PRECISION && !d->task.precise) {
         d->task.precise = 1;
-        status = pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, &o);
+        status = pass_by_plan(d, step, exact, &o);
     }
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && d->passes > 0) {
         d->stuck = 1; /* what was found before holds */
