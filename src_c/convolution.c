@@ -211,14 +211,8 @@ static size_t atoms_from(const double *weight, size_t length, double least)
 static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t n, size_t most,
                               heavy_part *h)
 {
-    double greatest = 0.0;
-    size_t heaviest = 0;
-    for (size_t i = 0; i < y->length; i++)
-        if (weight[i] > greatest) {
-            greatest = weight[i];
-            heaviest = i;
-        }
-    h->least = greatest;
+    const size_t heaviest = prv_heaviest(weight, y->length);
+    h->least = y->length > 0 ? weight[heaviest] : 0.0;
     for (int halvings = 0; halvings < 40 && atoms_from(weight, y->length, 0.5 * h->least) <= most; halvings++)
         h->least *= 0.5;
     const size_t count = atoms_from(weight, y->length, h->least);
