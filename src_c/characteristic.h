@@ -20,6 +20,7 @@ typedef struct source {
     size_t first, end;
     double radius;     /* positions within it */
     double mass, curvature, modulus_square;
+    double next_square, gap; /* at the other end of the interval looked at, and 1 - |phi|^2 on it, at least */
     double most_gap;   /* a larger one is not made use of */
 } prv_source;
 

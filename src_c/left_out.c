@@ -103,19 +103,25 @@ static double look(prv_march *m, const prv_source *s, double theta)
     return subset_square(s, theta);
 }
 
-/* log (1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use; next[] gets
- * |A|^2 there. A width of one frequency needs no interpolation. */
+/* k log(1 / |phi|) where 1 - |phi|^2 is the gap. */
+static double decay(const prv_source *s, double gap)
+{
+    return -0.5 * s->count * log1p(-gap);
+}
+
+/* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use, whose next_square
+ * gets |A|^2 there. A width of one frequency needs no interpolation. */
 static double decay_over(prv_march *m, double theta, double width, int one, double wanted)
 {
     double sum = 0.0, jumps = 0.0;
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
-        m->next[i] = look(m, s, theta + width);
-        m->gaps[i] = one ? gap_of(s, m->next[i], 0.0) : gap_of(s, fmax(s->modulus_square, m->next[i]), width);
-        sum -= 0.5 * s->count * log1p(-m->gaps[i]);
+        s->next_square = look(m, s, theta + width);
+        s->gap = one ? gap_of(s, s->next_square, 0.0) : gap_of(s, fmax(s->modulus_square, s->next_square), width);
+        sum += decay(s, s->gap);
         if (m->jumps == NULL) continue;
-        m->next[m->steps + i] = UNKNOWN;
-        jumps += m->jumps[i].count * m->jumps[i].total / sqrt(1.0 - m->gaps[i]);
+        m->jumps[i].next_square = UNKNOWN;
+        jumps += m->jumps[i].count * m->jumps[i].total / sqrt(1.0 - s->gap);
     }
     if (m->jumps == NULL) return sum;
     /* Between prod beta^k expm1(sum k |j| / beta) and the sum of both moduli. */
@@ -125,19 +131,19 @@ static double decay_over(prv_march *m, double theta, double width, int one, doub
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *j = &m->jumps[i];
         if (j->modulus_square == UNKNOWN) j->modulus_square = look(m, j, theta);
-        const double next = m->next[m->steps + i] = look(m, j, theta + width);
-        const double square = one ? next : fmax(j->modulus_square, next) + width * width * j->curvature;
-        jumps += j->count * fmin(sqrt(square), j->total) / sqrt(1.0 - m->gaps[i]);
+        j->next_square = look(m, j, theta + width);
+        const double square = one ? j->next_square : fmax(j->modulus_square, j->next_square) + width * width * j->curvature;
+        jumps += j->count * fmin(sqrt(square), j->total) / sqrt(1.0 - m->sources[i].gap);
     }
     return sum - log(fmin(expm1(jumps), 2.0));
 }
 
-/* At theta, to which decay_over went. */
+/* To where decay_over looked. */
 static void move_on(prv_march *m)
 {
     for (size_t i = 0; i < m->steps; i++) {
-        m->sources[i].modulus_square = m->next[i];
-        if (m->jumps != NULL) m->jumps[i].modulus_square = m->next[m->steps + i];
+        m->sources[i].modulus_square = m->sources[i].next_square;
+        if (m->jumps != NULL) m->jumps[i].modulus_square = m->jumps[i].next_square;
     }
 }
 
@@ -221,10 +227,8 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
         move_on(m);
         if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
             double now = 0.0;
-            for (size_t i = 0; i < m->steps; i++) {
-                const prv_source *s = &m->sources[i];
-                now -= 0.5 * s->count * log1p(-gap_of(s, s->modulus_square, 0.0));
-            }
+            for (size_t i = 0; i < m->steps; i++)
+                now += decay(&m->sources[i], gap_of(&m->sources[i], m->sources[i].modulus_square, 0.0));
             if (now < 1.5 * wanted) resize_subsets(m, 2.0, scale * at);
         }
         width = fmin(2.0 * width, floor(0.25 * at) + 1.0);

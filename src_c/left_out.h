@@ -11,7 +11,6 @@ typedef struct march {
     prv_source *sources; /* of the bulk, where */
     prv_source *jumps;   /* are apart; else NULL, and of all */
     size_t steps;
-    double *next, *gaps; /* [2 * steps], [steps] */
     double work, most_work;
     double kept_work; /* of computing phi at one frequency */
     double *kept; /* first frequencies of blocks of PRV_FREQUENCY_BLOCK that are too large to leave out; prv_release */

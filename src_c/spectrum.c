@@ -256,6 +256,7 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     return status;
 }
 
+/* Frequencies added block by block. */
 typedef struct builder {
     exponents *e;
     const prv_source *sources, *jumps;
@@ -277,13 +278,13 @@ static prv_status extend(builder *b, double first)
     return exponents_extend(b->e, b->sources, b->jumps, b->steps, b->points, first, (size_t)count);
 }
 
-/* Whether what each frequency of the last block makes up is below e^small, roughly. */
-static int last_block_is(const exponents *e, int separate, double small)
+/* Whether what each frequency of the last block makes up is below e^log_most, roughly. */
+static int last_block_is_below(const exponents *e, int separate, double log_most)
 {
     for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
         const double jumps = !separate ? 1.0
                              : e->jump_error[j] < 0.5 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0) : 2.0;
-        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < small)) return 0;
+        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return 0;
     }
     return 1;
 }
@@ -306,11 +307,10 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     memset(composed, 0, sizeof *composed);
     const size_t source_count = window->separate ? 2 * steps : steps;
     prv_source *sources = prv_allocate(source_count, sizeof *sources);
-    double *next = prv_allocate(3 * steps, sizeof *next);
     exponents e = {0};
     double log_bulk = 0.0;
     if (sources != NULL) memset(sources, 0, source_count * sizeof *sources);
-    prv_status status = sources != NULL && next != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    prv_status status = sources != NULL ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK)
         status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
     prv_source *jumps = window->separate ? sources + steps : NULL;
@@ -338,12 +338,11 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         t->log_up = t->log_down = -HUGE_VAL;
         out->points = 1.0;
     }
-    prv_march walk = {.sources = sources, .jumps = jumps, .steps = steps, .next = next,
-                      .gaps = next != NULL ? next + 2 * steps : NULL, .kept_work = work, .options = window->options};
+    prv_march walk = {.sources = sources, .jumps = jumps, .steps = steps, .kept_work = work, .options = window->options};
     builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
     /* Frequencies from 0 on, until a whole block of them is small; */
     const double small = log(window->tolerance) - log(0.125 * points * unit);
-    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is(&e, jumps != NULL, small)))
+    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is_below(&e, jumps != NULL, small)))
         status = extend(&b, (double)e.count);
     if (status == PRV_OK && !nothing) {
         const double first = (double)e.count, rest = work * (all + 1.0 - first);
@@ -372,7 +371,6 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (sources != NULL)
         for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
     prv_release(sources);
-    prv_release(next);
     prv_release(walk.kept);
     prv_release(e.block);
     return status;

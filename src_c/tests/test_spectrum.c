@@ -370,7 +370,7 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         const size_t steps = 1 + random_below(2);
         prv_lattice y[2];
         prv_source sources[4]; /* as prv_spectrum_new has them */
-        double weight[2][64], jumps[64], next[4], gap[2];
+        double weight[2][64], jumps[64];
         const double tilt = log_uniform(0.1, 5.0), step = log_uniform(1e-3, 0.3);
         int64_t divisor = 0;
         for (size_t m = 0; m < steps; m++) {
@@ -407,8 +407,8 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         const size_t first = 1 + random_below(150);
         const double tolerance = log_uniform(1e-12, 1.0);
         double result;
-        prv_march march = {.sources = sources, .jumps = apart ? sources + steps : NULL, .steps = steps, .next = next,
-                           .gaps = gap, .most_work = 1e9};
+        prv_march march = {.sources = sources, .jumps = apart ? sources + steps : NULL, .steps = steps,
+                           .most_work = 1e9};
         const prv_status status = prv_left_out(&march, (double)first, points, unit, tilt, tolerance, &result);
         if (status == PRV_OK) {
             long double sum = 0.0L;
