@@ -25,6 +25,7 @@ from .laws import (
     complex_log_mean,
     decayed,
     loss_of,
+    reflected,
     weighted,
 )
 
@@ -49,8 +50,7 @@ class FoldedLoss(Smooth):
     def curve(self, epsilon):
         """Delta of one step at every real epsilon: A - g B = p (Q - g' P), g' = 1 + (g - 1) / p."""
         there = self.p * self.base.curve(base_loss_of(np.abs(epsilon), self.p))
-        below = np.minimum(epsilon, 0)
-        return np.where(epsilon >= 0, there, -np.expm1(below) + np.exp(below) * there)
+        return reflected(epsilon, there)
 
     def moved_curve(self, epsilon):
         """Return delta without the mass at 0."""

@@ -196,6 +196,16 @@ class Range:
         return np.expm1((np.minimum(epsilon, self.mu) - self.mu) / 2) ** 2 / -np.expm1(-self.mu)
 
 
+def reflected(epsilon, there):
+    """Return delta of a symmetric pair from that at |epsilon|.
+
+    delta(-e) = 1 - e^-e + e^-e delta(e).
+    """
+    below = np.minimum(epsilon, 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(epsilon >= 0, there, -np.expm1(below) + np.exp(below) * there)
+
+
 class Smooth:
     """What smooth losses have in common: the privacy curve of one step."""
 
@@ -206,11 +216,7 @@ class Smooth:
         self.base, self.p, self.direction = base, LONG(p), direction
 
     def _base_curve(self, epsilon):
-        # of a symmetric pair: delta(-e) = 1 - e^(-e) + e^(-e) delta(e)
-        there = self.base.curve(np.abs(epsilon))
-        with np.errstate(over="ignore", invalid="ignore"):
-            below = -np.expm1(np.minimum(epsilon, 0)) + np.exp(np.minimum(epsilon, 0)) * there
-        return np.where(epsilon >= 0, there, below)
+        return reflected(epsilon, self.base.curve(np.abs(epsilon)))
 
     def curve(self, epsilon):
         """Delta of one step at every real epsilon, long double."""
