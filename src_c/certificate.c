@@ -21,7 +21,7 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
     const double g = prv_kernel_maximum(t->tilt), n = (double)c->length;
     prv_slack_parts p;
     memset(&p, 0, sizeof p);
-    double reach, sums = 0.0;
+    double reach, sums = 0.0, place = 0.0;
     if (c->spectrum != NULL) {
         p.slack.images = prv_spectrum_images(c, &p.slack.low, &p.slack.high);
         p.slack.imaged = 1;
@@ -30,6 +30,7 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
         p.slack.bulk_low = c->spectrum->bulk_low;
         p.outside = c->spectrum->left_out;
         p.transforms = c->spectrum->rounding;
+        place = (double)(c->laws + 4) * (double)LDBL_EPSILON * c->place_size;
         reach = fabs((double)c->lowest) + c->spectrum->points * c->step;
     } else {
         const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
@@ -48,6 +49,6 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
                        8.0 * UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
     /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double is it. */
     p.slack.relative = expm1(p.slack.relative);
-    p.slack.shift = 2.0 * cell_error + 4.0 * UNIT * reach + c->place_error;
+    p.slack.shift = 2.0 * cell_error + 4.0 * UNIT * reach + place;
     return p;
 }

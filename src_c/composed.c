@@ -31,7 +31,9 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
         t->log_down += k * (down.log_moment - at.log_moment);
         t->log_error += k * prv_tilt_error(y->loss, y->length, t->tilt - t->shift_down, down.log_moment);
     }
-    t->relative_error += k * prv_tilt_error(y->loss, y->length, t->tilt, at.log_moment);
+    /* With the rounding of the sums over the steps. */
+    t->relative_error += k * prv_tilt_error(y->loss, y->length, t->tilt, at.log_moment) + DBL_EPSILON * fabs(t->log_moment);
+    t->log_error += DBL_EPSILON * (fabs(t->log_up) + fabs(t->log_down));
     t->log_finite += k * log1p(-fmin(y->infinite_mass, 1.0));
     t->infinite_mass = -expm1(t->log_finite);
     t->total += k;

@@ -39,7 +39,6 @@ typedef struct prv_spectrum prv_spectrum;
 typedef struct prv_composed {
     prv_tilted tilted;
     double step;             /* of the lattice of sums, nats */
-    double place_error;      /* of `lowest`, nats */
     long double lowest;      /* a lattice point, nats: convolution: of the lowest of the window */
     /* Convolution: */
     double *mass;            /* [length + 2] circular, tilted, total 1 */
@@ -51,6 +50,8 @@ typedef struct prv_composed {
     size_t transforms;
     /* Spectrum, or NULL: */
     const prv_spectrum *spectrum;
+    size_t laws;             /* distinct steps: `lowest` is a sum over them, */
+    double place_size;       /* and this the sum of moduli, nats */
 } prv_composed;
 
 /* Nothing composed yet; the bounds of tails will be taken at these shifts of the tilt. */

@@ -7,8 +7,8 @@
 #include "allocate.h"
 #include "certificate.h"
 #include "dispatch.h"
-#include "progress.h"
 #include "left_out.h"
+#include "progress.h"
 #include "tilt.h"
 #include "vector_math.h"
 
@@ -21,117 +21,16 @@
 /* Angles are products of a position and a frequency; these are exact as long as they stay below 2^52. */
 #define MOST_TURNS 0x1p52
 
-/* log Phi and its error, by frequency. */
-typedef struct exponents {
-    size_t count, capacity;
-    double *block;
-    double *number;    /* theta = 2 pi number / N */
-    double *log_modulus, *phase;
-    double *log_bound; /* of |Phi| with all errors of phi on top */
-    double *error;     /* relative to that */
-    /* With jumps apart the above are of prod b^k, and these are sum k log1p(j / b), its error, and
-     * sum k log1p(rho / |b|), rho >= |j|. */
-    double *jump_re, *jump_im, *jump_error, *jump_bound;
-} exponents;
-
-enum { EXPONENTS = 9 };
-
-static prv_status exponents_reserve(exponents *e, size_t capacity)
-{
-    if (capacity <= e->capacity) return PRV_OK;
-    double *block = prv_allocate(EXPONENTS * capacity, sizeof *block);
-    if (block == NULL) return PRV_ERR_MEMORY;
-    double **parts[EXPONENTS] = {&e->number, &e->log_modulus, &e->phase, &e->log_bound, &e->error,
-                                 &e->jump_re, &e->jump_im, &e->jump_error, &e->jump_bound};
-    for (size_t i = 0; i < EXPONENTS; i++) {
-        if (e->count > 0) memcpy(block + i * capacity, *parts[i], e->count * sizeof *block);
-        *parts[i] = block + i * capacity;
-    }
-    prv_release(e->block);
-    e->block = block;
-    e->capacity = capacity;
-    return PRV_OK;
-}
-
-/* Adds k log1p(j / b) of one step, b = 1 + x + i y known to b_error. */
-static void add_jumps(exponents *e, size_t at, const prv_source *jumps, double x, double y, double j_re,
-                      double j_im, double j_error, double b_error)
-{
-    const double k = jumps->count, square = (1.0 + x) * (1.0 + x) + y * y, b = sqrt(square);
-    const double re = (j_re * (1.0 + x) + j_im * y) / square, im = (j_im * (1.0 + x) - j_re * y) / square;
-    const double part = hypot(re, im);
-    e->jump_bound[at] += k * log1p(jumps->total / b);
-    if (!(part < 0.5)) { /* only the bound is kept */
-        e->jump_error[at] = HUGE_VAL;
-        return;
-    }
-    e->jump_re[at] += k * 0.5 * log1p(2.0 * re + re * re + im * im);
-    e->jump_im[at] += k * atan2(im, 1.0 + re);
-    e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * UNIT * part) / (1.0 - part);
-}
-
-/* Appends a block of frequencies. jumps: NULL, or as many as sources. */
-static prv_status exponents_extend(exponents *e, const prv_source *sources, const prv_source *jumps, size_t steps,
-                                   double points, double number, size_t count)
-{
-    if (e->count + count > e->capacity) {
-        const prv_status status = exponents_reserve(e, 2 * e->capacity + 8 * PRV_FREQUENCY_BLOCK);
-        if (status != PRV_OK) return status;
-    }
-    const size_t first = e->count;
-    double *sums[] = {e->log_modulus, e->phase, e->log_bound, e->error, e->jump_re, e->jump_im, e->jump_error, e->jump_bound};
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) memset(sums[i] + first, 0, count * sizeof(double));
-    for (size_t j = 0; j < count; j++) e->number[first + j] = number + (double)j;
-    double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK], jump_im[PRV_FREQUENCY_BLOCK];
-    for (size_t m = 0; m < steps; m++) {
-        const prv_source *s = &sources[m];
-        const double k = s->count, end = number + (double)count, rare = jumps != NULL ? jumps[m].total : 0.0;
-        const double phi_error = prv_characteristic_error(s, end, points) +
-                                 (jumps != NULL ? (4.0 + (double)jumps[m].length) * UNIT * rare : 0.0);
-        prv_characteristic(s, number, count, points, re, im);
-        double jump_error = 0.0;
-        if (jumps != NULL) {
-            prv_characteristic(&jumps[m], number, count, points, jump_re, jump_im);
-            jump_error = prv_characteristic_error(&jumps[m], end, points) +
-                         (8.0 + (double)jumps[m].length) * UNIT * rare;
-        }
-        for (size_t j = 0; j < count; j++) {
-            /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
-            const double x = re[j] - rare, y = im[j], excess = 2.0 * x + x * x + y * y;
-            const double found = (1.0 + x) * (1.0 + x) + y * y, square = fmax(found, phi_error * phi_error);
-            const double log_modulus = fmin(0.5 * (excess > -0.5 ? log1p(excess) : log(square)), 0.0);
-            const double modulus = exp(log_modulus);
-            /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
-            const double size = 2.0 * fabs(x) + x * x + y * y;
-            const double error = square > found ? 2.0 * phi_error : phi_error;
-            const double relative = (error + 4.0 * UNIT * size / modulus) / modulus +
-                                    2.0 * UNIT * fabs(log_modulus);
-            const double phase = k * atan2(y, 1.0 + x);
-            e->log_modulus[first + j] += k * log_modulus;
-            e->phase[first + j] += phase;
-            /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1). */
-            e->log_bound[first + j] += k * (log_modulus + log1p(relative));
-            /* The sums over the steps round by a unit of all that they hold, each time. */
-            e->error[first + j] += k * relative / (1.0 + relative) +
-                                   (4.0 + (double)steps) * UNIT * (fabs(phase) + k * fabs(log_modulus));
-            if (jumps != NULL)
-                add_jumps(e, first + j, &jumps[m], x, y, rare + jump_re[j], jump_im[j], jump_error, relative);
-        }
-    }
-    e->count += count;
-    return PRV_OK;
-}
-
 /* ---- The stage ------------------------------------------------------------------------------ */
 
-static int starts_run(const exponents *e, size_t j)
+static int starts_run(const prv_exponents *e, size_t j)
 {
     return j == 0 || e->number[j] != e->number[j - 1] + 1.0;
 }
 
 /* Spectra times kernels, and the rounding of all sums over them. */
-static prv_status fill(const exponents *e, int separate, double unit, double tilt, double points,
-                       prv_spectrum *out)
+prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate, double unit, double tilt, double points,
+                             prv_spectrum *out)
 {
     const size_t n = e->count;
     out->block = prv_allocate(4 * (n + 8), sizeof *out->block);
@@ -162,17 +61,21 @@ static prv_status fill(const exponents *e, int separate, double unit, double til
         const double modulus = exp(e->log_modulus[j]);
         const double size_bound = fmin(e->log_bound[j], 0.0);
         double pr = modulus * cos(e->phase[j]), pi = modulus * sin(e->phase[j]);
-        double phi_error = exp(size_bound) * fmin(e->error[j], 2.0);
+        /* The sums over the steps round by a unit of all that they hold, each time. */
+        const double phi_sum_error = e->error[j] + (4.0 + (double)steps) * UNIT * e->size[j];
+        double phi_error = exp(size_bound) * fmin(phi_sum_error, 2.0);
         if (separate) {
             /* expm1 of a complex number, and its error. */
             const double s_half = sin(0.5 * e->jump_im[j]), grown = expm1(e->jump_re[j]), real = pr;
             const double xr = grown * cos(e->jump_im[j]) - 2.0 * s_half * s_half;
             const double xi = (1.0 + grown) * sin(e->jump_im[j]), factor = hypot(xr, xi);
-            if (e->jump_error[j] < 0.5) {
+            /* |log(1 + z)| <= 2 log(1 + |z|) for |z| < 1/2. */
+            const double jump_error = e->jump_error[j] + 2.0 * (double)steps * UNIT * e->jump_bound[j];
+            if (jump_error < 0.5) {
                 pr = real * xr - pi * xi;
                 pi = real * xi + pi * xr;
                 phi_error = phi_error * factor +
-                            exp(size_bound) * ((1.0 + grown) * expm1(e->jump_error[j]) + 22.0 * UNIT * factor);
+                            exp(size_bound) * ((1.0 + grown) * expm1(jump_error) + 22.0 * UNIT * factor);
             } else {
                 pr = pi = 0.0;
                 phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
@@ -207,6 +110,41 @@ static size_t split_jumps(const prv_lattice *y, double bulk, double *weight, dou
     return split;
 }
 
+/* Tilts a step's law into weight[], adds what it contributes to `composed` but for the unit of the lattice of sums, and
+ * returns its heaviest atom. */
+static size_t add_law(const prv_lattice *y, double count, double *weight, prv_composed *composed)
+{
+    prv_tilted_add(&composed->tilted, y, count, weight);
+    const size_t heaviest = prv_heaviest(weight, y->length);
+    const long double place = (long double)count * ((long double)y->offset + (long double)y->step * (long double)y->index[heaviest]);
+    composed->lowest += place;
+    composed->place_size += fabs((double)place);
+    composed->laws++;
+    /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
+    long double sum = 0.0L;
+    for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
+    const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * (double)LDBL_EPSILON;
+    if (y->length > 0) composed->tilted.relative_error += count * missing / weight[heaviest];
+    return heaviest;
+}
+
+prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor, double points, double *weight,
+                            prv_exponents *e, prv_composed *composed)
+{
+    const size_t heaviest = add_law(y, count, weight, composed);
+    if (prv_unit(y, weight, divisor) != divisor) return PRV_ERR_PRECISION;
+    prv_source source;
+    const prv_status status = prv_source_new(y, weight, heaviest, count, &source);
+    if (status != PRV_OK) return status;
+    prv_source_scale(&source, (double)divisor);
+    for (size_t at = 0, length = 0; at < e->count; at += length) {
+        for (length = 1; length < PRV_FREQUENCY_BLOCK && at + length < e->count && !starts_run(e, at + length);) length++;
+        prv_exponents_add(e, at, length, &source, NULL, points);
+    }
+    prv_release(source.block);
+    return PRV_OK;
+}
+
 /* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps + m] has
  * the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt. */
 static prv_status sources_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
@@ -220,24 +158,13 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     if (weight == NULL) return PRV_ERR_MEMORY;
     double *jumps = weight + longest;
     composed->tilted = prv_tilted_new(tilt, window);
-    composed->lowest = 0.0L;
     prv_status status = PRV_OK;
     int64_t divisor = 0;
     *log_bulk = 0.0;
     for (size_t m = 0; m < steps && status == PRV_OK; m++) {
         const prv_lattice *y = lattices[m];
-        prv_tilted_add(&composed->tilted, y, counts[m], weight);
+        const size_t heaviest = add_law(y, counts[m], weight, composed);
         divisor = prv_unit(y, weight, divisor);
-        const size_t heaviest = prv_heaviest(weight, y->length);
-        const long double place = (long double)counts[m] * ((long double)y->offset +
-                                      (long double)y->step * (long double)y->index[heaviest]);
-        composed->lowest += place;
-        composed->place_error += (double)(steps + 4) * (double)LDBL_EPSILON * fabs((double)place);
-        /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
-        long double sum = 0.0L;
-        for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
-        const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * (double)LDBL_EPSILON;
-        if (y->length > 0) composed->tilted.relative_error += counts[m] * missing / weight[heaviest];
         if (window->separate) {
             const size_t split = split_jumps(y, window->bulk, weight, jumps);
             status = prv_source_new(y, jumps, heaviest, counts[m], &sources[steps + m]);
@@ -258,7 +185,7 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
 
 /* Frequencies added block by block. */
 typedef struct builder {
-    exponents *e;
+    prv_exponents *e;
     const prv_source *sources, *jumps;
     size_t steps;
     double points;
@@ -275,11 +202,15 @@ static prv_status extend(builder *b, double first)
     const prv_status interrupted = prv_check_interrupt(b->options);
     if (interrupted != PRV_OK) return interrupted;
     b->work += b->work_each * count;
-    return exponents_extend(b->e, b->sources, b->jumps, b->steps, b->points, first, (size_t)count);
+    const size_t at = b->e->count;
+    const prv_status status = prv_exponents_append(b->e, first, (size_t)count);
+    for (size_t m = 0; m < b->steps && status == PRV_OK; m++)
+        prv_exponents_add(b->e, at, (size_t)count, &b->sources[m], b->jumps != NULL ? &b->jumps[m] : NULL, b->points);
+    return status;
 }
 
 /* Whether what each frequency of the last block makes up is below e^log_most, roughly. */
-static int last_block_is_below(const exponents *e, int separate, double log_most)
+static int last_block_is_below(const prv_exponents *e, int separate, double log_most)
 {
     for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
         const double jumps = !separate ? 1.0
@@ -307,7 +238,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     memset(composed, 0, sizeof *composed);
     const size_t source_count = window->separate ? 2 * steps : steps;
     prv_source *sources = prv_allocate(source_count, sizeof *sources);
-    exponents e = {0};
+    prv_exponents e = {0};
     double log_bulk = 0.0;
     if (sources != NULL) memset(sources, 0, source_count * sizeof *sources);
     prv_status status = sources != NULL ? PRV_OK : PRV_ERR_MEMORY;
@@ -356,7 +287,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
             for (size_t i = 0; i < walk.kept_length && status == PRV_OK; i++) status = extend(&b, walk.kept[i]);
         }
     }
-    if (status == PRV_OK && !nothing) status = fill(&e, jumps != NULL, unit, tilt, points, out);
+    if (status == PRV_OK && !nothing) status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, out);
     if (status == PRV_OK) {
         out->work = b.work + walk.work;
         out->tolerance = window->tolerance;
@@ -372,7 +303,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
     prv_release(sources);
     prv_release(walk.kept);
-    prv_release(e.block);
+    prv_exponents_free(&e);
     return status;
 }
 

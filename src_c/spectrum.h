@@ -14,6 +14,7 @@
 #define PRV_SPECTRUM_H
 
 #include "composed.h"
+#include "exponents.h"
 
 /* Frequencies one after another. */
 typedef struct prv_run {
@@ -44,6 +45,17 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
                             double tilt, const prv_window *window, double most_work,
                             prv_spectrum *spectrum, prv_composed *composed);
 void prv_spectrum_free(prv_spectrum *spectrum);
+
+/* A step's part in a spectrum that grows: adds the lattice's logarithms at the frequencies there are, of N = points, and its
+ * moments to `composed`. Its atoms must be `divisor` lattice steps apart, or multiples: else PRV_ERR_PRECISION.
+ * weight: scratch double[lattice->length]. O(length * frequencies). */
+prv_status prv_spectrum_add(const prv_lattice *lattice, double count, int64_t divisor, double points, double *weight,
+                            prv_exponents *exponents, prv_composed *composed);
+
+/* And what the logarithms of so many steps say: Phi times the kernels, with its rounding. `unit` is the step of the
+ * lattice of sums. O(frequencies). */
+prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, int separate, double unit, double tilt,
+                             double points, prv_spectrum *spectrum);
 
 /* D and B at the lattice point lowest + n * step, n an integer below 2^52 in modulus. O(count), vectorised. */
 void prv_spectrum_at(const prv_spectrum *spectrum, double n, double *finite, double *reverse);
