@@ -56,7 +56,7 @@ static void guess_epsilon(const prv_side_view *view, prv_aim *aim)
     const double factor = log_saddle_factor(aim->saddle, m.variance);
     const double guess = (m.log_moment + factor - aim->log_delta) / aim->saddle;
     const double most = (m.log_moment + log(prv_kernel_maximum(aim->saddle)) - aim->log_delta) / aim->saddle;
-    aim->epsilon = fmin(fmax(guess, 0.0), fmax(view->greatest_loss, 0.0));
+    aim->epsilon = fmin(fmax(guess, 0.0), fmax(view->all.greatest_loss, 0.0));
     aim->deviation = sqrt(m.variance);
     /* Profiles are about 1 % off, and their log-moments by no more than a few times what is known. */
     const double moments = 10.0 * fmax(view->moment_error, PRV_MOST_MOMENT_ERROR) / aim->saddle;
@@ -147,7 +147,7 @@ double prv_chernoff_epsilon(const prv_side_view *view, double delta)
     if (!(finite > 0.5 * delta)) return HUGE_VAL;
     /* 1e-6 covers all rounding of cells and moments, and the log of delta. */
     const double bound = (log_moment + log(prv_kernel_maximum(lam)) - log(finite)) / lam * (1.0 + 1e-6) +
-                         1e-9 * view->total / fmin(lam, 1.0);
+                         1e-9 * view->all.count / fmin(lam, 1.0);
     return isnan(bound) ? HUGE_VAL : bound; /* the greatest of two directions passes over what is no number */
 }
 
@@ -166,7 +166,7 @@ double prv_most_total_variation(const prv_side_view *view)
 
 double prv_law_step(const prv_side_view *view, const prv_aim *aim)
 {
-    return sqrt(7.0 * aim->width / (view->total * (aim->saddle + 1.0)));
+    return sqrt(7.0 * aim->width / (view->all.count * (aim->saddle + 1.0)));
 }
 
 double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
@@ -192,5 +192,5 @@ double prv_log_complement(const prv_side_view *view, double epsilon)
         best = log_bound;
     }
     /* Covers all rounding of cells and moments. */
-    return best + 1e-6 * fabs(best) + 1e-9 * view->total;
+    return best + 1e-6 * fabs(best) + 1e-9 * view->all.count;
 }

@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "allocate.h"
-#include "certificate.h"
 #include "convolution.h"
 #include "direct.h"
 #include "query.h"
+#include "reading.h"
 #include "spectrum.h"
-#include "vector_math.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
  * lose digits to the rounding of the transforms. */
@@ -36,19 +35,13 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
 /* What one pass over one direction found. */
 typedef struct outcome {
-    prv_bounds bounds;
-    double width;     /* in epsilon */
-    double epsilon;   /* best guess of the epsilon asked about */
-    double log_delta; /* and of log of the finite part of delta */
-    double slope;     /* -d log(delta) / d eps there */
-    int resolved;
+    prv_reading read;
     int capped; /* the memory limit made the mesh coarser than asked */
     double step;
-    double discretization, truncation, wrap_around, rounding; /* parts of width */
-    size_t cells, transform_length, transforms, frequencies;
+    size_t cells, transform_length;
     prv_engine engine;
-    double tilt, bytes, absolute_error;
-    double cell_error; /* see lattices */
+    double tilt, bytes;
+    double cell_error; /* see prv_enclosed */
 } outcome;
 
 typedef struct task {
@@ -61,46 +54,19 @@ typedef struct task {
     int precise; /* prv_compose's way for laws whose bulk is a few atoms */
 } task;
 
-/* ---- Moments of the true step, for the estimate --------------------------------------------- */
-
-/* log M(lam) of the step from its cells: cells merged into one atom lie below it, cells split onto their
- * ends above, with second-order errors of ratio 1 : 2 and opposite sign. */
-static double true_log_moment(const prv_cells *cells, double lam, double *loss, double *mass)
-{
-    const size_t n = cells->length;
-    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
-    prv_split_cells(cells, mass);
-    const double above = prv_tilt(x, mass, n, lam, NULL).log_moment;
-    size_t k = 0;
-    for (size_t i = 1; i < n; i++) {
-        if (!(m[i] > 0.0 && r[i] > 0.0)) continue;
-        loss[k] = x[i - 1] - prv_vm_log(r[i] / m[i]);
-        mass[k++] = m[i];
-    }
-    const double below = prv_tilt(loss, mass, k, lam, NULL).log_moment;
-    return (2.0 * below + above) / 3.0;
-}
-
 /* ---- One pass ------------------------------------------------------------------------------ */
 
 typedef struct lattices {
     size_t steps;
-    prv_lattice *dominating, *dominated;
+    prv_enclosure *each;
     const prv_lattice **list;
-    double cell_error;     /* sum k_j tail_error_j */
-    double absolute_error; /* sum k_j of absolute errors of callbacks' cdfs */
-    double weight;         /* of the upper crossing in the estimate */
-    size_t knots;
+    prv_enclosed sums;
 } lattices;
 
 static void lattices_free(lattices *l)
 {
-    for (size_t j = 0; j < l->steps; j++) {
-        prv_lattice_free(&l->dominating[j]);
-        prv_lattice_free(&l->dominated[j]);
-    }
-    prv_release(l->dominating);
-    prv_release(l->dominated);
+    for (size_t j = 0; j < l->steps; j++) prv_enclosure_free(&l->each[j]);
+    prv_release(l->each);
     prv_release((void *)l->list);
 }
 
@@ -109,50 +75,16 @@ static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *
 {
     const size_t steps = t->view->steps;
     memset(l, 0, sizeof *l);
-    l->dominating = prv_allocate(steps, sizeof *l->dominating);
-    l->dominated = prv_allocate(steps, sizeof *l->dominated);
+    l->each = prv_allocate(steps, sizeof *l->each);
     l->list = prv_allocate(steps, sizeof *l->list);
-    if (l->dominating == NULL || l->dominated == NULL || l->list == NULL) return PRV_ERR_MEMORY;
-    double log_true = 0.0, log_above = 0.0, log_below = 0.0;
-    for (size_t j = 0; j < steps; j++) {
-        prv_cells *cells = &layout->cells[j];
-        const prv_mechanism *m = t->view->mechanisms[j];
-        prv_mesh *mesh = &layout->meshes[j];
-        const double k = t->view->counts[j];
-        prv_lattice *above = &l->dominating[j], *below = &l->dominated[j];
-        prv_status status = prv_lattice_new(mesh->length, above);
+    if (l->each == NULL || l->list == NULL) return PRV_ERR_MEMORY;
+    for (; l->steps < steps; l->steps++) {
+        const size_t j = l->steps;
+        const prv_status status = prv_enclosure_new(t->view->mechanisms[j], t->view->add, &layout->meshes[j],
+                                                    &layout->cells[j], aim->saddle, t->options, &l->each[j]);
         if (status != PRV_OK) return status;
-        status = prv_lattice_new(mesh->length, below);
-        if (status != PRV_OK) {
-            prv_lattice_free(above);
-            return status;
-        }
-        l->steps++;
-        double *scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
-        if (scratch == NULL) return PRV_ERR_MEMORY;
-        cells->options = t->options;
-        status = prv_check_interrupt(t->options);
-        if (status == PRV_OK) status = prv_cells_compute(m, t->view->add, PRV_DOMINATING, cells);
-        if (status == PRV_OK) status = prv_check_interrupt(t->options);
-        if (status == PRV_OK) {
-            prv_lattice_dominating(cells, mesh, above);
-            log_true += k * true_log_moment(cells, aim->saddle, scratch, scratch + cells->length);
-            if (m->base == PRV_BASE_CURVE || m->base == PRV_BASE_CDFS)
-                status = prv_cells_compute(m, t->view->add, PRV_DOMINATED, cells);
-        }
-        if (status == PRV_OK) {
-            prv_lattice_dominated(cells, mesh, scratch, below);
-            log_above += k * prv_tilt(above->loss, above->mass, above->length, aim->saddle, NULL).log_moment;
-            log_below += k * prv_tilt(below->loss, below->mass, below->length, aim->saddle, NULL).log_moment;
-            l->cell_error += k * cells->tail_error;
-            l->absolute_error += k * prv_absolute_cdf_error(m);
-            l->knots += cells->length;
-        }
-        prv_release(scratch);
-        if (status != PRV_OK) return status;
+        prv_enclosed_add(&l->sums, &l->each[j], t->view->counts[j]);
     }
-    const double weight = (log_true - log_below) / (log_above - log_below);
-    l->weight = weight >= 0.0 && weight <= 1.0 ? weight : 1.0 / 3.0;
     return PRV_OK;
 }
 
@@ -179,13 +111,12 @@ static void composer_free(composer *c)
 static prv_status compose_side(const task *t, const lattices *l, int side, const prv_layout *layout,
                                composer *c, prv_composed *composed)
 {
-    const prv_lattice *from = side > 0 ? l->dominating : l->dominated;
-    for (size_t j = 0; j < l->steps; j++) l->list[j] = &from[j];
+    for (size_t j = 0; j < l->steps; j++) l->list[j] = side > 0 ? &l->each[j].dominating : &l->each[j].dominated;
     const prv_status interrupted = prv_check_interrupt(t->options);
     if (interrupted != PRV_OK) return interrupted;
     if (layout->engine == PRV_ENGINE_CONVOLUTION) {
         const double products = prv_direct_products(l->list, t->view->counts, l->steps, layout->window.length);
-        const int direct = t->view->total <= 1.0 || products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
+        const int direct = t->view->all.count <= 1.0 || products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
         if (!direct && c->fft.length == 0) {
             const prv_status status = prv_plan_fft(t->options, layout->window.length, &c->fft);
             if (status != PRV_OK) return status;
@@ -201,106 +132,6 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
-}
-
-/* No epsilon lies above it, nor above 0 where all finite losses are negative. */
-static double greatest_epsilon(const prv_side_view *view)
-{
-    return fmax(view->greatest_loss + view->greatest_error, 0.0);
-}
-
-/* Both bounds of epsilon at delta. */
-static void read_epsilon(const task *t, const lattices *l, int side, const prv_composed *composed,
-                         outcome *o)
-{
-    const prv_slack_parts c = prv_certificate(composed, l->cell_error);
-    const double delta = side > 0 ? t->value - l->absolute_error : t->value + l->absolute_error;
-    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, o->epsilon);
-    const double greatest = fmax(t->view->greatest_loss, 0.0);
-    const double bound = fmin(e.epsilon, greatest_epsilon(t->view));
-    if (side > 0) {
-        o->bounds.upper = bound;
-        o->slope = e.slope;
-        o->bounds.estimate = fmin(e.plain, greatest);
-    } else {
-        o->bounds.lower = bound;
-        o->bounds.estimate += (1.0 - l->weight) * (fmin(e.plain, greatest) - o->bounds.estimate);
-        if (!isfinite(o->bounds.estimate)) o->bounds.estimate = bound;
-    }
-    o->resolved = o->resolved && e.resolved;
-    const double slack = fabs(e.epsilon - e.plain);
-    if (!isfinite(slack)) return;
-    const double additive = c.slack.additive + (side < 0 ? c.slack.images : 0.0);
-    const double part = c.slack.additive > 0.0 ? e.additive * additive / c.slack.additive : 0.0;
-    const double share = additive > 0.0 ? fmin(part / slack, 1.0) * fmin(c.outside / additive, 1.0) : 0.0;
-    o->wrap_around += share * slack;
-    o->rounding += (1.0 - share) * slack;
-}
-
-/* Both bounds of delta at epsilon. */
-static void read_delta(const task *t, const lattices *l, int side, const prv_composed *composed,
-                       double width, outcome *o)
-{
-    const prv_slack_parts c = prv_certificate(composed, l->cell_error);
-    const prv_value v = prv_curve_delta(composed, t->value, side, &c.slack);
-    const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / width), 1e300);
-    const double finite = fmax(v.plain - composed->tilted.infinite_mass, 1e-300);
-    if (side > 0) {
-        o->bounds.upper = fmin(v.delta + l->absolute_error, 1.0);
-        o->bounds.estimate = v.plain;
-        o->slope = slope;
-    } else {
-        o->bounds.lower = fmax(fmax(v.delta - l->absolute_error, -expm1(fmin(t->value, 0.0))), 0.0);
-        const double above = o->bounds.estimate, below = v.plain;
-        o->bounds.estimate = above > 0.0 && below > 0.0
-                                 ? above * pow(below / above, 1.0 - l->weight) : 0.0;
-    }
-    /* A window that ends below epsilon has no slope there, and is to be widened. */
-    const int beyond = !(c.outside * v.scale < finite);
-    o->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
-    o->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
-                   c.slack.shift;
-}
-
-/* What holds without any composition. */
-static void know_nothing(const task *t, const prv_aim *aim, outcome *o)
-{
-    const int ask_epsilon = t->question == PRV_ASK_EPSILON;
-    o->bounds.lower = ask_epsilon ? 0.0 : fmax(-expm1(fmin(t->value, 0.0)), 0.0);
-    o->bounds.upper = ask_epsilon ? greatest_epsilon(t->view) : 1.0;
-    o->bounds.estimate = ask_epsilon ? aim->epsilon : exp(aim->log_delta);
-    o->slope = aim->slope;
-    o->resolved = 0;
-}
-
-static void finish(const task *t, const prv_aim *aim, outcome *o)
-{
-    prv_bounds *b = &o->bounds;
-    /* Equal bounds may cross by an ulp of their own rounding. */
-    const double lower = fmin(b->lower, b->upper);
-    b->upper = fmax(b->lower, b->upper);
-    b->lower = lower;
-    b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
-    o->log_delta = aim->log_delta;
-    if (t->question == PRV_ASK_EPSILON) {
-        o->width = b->upper == b->lower ? 0.0 : b->upper - b->lower;
-        o->epsilon = isfinite(b->estimate) ? b->estimate : aim->epsilon;
-    } else {
-        const double slope = o->slope, infinite = t->view->infinite_mass;
-        const double high = b->upper - infinite, low = b->lower - infinite;
-        o->epsilon = t->value;
-        o->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
-                   : low > 0.0 ? log(high / low) / slope : HUGE_VAL;
-        if (high > 0.0 && b->estimate > infinite) o->log_delta = log(b->estimate - infinite);
-        /* No loss lies above the greatest one: a lower bound of 0 is off by the distance to it at most. */
-        if (!(low > 0.0) && t->view->greatest_loss - t->value <= aim->width)
-            o->width = fmax(t->view->greatest_loss - t->value, 0.0);
-        /* Callbacks give values; their second differences, the masses, are that much less certain. */
-        if (high <= 1e7 * o->absolute_error) o->width = 0.0;
-        if (b->upper < 1e-305) o->width = 0.0; /* below what is promised: 0 is as good as any */
-        o->resolved = low > 0.0 || o->width <= aim->width;
-    }
-    o->discretization = fmax(o->width - o->wrap_around - o->rounding - o->truncation, 0.0);
 }
 
 /* Lays out meshes no finer than the memory limit allows. */
@@ -327,45 +158,36 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     lattices l = {0};
     composer c = {0};
     memset(o, 0, sizeof *o);
-    o->resolved = 1;
-    o->epsilon = aim->epsilon;
+    o->read = prv_reading_begin(aim->epsilon);
     prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.options = t->options;
     layout.window.precise = t->precise;
     if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM) prv_separate_jumps(t->view, aim, &layout.window);
+    const prv_asked asked = {t->question, t->value, &t->view->all, aim, &l.sums};
     status = build_lattices(t, aim, &layout, &l);
     const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR : MOST_CELL_ERROR;
-    const int composes = status == PRV_OK && l.cell_error < most_error;
+    const int composes = status == PRV_OK && l.sums.cell_error < most_error;
     if (composes) status = composer_new(t, &layout, &c);
     for (int side = 1; side >= -1 && composes && status == PRV_OK; side -= 2) {
         prv_composed composed;
         status = compose_side(t, &l, side, &layout, &c, &composed);
         if (status != PRV_OK) break;
-        o->transforms += composed.transforms;
-        if (c.spectrum.count > o->frequencies) o->frequencies = c.spectrum.count;
-        if (t->question == PRV_ASK_EPSILON)
-            read_epsilon(t, &l, side, &composed, o);
-        else
-            read_delta(t, &l, side, &composed, aim->width, o);
-        if (side > 0 && aim->saddle > 0.0)
-            o->truncation = fmax(composed.tilted.infinite_mass - t->view->infinite_mass, 0.0) *
-                            exp(-aim->log_delta) / (o->slope > 0.0 ? o->slope : aim->slope);
+        prv_read_side(&asked, side, &composed, &o->read);
     }
-    o->cells = l.knots;
-    o->absolute_error = l.absolute_error;
-    o->cell_error = l.cell_error;
-    o->engine = composes && (t->view->total > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM) ? layout.engine
+    o->cells = l.sums.knots;
+    o->cell_error = l.sums.cell_error;
+    o->engine = composes && (t->view->all.count > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM) ? layout.engine
                                                                                             : PRV_ENGINE_AUTO;
     o->transform_length = c.fft.length;
     o->step = layout.law_step;
     o->tilt = layout.tilt;
-    if (!composes) know_nothing(t, aim, o);
+    if (!composes) prv_read_nothing(&asked, &o->read);
     composer_free(&c);
     lattices_free(&l);
     prv_layout_free(&layout);
-    if (status == PRV_OK) finish(t, aim, o);
+    if (status == PRV_OK) prv_finish_reading(&asked, &o->read);
     return status;
 }
 
@@ -393,7 +215,7 @@ static prv_status aim_at(progress *d)
     d->aim.strictness = 1.0;
     while (changed) {
         if (d->task.question == PRV_ASK_EPSILON)
-            prv_aim_at_delta(view, d->task.options, d->task.value - view->infinite_mass, &d->aim);
+            prv_aim_at_delta(view, d->task.options, d->task.value - view->all.infinite_mass, &d->aim);
         else
             prv_aim_at_epsilon(view, d->task.options, d->task.value, &d->aim);
         const prv_status status = prv_side_view_refine(view, d->aim.saddle, &changed);
@@ -415,7 +237,7 @@ static double tilt_of(const progress *d, size_t dial)
  * whose units delta is largest, and 0. */
 static int choose_dial(progress *d)
 {
-    const double total = d->task.view->total;
+    const double total = d->task.view->all.count;
     if (d->task.separate > 0 && d->task.engine == PRV_ENGINE_SPECTRUM) {
         d->dial = 0;
         return 1;
@@ -474,30 +296,30 @@ static int adapt(progress *d, double width, double *step)
     int changed = 0;
     const double unavoidable = rounding_of_cells(d);
     if (unavoidable > width) {
-        if (o->resolved ? o->width <= 4.0 * unavoidable : d->drowned) {
+        if (o->read.resolved ? o->read.width <= 4.0 * unavoidable : d->drowned) {
             d->drowned = 1;
             return 0;
         }
-        if (!o->resolved) {
+        if (!o->read.resolved) {
             /* Once more with a window that all its slack fits into. */
             d->aim.reach = fmax(d->aim.reach, 2.0 * unavoidable);
             d->drowned = changed = 1;
         }
     }
-    if (o->truncation > 0.1 * width && d->aim.top_share > 1e-30) {
-        d->aim.top_share *= fmax(0.05 * width / o->truncation, 1e-6);
+    if (o->read.truncation > 0.1 * width && d->aim.top_share > 1e-30) {
+        d->aim.top_share *= fmax(0.05 * width / o->read.truncation, 1e-6);
         changed = 1;
     }
-    if (o->wrap_around > 0.1 * width && d->aim.strictness < 1e60) {
-        d->aim.strictness *= fmin(20.0 * o->wrap_around / width, 1e6);
+    if (o->read.wrap_around > 0.1 * width && d->aim.strictness < 1e60) {
+        d->aim.strictness *= fmin(20.0 * o->read.wrap_around / width, 1e6);
         changed = 1;
     }
-    if (o->rounding > 0.1 * width + 1.5 * unavoidable) {
+    if (o->read.rounding > 0.1 * width + 1.5 * unavoidable) {
         const size_t dial = d->dial;
         const int precise = d->task.precise, separate = d->task.separate;
         /* The guess of the rounding was too low, and may have been by much. */
         for (int i = 0; i < 8 && d->dial == dial && d->task.precise == precise && d->task.separate == separate; i++) {
-            d->demand *= fmin(20.0 * o->rounding / width, 1e6);
+            d->demand *= fmin(20.0 * o->read.rounding / width, 1e6);
             choose_way(d);
         }
         if (d->task.separate > 0 && separate > 0) {
@@ -506,21 +328,21 @@ static int adapt(progress *d, double width, double *step)
         }
         changed = changed || d->dial != dial || d->task.precise != precise || d->task.separate != separate;
     }
-    const double slack = o->wrap_around + o->rounding;
+    const double slack = o->read.wrap_around + o->read.rounding;
     /* What the mesh may cost beside the slack. */
-    const double ratio = (0.8 * width - fmin(slack, 0.4 * width)) / fmax(o->width - slack, 1e-300);
-    if (!changed && !o->resolved && d->task.precise && o->transforms > 0 && o->rounding > width) {
+    const double ratio = (0.8 * width - fmin(slack, 0.4 * width)) / fmax(o->read.width - slack, 1e-300);
+    if (!changed && !o->read.resolved && d->task.precise && o->read.transforms > 0 && o->read.rounding > width) {
         /* Transforms drown it; multiplied out, as on a coarser mesh, it is often closer than asked. */
-        if (d->best.engine == PRV_ENGINE_CONVOLUTION && d->best.transforms == 0) return 0;
+        if (d->best.engine == PRV_ENGINE_CONVOLUTION && d->best.read.transforms == 0) return 0;
         *step = 1.5 * o->step;
         changed = 1;
-    } else if (!o->resolved || !isfinite(o->width)) {
+    } else if (!o->read.resolved || !isfinite(o->read.width)) {
         /* Nothing else in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) {
             *step = fmin(*step, 0.3 * o->step);
             changed = 1;
         }
-    } else if (ratio < 1.0 && slack < 0.5 * o->width) {
+    } else if (ratio < 1.0 && slack < 0.5 * o->read.width) {
         /* Second order; first, where the last step did not do better than that. */
         const double finer = o->step * fmin(fmax(d->slow ? ratio : sqrt(ratio), 0.02), 0.9);
         *step = fmin(*step, finer);
@@ -579,31 +401,31 @@ static prv_status advance(progress *d, double width)
         d->best.bytes = o.bytes;
         return status;
     }
-    d->transforms += o.transforms;
-    d->slow = d->passes > 0 && isfinite(d->recent.width) && o.step < d->recent.step &&
-              o.width - o.wrap_around - o.rounding > d->recent.width * o.step / d->recent.step;
+    d->transforms += o.read.transforms;
+    d->slow = d->passes > 0 && isfinite(d->recent.read.width) && o.step < d->recent.step &&
+              o.read.width - o.read.wrap_around - o.read.rounding > d->recent.read.width * o.step / d->recent.step;
     if (d->passes == 0) {
-        d->bounds = o.bounds;
+        d->bounds = o.read.bounds;
     } else {
-        d->bounds.lower = fmax(d->bounds.lower, o.bounds.lower);
-        d->bounds.upper = fmin(d->bounds.upper, o.bounds.upper);
+        d->bounds.lower = fmax(d->bounds.lower, o.read.bounds.lower);
+        d->bounds.upper = fmin(d->bounds.upper, o.read.bounds.upper);
     }
-    if (d->passes == 0 || o.width <= d->best.width) {
+    if (d->passes == 0 || o.read.width <= d->best.read.width) {
         d->best = o;
-        d->bounds.estimate = o.bounds.estimate;
+        d->bounds.estimate = o.read.bounds.estimate;
     }
     d->recent = o;
     d->passes++;
     /* Where rounding hides the answer, the guess before is the better one. */
-    if (isfinite(o.epsilon) && (o.resolved || o.rounding < o.wrap_around)) {
-        if (d->task.question == PRV_ASK_DELTA && o.resolved &&
-            fabs(o.log_delta - d->aim.log_delta) > 1.0)
-            prv_aim_at_delta(d->task.view, options, exp(o.log_delta), &d->aim);
-        d->aim.epsilon = o.epsilon;
-        d->aim.log_delta = o.log_delta;
-        if (ask_epsilon) d->aim.reach = fmin(o.width, 0.1 * fabs(o.epsilon) + width);
+    if (isfinite(o.read.epsilon) && (o.read.resolved || o.read.rounding < o.read.wrap_around)) {
+        if (d->task.question == PRV_ASK_DELTA && o.read.resolved &&
+            fabs(o.read.log_delta - d->aim.log_delta) > 1.0)
+            prv_aim_at_delta(d->task.view, options, exp(o.read.log_delta), &d->aim);
+        d->aim.epsilon = o.read.epsilon;
+        d->aim.log_delta = o.read.log_delta;
+        if (ask_epsilon) d->aim.reach = fmin(o.read.width, 0.1 * fabs(o.read.epsilon) + width);
     }
-    if (o.resolved && o.slope > 0.0 && o.slope < 1e100) d->aim.slope = o.slope;
+    if (o.read.resolved && o.read.slope > 0.0 && o.read.slope < 1e100) d->aim.slope = o.read.slope;
     return PRV_OK;
 }
 
@@ -619,14 +441,14 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->tilt = d->best.tilt;
     r->cells = d->best.cells;
     r->engine = d->best.engine;
-    r->frequencies = d->best.frequencies;
+    r->frequencies = d->best.read.frequencies;
     r->transform_length = d->best.transform_length;
-    r->truncation = d->best.truncation;
-    r->wrap_around = d->best.wrap_around;
+    r->truncation = d->best.read.truncation;
+    r->wrap_around = d->best.read.wrap_around;
     /* What rounding hides is not the mesh's. */
-    const int hidden = d->drowned && !d->best.resolved;
-    r->discretization = hidden ? 0.0 : d->best.discretization;
-    r->rounding = hidden ? fmax(width - r->truncation - r->wrap_around, 0.0) : d->best.rounding;
+    const int hidden = d->drowned && !d->best.read.resolved;
+    r->discretization = hidden ? 0.0 : d->best.read.discretization;
+    r->rounding = hidden ? fmax(width - r->truncation - r->wrap_around, 0.0) : d->best.read.rounding;
 }
 
 /* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
@@ -638,7 +460,7 @@ static prv_engine likely_engine(const prv_side_view *view)
     int discrete = 1;
     for (size_t j = 0; j < view->steps; j++)
         discrete = discrete && view->mechanisms[j]->base == PRV_BASE_ATOMS;
-    return view->total >= MANY_STEPS || (view->total > 1.0 && discrete) ? PRV_ENGINE_SPECTRUM
+    return view->all.count >= MANY_STEPS || (view->all.count > 1.0 && discrete) ? PRV_ENGINE_SPECTRUM
                                                                         : PRV_ENGINE_CONVOLUTION;
 }
 
@@ -709,7 +531,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         lower = fmin(lower, upper);
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);
-        const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.width;
+        const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.read.width;
         const int done = width <= asked * (1.0 + 1e-12);
         if (done || options->mesh_size > 0.0 || top->stuck || passes >= MOST_PASSES) {
             bounds->lower = lower;

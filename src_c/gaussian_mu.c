@@ -202,7 +202,7 @@ static double log_complement(const prv_side_view *view, double epsilon, double *
         const double distance = m.mean - epsilon, root = sqrt(m.variance + distance * distance);
         /* Covers all rounding of cells and moments. */
         const double rounding = 1e-6 * (fabs(m.log_moment) + fabs(m.mean) + epsilon) +
-                                1e-9 * (view->total + sqrt(view->total * m.variance));
+                                1e-9 * (view->all.count + sqrt(view->all.count * m.variance));
         best = fmax(best, m.log_moment + *t * m.mean - 0.5 * (distance + root) - rounding);
         *deviation = sqrt(m.variance);
         const double next = fmin(fmax(*t + distance / fmax(m.variance, 1e-300), 0.0), 1.0);

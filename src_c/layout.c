@@ -82,7 +82,7 @@ static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double
     support_in_use(view, layout->step, &least, &greatest);
     /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
      * as well hold all of it: then nothing lies outside, with certainty. */
-    const int whole = view->total == 1.0 || greatest - least <= 2.0 * (high - low);
+    const int whole = view->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
     low = whole ? least : fmax(low, least);
     high = whole ? greatest : fmin(high, greatest);
     /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */

@@ -40,7 +40,7 @@ static double bound_at(const tail *t, double lam)
         sum += times(t, j) * (log_moment - log1p(-p->infinite_mass));
     }
     /* Rounding of cells and moments, generously. */
-    return (sum - t->log_delta + 1e-11 * t->view->total) / lam;
+    return (sum - t->log_delta + 1e-11 * t->view->all.count) / lam;
 }
 
 /* Any tilt gives a bound; the best is looked for to about 10 %. */
@@ -95,7 +95,7 @@ static double truncation(const prv_side_view *view, double eps_error, double del
         all = fmax(all, reach(t, 0.25 * delta_error));
         for (size_t j = 0; j < view->steps; j++) {
             const tail step = {view, j, j + 1, 1, lower, 0.0};
-            single = fmax(single, reach(step, 0.125 * delta_error / view->total));
+            single = fmax(single, reach(step, 0.125 * delta_error / view->all.count));
         }
     }
     return 2.0 + fmax(eps_error + all, single);
@@ -292,8 +292,8 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
     const double low = (delta + error + outer - infinite) * scale * (1.0 + add->relative);
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
     const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
-    const double greatest = fmax(view->greatest_loss, 0.0);
-    b->upper = fmin(fmax(upper, 0.0), greatest + view->greatest_error);
+    const double greatest = fmax(view->all.greatest_loss, 0.0);
+    b->upper = fmin(fmax(upper, 0.0), greatest + view->all.greatest_error);
     b->lower = fmin(fmax(lower, 0.0), b->upper);
     b->estimate = crossing(curve, (delta - infinite) * scale);
     b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
@@ -338,7 +338,7 @@ static void ask_delta(const composed_curve *curve, const setting *s, const slack
 
 static prv_status setting_new(const prv_side_view *view, const prv_options *options, setting *s)
 {
-    const double spread = sqrt(0.5 * view->total * log(12.0 / options->delta_error));
+    const double spread = sqrt(0.5 * view->all.count * log(12.0 / options->delta_error));
     s->delta_error = options->delta_error;
     s->eps_error = options->mesh_size > 0.0 ? options->mesh_size * spread : options->eps_error;
     s->step = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
@@ -392,7 +392,7 @@ static prv_status compose_lattices(const prv_side_view *view, const prv_options 
                                    const errors *e, double needed, composition *c)
 {
     prv_fft plans;
-    const prv_fft *fft = view->total > 1.0 ? &plans : NULL; /* one step needs none */
+    const prv_fft *fft = view->all.count > 1.0 ? &plans : NULL; /* one step needs none */
     prv_status status = prv_workspace_new(s->length, view->steps, s->length, &c->work);
     if (status == PRV_OK && fft != NULL) status = prv_plan_fft(options, s->length, &plans);
     if (status == PRV_OK) status = prv_check_interrupt(options);
@@ -475,10 +475,10 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
         r.accurate = 1;
         r.direction = options->neighbors != PRV_ADD_OR_REMOVE ? options->neighbors
                       : view->add ? PRV_ADD : PRV_REMOVE;
-        r.engine = view->total > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
+        r.engine = view->all.count > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
         r.mesh_size = s->step;
         r.cells = c.knots;
-        r.transform_length = view->total > 1.0 ? s->length : 0;
+        r.transform_length = view->all.count > 1.0 ? s->length : 0;
         r.transforms = c.transforms;
         r.memory = (size_t)s->bytes;
         for (size_t i = 0; i < length && status == PRV_OK; i++) {

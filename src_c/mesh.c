@@ -114,7 +114,7 @@ static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, 
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
 static double cell_error(const prv_side_view *view, size_t j, double weight)
 {
-    return view->counts[j] / view->total * weight;
+    return view->counts[j] / view->all.count * weight;
 }
 
 /* sum over cells of (error length^2)^(1/3), see `spacings`. */

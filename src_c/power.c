@@ -163,13 +163,13 @@ static prv_status power_of(prv_side_view *view, const prv_options *options, doub
 
 static prv_status power_in(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b)
 {
-    if (alpha > 0.0 && alpha < 1.0 && view->total > 0.0) {
+    if (alpha > 0.0 && alpha < 1.0 && view->all.count > 0.0) {
         const prv_status status = power_of(view, options, fmax(alpha, LEAST_RATE), b);
-        if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(view->infinite_mass * (1.0 - 32.0 * DBL_EPSILON), b->upper);
+        if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(view->all.infinite_mass * (1.0 - 32.0 * DBL_EPSILON), b->upper);
         return status;
     }
-    if (alpha < 1.0 && view->total > 0.0) {
-        const double power = view->infinite_mass, rounding = 32.0 * DBL_EPSILON * power;
+    if (alpha < 1.0 && view->all.count > 0.0) {
+        const double power = view->all.infinite_mass, rounding = 32.0 * DBL_EPSILON * power;
         *b = (prv_bounds){power - rounding, power, fmin(power + rounding, 1.0)};
     } else {
         *b = (prv_bounds){alpha, alpha, alpha};

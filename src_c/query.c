@@ -103,17 +103,17 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
 {
     double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0;
     for (size_t i = 0; i < count; i++) {
-        infinite = fmax(infinite, views[i].infinite_mass);
-        greatest = fmax(greatest, views[i].greatest_loss);
-        error = fmax(error, views[i].greatest_error);
-        total = fmax(total, views[i].total);
+        infinite = fmax(infinite, views[i].all.infinite_mass);
+        greatest = fmax(greatest, views[i].all.greatest_loss);
+        error = fmax(error, views[i].all.greatest_error);
+        total = fmax(total, views[i].all.count);
     }
     if (question == PRV_ASK_EPSILON) {
         if (value >= 1.0 || total == 0.0) {
             exactly(0.0, b, r);
         } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
             /* The greatest loss is the least epsilon whose delta is the mass at infinity. */
-            const int exact = infinite == 0.0 || (count == 1 && views[0].infinite_exact);
+            const int exact = infinite == 0.0 || (count == 1 && views[0].all.infinite_exact);
             exactly(exact && value >= infinite ? greatest : HUGE_VAL, b, r);
             if (isfinite(b->upper)) {
                 b->lower = value > infinite ? 0.0 : fmax(greatest - error, 0.0);

@@ -5,8 +5,6 @@
 #include "progress.h"
 #include "layout.h"
 
-typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
-
 /* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft);
 

@@ -7,6 +7,21 @@
 /* How far the log-moment of the composed law may be off by profiles before they are made finer. */
 #define PRV_MOST_MOMENT_ERROR 4.0
 
+/* What is known of a composition in one direction from its steps one by one. */
+typedef struct prv_totals {
+    double count;         /* of steps */
+    double log_finite;    /* log1p(-infinite_mass) */
+    double infinite_mass; /* true but for rounding, */
+    int infinite_exact;   /* or exactly */
+    double greatest_loss;
+    double greatest_error; /* what that may be off by */
+} prv_totals;
+
+void prv_totals_add(prv_totals *totals, const prv_mechanism *mechanism, double count, int add);
+
+/* No epsilon lies above it, nor above 0 where all finite losses are negative. */
+double prv_greatest_epsilon(const prv_totals *totals);
+
 /* The steps of one direction, with the part of each profile that matters to the question. */
 typedef struct prv_side_view {
     size_t steps;
@@ -16,11 +31,7 @@ typedef struct prv_side_view {
     double *counts;                   /* [steps], > 0 */
     prv_profile *profiles;            /* [steps] */
     size_t *first, *end;              /* [steps] range of the profile's cells in use */
-    double total;                     /* sum of the counts */
-    double infinite_mass;             /* of the composition, true but for rounding, */
-    int infinite_exact;               /* or exactly */
-    double greatest_loss;             /* of the composition */
-    double greatest_error;            /* what that may be off by */
+    prv_totals all;
     size_t fineness;                  /* of the profiles */
     double moment_error;              /* of the log-moment by them, about; 0 until it is known */
 } prv_side_view;
