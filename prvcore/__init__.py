@@ -16,7 +16,9 @@ except ModuleNotFoundError as error:
         "Python in another folder, where it finds the prvcore that is installed"
     ) from None
 from prvcore.accountant import Accountant
-from prvcore.accounting import (
+from prvcore.budgets import OdometerReading, PrivacyFilter, PrivacyOdometer
+from prvcore.calibration import Calibration, calibrate
+from prvcore.curve import (
     Bounds,
     ErrorBudget,
     PrivacyCurve,
@@ -27,8 +29,6 @@ from prvcore.accounting import (
     get_memory_limit,
     set_memory_limit,
 )
-from prvcore.budgets import OdometerReading, PrivacyFilter, PrivacyOdometer
-from prvcore.calibration import Calibration, calibrate
 from prvcore.errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
 from prvcore.explanation import Explanation, StepShare, explain
 from prvcore.mechanisms import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from prvcore import _arguments, _pickling, accounting
+from prvcore import _arguments, _pickling, curve
 from prvcore._accounting import Composition
-from prvcore.accounting import Bounds, PrivacyCurve, Progress
+from prvcore.curve import Bounds, PrivacyCurve, Progress
 from prvcore.mechanisms import Mechanism, PoissonSubsampled
 
 __all__ = ["Calibration", "calibrate"]
@@ -166,7 +166,7 @@ def calibrate(
         engine=engine,
         after=after,
         progress=progress,
-        memory_limit=accounting.get_memory_limit(),
+        memory_limit=curve.get_memory_limit(),
     )
 
 
@@ -194,7 +194,7 @@ def _calibrate(
         lambda x: _LEAST_TOLERANCE <= x <= _GREATEST_TOLERANCE,
     )
     alone = isinstance(mechanisms, Mechanism)
-    steps = accounting._pairs(mechanisms, counts)
+    steps = curve._pairs(mechanisms, counts)
     if name == "steps":
         if not any(count for _, count in steps):
             raise ValueError("counts must not be 0 throughout where parameter is 'steps'")
@@ -203,7 +203,7 @@ def _calibrate(
         if all(mechanism._parameter(name) is None or not count for mechanism, count in steps):
             raise ValueError(f"no mechanism that runs has a {parameter}, got {mechanisms!r}")
 
-    before = accounting._curve_of(after, None, {})
+    before = curve._curve_of(after, None, {})
     start = PrivacyCurve(steps, neighbors=neighbors, engine=engine)
     composition = start._composition
     if before.mechanisms:
@@ -220,7 +220,7 @@ def _calibrate(
             neighbors=start.neighbors,
             engine=start.engine,
             memory_limit=memory_limit,
-            progress=accounting._listener(progress),
+            progress=curve._listener(progress),
         )
     )
     found = tuple(_scaled(mechanism, count, name, factor) for mechanism, count in steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prvcore import _pickling
-from prvcore.accounting import Bounds, ErrorBudget, PrivacyCurve
+from prvcore.curve import Bounds, ErrorBudget, PrivacyCurve
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["Explanation", "StepShare", "explain"]

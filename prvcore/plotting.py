@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments
-from prvcore.accounting import Bounds
+from prvcore.curve import Bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from prvcore.accounting import PrivacyCurve
+    from prvcore.curve import PrivacyCurve
     from prvcore.sweeps import SweepBounds
 
 __all__ = ["plot", "plot_sweep"]

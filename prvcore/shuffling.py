@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments, _mechanism
-from prvcore.accounting import PrivacyCurve
+from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["shuffled_lower_bound"]

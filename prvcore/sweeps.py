@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
-from prvcore.accounting import Bounds, ErrorBudget, PrivacyCurve, compose, get_memory_limit
 from prvcore.calibration import _calibrate
+from prvcore.curve import Bounds, ErrorBudget, PrivacyCurve, compose, get_memory_limit
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import PoissonSubsampledGaussian
 

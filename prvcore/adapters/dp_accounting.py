@@ -25,8 +25,8 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from prvcore import _arguments
 from prvcore.accountant import Accountant
-from prvcore.accounting import Bounds, PrivacyCurve, compose
 from prvcore.adapters._rounding import quotient_rounded_down
+from prvcore.curve import Bounds, PrivacyCurve, compose
 from prvcore.mechanisms import (
     ApproximateDP,
     DiscreteLaplace,

@@ -10,7 +10,7 @@ from typing import Any
 
 from opacus.accountants import IAccountant, register_accountant
 
-from prvcore.accounting import Bounds, compose
+from prvcore.curve import Bounds, compose
 from prvcore.mechanisms import PoissonSubsampledGaussian
 
 __all__ = ["OpacusAccountant"]

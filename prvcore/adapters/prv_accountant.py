@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from prvcore import _arguments
-from prvcore.accounting import Bounds, PrivacyCurve, compose
 from prvcore.adapters._rounding import quotient_rounded_down
+from prvcore.curve import Bounds, PrivacyCurve, compose
 from prvcore.mechanisms import (
     ApproximateDP,
     Gaussian,
