@@ -113,7 +113,7 @@ setup(
         [
             extension("_status"),
             extension("_mechanism"),
-            extension("_accounting"),
+            extension("_composition"),
             # pyfftw's pxd includes fftw3.h and numpy's headers; nothing of FFTW is linked.
             extension("_fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
         ],

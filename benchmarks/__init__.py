@@ -9,6 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-if not [*(ROOT / "prvcore").glob("_accounting.*.so"), *(ROOT / "prvcore").glob("*.pyd")]:
+if not [*(ROOT / "prvcore").glob("_composition.*.so"), *(ROOT / "prvcore").glob("*.pyd")]:
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
     sys.path.append(str(ROOT))

@@ -16,19 +16,11 @@ except ModuleNotFoundError as error:
         "Python in another folder, where it finds the prvcore that is installed"
     ) from None
 from prvcore.accountant import Accountant
+from prvcore.bounds import Bounds, ErrorBudget
 from prvcore.budgets import OdometerReading, PrivacyFilter, PrivacyOdometer
 from prvcore.calibration import Calibration, calibrate
-from prvcore.curve import (
-    Bounds,
-    ErrorBudget,
-    PrivacyCurve,
-    Progress,
-    compose,
-    delta_from_eps,
-    eps_from_delta,
-    get_memory_limit,
-    set_memory_limit,
-)
+from prvcore.composition import compose, delta_from_eps, eps_from_delta
+from prvcore.curve import PrivacyCurve
 from prvcore.errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
 from prvcore.explanation import Explanation, StepShare, explain
 from prvcore.mechanisms import (
@@ -51,6 +43,8 @@ from prvcore.mechanisms import (
     SubsampledWithoutReplacement,
     TruncatedPoissonSubsampledGaussian,
 )
+from prvcore.memory_limit import get_memory_limit, set_memory_limit
+from prvcore.progress import Progress
 from prvcore.schedule import read_schedule
 from prvcore.shuffling import shuffled_lower_bound
 from prvcore.sweeps import (

@@ -9,8 +9,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _pickling
+from prvcore.bounds import Bounds
 from prvcore.calibration import calibrate
-from prvcore.curve import Bounds, PrivacyCurve, compose
+from prvcore.composition import compose
+from prvcore.curve import PrivacyCurve
 from prvcore.errors import TargetError
 from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
 from prvcore.serialization import mechanism_from_dict, mechanism_to_dict

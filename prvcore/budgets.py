@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prvcore import _arguments
 from prvcore.accountant import Accountant
-from prvcore.curve import Bounds
+from prvcore.bounds import Bounds
 from prvcore.errors import BudgetExceededError
 from prvcore.mechanisms import Gaussian, Mechanism, PoissonSubsampledGaussian
 

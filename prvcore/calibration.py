@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from prvcore import _arguments, _pickling, curve
-from prvcore._accounting import Composition
-from prvcore.curve import Bounds, PrivacyCurve, Progress
+from prvcore import _arguments, _pickling
+from prvcore._composition import Composition
+from prvcore._steps import pairs
+from prvcore.bounds import Bounds
+from prvcore.composition import curve_of
+from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import Mechanism, PoissonSubsampled
+from prvcore.memory_limit import get_memory_limit
+from prvcore.progress import Progress, listener
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -166,7 +171,7 @@ def calibrate(
         engine=engine,
         after=after,
         progress=progress,
-        memory_limit=curve.get_memory_limit(),
+        memory_limit=get_memory_limit(),
     )
 
 
@@ -194,7 +199,7 @@ def _calibrate(
         lambda x: _LEAST_TOLERANCE <= x <= _GREATEST_TOLERANCE,
     )
     alone = isinstance(mechanisms, Mechanism)
-    steps = curve._pairs(mechanisms, counts)
+    steps = pairs(mechanisms, counts)
     if name == "steps":
         if not any(count for _, count in steps):
             raise ValueError("counts must not be 0 throughout where parameter is 'steps'")
@@ -203,7 +208,7 @@ def _calibrate(
         if all(mechanism._parameter(name) is None or not count for mechanism, count in steps):
             raise ValueError(f"no mechanism that runs has a {parameter}, got {mechanisms!r}")
 
-    before = curve._curve_of(after, None, {})
+    before = curve_of(after, None, {})
     start = PrivacyCurve(steps, neighbors=neighbors, engine=engine)
     composition = start._composition
     if before.mechanisms:
@@ -220,7 +225,7 @@ def _calibrate(
             neighbors=start.neighbors,
             engine=start.engine,
             memory_limit=memory_limit,
-            progress=curve._listener(progress),
+            progress=listener(progress),
         )
     )
     found = tuple(_scaled(mechanism, count, name, factor) for mechanism, count in steps)

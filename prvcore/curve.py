@@ -1,193 +1,27 @@
-"""Compose mechanisms and bound the epsilon or delta of the whole."""
+"""The privacy curve of a composition, and the bounds that it is asked for."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
 from html import escape
-from itertools import groupby
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments, _pickling
-from prvcore._accounting import Composition
+from prvcore._composition import Composition
+from prvcore._settings import Settings
+from prvcore._steps import Steps, merged
+from prvcore.bounds import Bounds, ErrorBudget, shaped
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import Mechanism
+from prvcore.memory_limit import get_memory_limit
+from prvcore.progress import Progress, listener
 
-__all__ = [
-    "Bounds",
-    "ErrorBudget",
-    "PrivacyCurve",
-    "Progress",
-    "compose",
-    "delta_from_eps",
-    "eps_from_delta",
-    "get_memory_limit",
-    "set_memory_limit",
-]
-
-_NEIGHBORS = ("add-or-remove", "add", "remove", "replace-one")
-_DISCRETIZATIONS = ("bracketing", "mean-matching")
-_ENGINES = ("auto", "convolution", "spectrum")
-_EPS_RELATIVE_ERROR = 1e-3
-_EPS_FLOOR = 1e-3
-_MEAN_MATCHING_EPS_ERROR = 0.1
-_MEAN_MATCHING_DELTA_ERROR = 1e-10
-
-_Steps = tuple[tuple[Mechanism, int], ...]
-
-_memory_limit = 2**30
-
-# nats: the core's PRV_WIDEST_CELL
-WIDEST_MESH = 100.0
-
-
-def get_memory_limit() -> int:
-    """Return the memory limit in bytes; 2^30 (1 GiB) unless it was set.
-
-    Returns
-    -------
-    int
-        Bytes that the largest buffers of one query may take together.
-
-    """
-    return _memory_limit
-
-
-def set_memory_limit(limit: int) -> None:
-    """Set how much memory one query may take, for all later queries of the process.
-
-    Parameters
-    ----------
-    limit : int
-        Bytes that the largest buffers of one query may take together, in [1, 2^63 - 1]. Queries
-        that run at the same time have the limit each.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `limit` is not an integer, or is out of its range.
-
-    """
-    global _memory_limit
-    _memory_limit = _arguments.integer(limit, "limit", 1, 2**63 - 1)
-
-
-class Bounds(NamedTuple):
-    """What is known of a number: ``0 <= lower <= estimate <= upper``.
-
-    Attributes
-    ----------
-    lower, upper : float or ndarray of float64
-        The exact value lies between them.
-    estimate : float or ndarray of float64
-        A value between them that is usually much closer to the exact one; it promises nothing more.
-
-    """
-
-    lower: float | NDArray[np.float64]
-    estimate: float | NDArray[np.float64]
-    upper: float | NDArray[np.float64]
-
-
-class ErrorBudget(NamedTuple):
-    """Where the distance of the bounds comes from at one queried point.
-
-    The first four are in epsilon (nats) and say how much each cause takes of the width in the last
-    pass. They sum to `width` where that pass has both bounds of the answer; to more than it where a
-    bound was clipped (epsilon at 0, delta at 0 or 1, rounding included) or an earlier pass, or the
-    other direction, had a better one.
-
-    Attributes
-    ----------
-    discretization : float
-        Losses were moved onto a lattice.
-    truncation : float
-        Losses outside the cells were put to the ends.
-    wrap_around : float
-        The transform is periodic and folds the tails into its window.
-    rounding : float
-        Floating point.
-    width : float
-        ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
-    direction : {"add", "remove", "add-or-remove", "replace-one"}
-        The neighbouring relation that decided the upper bound.
-    engine : {"convolution", "spectrum", "none"}
-        How the last pass composed; none where nothing had to be.
-    mesh_size : float
-        Step of the lattice, nats; of a spectrum, the step of the uniform lattice that is as good.
-    tilt : float
-        Exponential tilt under which the losses were composed.
-    cells : int
-        Cells of all distinct mechanisms together.
-    transform_length : int
-        Length of the FFT; 0 where none was needed.
-    transforms : int
-        How many were executed.
-    frequencies : int
-        At which the spectrum was summed; 0 for a convolution.
-    accurate : bool
-        Whether the width asked was reached.
-
-    """
-
-    discretization: float
-    truncation: float
-    wrap_around: float
-    rounding: float
-    width: float
-    direction: str
-    engine: str
-    mesh_size: float
-    tilt: float
-    cells: int
-    transform_length: int
-    transforms: int
-    frequencies: int
-    accurate: bool
-
-
-class Progress(NamedTuple):
-    """How far a query or a calibration has come, as `progress` functions get it.
-
-    Attributes
-    ----------
-    question, questions : int
-        Which of the points asked is being answered, from 0, and how many there are.
-    compositions : int
-        That a calibration has bounded so far; 0 in a query.
-    passes : int
-        Finished on this point, all directions together.
-    width : float
-        Of its bounds so far, nats; infinite at first.
-    width_asked : float
-        Nats; 0 at first.
-    fraction : float
-        Of the whole call, a guess in [0, 1] that never falls.
-
-    """
-
-    question: int
-    questions: int
-    compositions: int
-    passes: int
-    width: float
-    width_asked: float
-    fraction: float
-
-
-def _listener(
-    progress: Callable[[Progress], object] | None,
-) -> Callable[[tuple[Any, ...]], object] | None:
-    """Return what the C core's fields are given to."""
-    if progress is None:
-        return None
-    if not callable(progress):
-        raise TypeError(f"progress must be a function of a Progress, or None, got {progress!r}")
-    return lambda fields: progress(Progress(*fields))
+__all__ = ["PrivacyCurve"]
 
 
 class PrivacyCurve:
@@ -209,24 +43,10 @@ class PrivacyCurve:
 
     """
 
-    __slots__ = (
-        "_composition",
-        "_steps",
-        "delta_error",
-        "discretization",
-        "engine",
-        "eps_error",
-        "mesh_size",
-        "neighbors",
-    )
+    __slots__ = ("_composition", "_settings", "_steps")
 
-    neighbors: str
-    discretization: str
-    engine: str
-    eps_error: float | None
-    delta_error: float | None
-    mesh_size: float | None
-    _steps: _Steps
+    _steps: Steps
+    _settings: Settings
     _composition: Composition
 
     def __init__(
@@ -241,35 +61,16 @@ class PrivacyCurve:
         mesh_size: float | None = None,
     ) -> None:
         set_ = object.__setattr__
-        set_(self, "neighbors", _arguments.choice(neighbors, "neighbors", _NEIGHBORS))
-        set_(
-            self,
-            "discretization",
-            _arguments.choice(discretization, "discretization", _DISCRETIZATIONS),
+        settings = Settings(
+            eps_error=eps_error,
+            delta_error=delta_error,
+            neighbors=neighbors,
+            discretization=discretization,
+            engine=engine,
+            mesh_size=mesh_size,
         )
-        set_(self, "engine", _arguments.choice(engine, "engine", _ENGINES))
-        if engine == "spectrum" and discretization == "mean-matching":
-            raise ValueError(
-                "engine must be 'auto' or 'convolution' with discretization 'mean-matching', got "
-                "'spectrum'"
-            )
-        if eps_error is not None:
-            eps_error = _arguments.positive(eps_error, "eps_error")
-        if mesh_size is not None:
-            mesh_size = _arguments.positive(mesh_size, "mesh_size")
-            if mesh_size > WIDEST_MESH:
-                raise ValueError(f"mesh_size must be in (0, {WIDEST_MESH:g}], got {mesh_size!r}")
-        if delta_error is not None:
-            delta_error = _arguments.open_probability(delta_error, "delta_error")
-            if discretization != "mean-matching":
-                raise ValueError(
-                    "delta_error must be None unless discretization is 'mean-matching', got "
-                    f"{delta_error!r}: bracketing has no error in delta that is not in its bounds"
-                )
-        set_(self, "eps_error", eps_error)
-        set_(self, "delta_error", delta_error)
-        set_(self, "mesh_size", mesh_size)
-        set_(self, "_steps", _merged(steps))
+        set_(self, "_settings", settings)
+        set_(self, "_steps", merged(steps))
         # at once, so that what the C core refuses is refused here and not at the first query
         handles = tuple(mechanism._build(self.neighbors) for mechanism, _ in self._steps)
         set_(self, "_composition", Composition(handles, self.counts))
@@ -289,6 +90,36 @@ class PrivacyCurve:
     def counts(self) -> tuple[int, ...]:
         """How often each of the mechanisms runs."""
         return tuple(count for _, count in self._steps)
+
+    @property
+    def neighbors(self) -> str:
+        """As given to `compose`."""
+        return self._settings.neighbors
+
+    @property
+    def discretization(self) -> str:
+        """As given to `compose`."""
+        return self._settings.discretization
+
+    @property
+    def engine(self) -> str:
+        """As given to `compose`."""
+        return self._settings.engine
+
+    @property
+    def eps_error(self) -> float | None:
+        """As given to `compose`; None is the default."""
+        return self._settings.eps_error
+
+    @property
+    def delta_error(self) -> float | None:
+        """As given to `compose`; None is the default."""
+        return self._settings.delta_error
+
+    @property
+    def mesh_size(self) -> float | None:
+        """As given to `compose`; None is the default."""
+        return self._settings.mesh_size
 
     def epsilon(
         self, delta: ArrayLike, *, progress: Callable[[Progress], object] | None = None
@@ -535,9 +366,14 @@ class PrivacyCurve:
         flat = np.ascontiguousarray(points).reshape(-1)
         bounds = np.empty((flat.size, 3))
         self._composition.bound(
-            quantity, flat, bounds, progress=_listener(progress), **self._core_options()
+            quantity,
+            flat,
+            bounds,
+            memory_limit=get_memory_limit(),
+            progress=listener(progress),
+            **self._settings.of_core(),
         )
-        return _shaped(bounds, points)
+        return shaped(bounds, points)
 
     def error_budget(
         self, *points: object, delta: float | None = None, epsilon: float | None = None
@@ -598,7 +434,7 @@ class PrivacyCurve:
             wanted == "epsilon", np.ascontiguousarray(points).reshape(-1), progress=progress
         )
         self._warn(reports, stacklevel + 1)
-        return _shaped(bounds, points)
+        return shaped(bounds, points)
 
     def _ask(
         self,
@@ -608,29 +444,15 @@ class PrivacyCurve:
         progress: Callable[[Progress], object] | None = None,
     ) -> tuple[NDArray[np.float64], list[Any]]:
         bounds = np.empty((points.size, 3))
-        options = self._core_options()
-        if memory_limit is not None:
-            options["memory_limit"] = memory_limit
         reports = self._composition.query(
-            for_epsilon, points, bounds, progress=_listener(progress), **options
+            for_epsilon,
+            points,
+            bounds,
+            memory_limit=get_memory_limit() if memory_limit is None else memory_limit,
+            progress=listener(progress),
+            **self._settings.of_core(),
         )
         return bounds, reports
-
-    def _core_options(self) -> dict[str, Any]:
-        eps_error, delta_error = self.eps_error, self.delta_error
-        if self.discretization == "mean-matching":
-            eps_error = _MEAN_MATCHING_EPS_ERROR if eps_error is None else eps_error
-        return {
-            "discretization": self.discretization,
-            "neighbors": self.neighbors,
-            "engine": self.engine,
-            "eps_error": 0.0 if eps_error is None else eps_error,
-            "eps_relative_error": _EPS_RELATIVE_ERROR,
-            "eps_floor": _EPS_FLOOR,
-            "delta_error": _MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
-            "mesh_size": 0.0 if self.mesh_size is None else self.mesh_size,
-            "memory_limit": _memory_limit,
-        }
 
     def _warn(self, reports: list[Any], stacklevel: int) -> None:
         budgets = [ErrorBudget(*report) for report in reports]
@@ -645,7 +467,7 @@ class PrivacyCurve:
             cause = "engine = 'spectrum'"
             advice = "Leave engine out, or raise eps_error"
         elif wide:
-            cause = f"the memory limit of {_memory_limit} bytes"
+            cause = f"the memory limit of {get_memory_limit()} bytes"
             advice = "Raise eps_error, or the limit by prvcore.set_memory_limit"
         elif self._mesh_is_too_coarse(budgets):
             cause = f"mesh_size = {self.mesh_size!r}"
@@ -655,7 +477,7 @@ class PrivacyCurve:
         widest = max(budget.width for budget in budgets)
         warnings.warn(
             f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
-            f"{self._width()}; they hold all the same. {advice}",
+            f"{self._settings.width()}; they hold all the same. {advice}",
             AccuracyWarning,
             stacklevel=stacklevel,
         )
@@ -673,39 +495,22 @@ class PrivacyCurve:
             return False
         return any(budget.width > wanted for budget in budgets)
 
-    def _width(self) -> str:
-        if self.eps_error is not None:
-            return f"eps_error = {self.eps_error!r}"
-        if self.discretization == "mean-matching":
-            return f"eps_error = {_MEAN_MATCHING_EPS_ERROR!r}"
-        return f"eps_error = {_EPS_RELATIVE_ERROR:g} * max(epsilon, {_EPS_FLOOR:g})"
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "eps_error": self.eps_error,
-            "delta_error": self.delta_error,
-            "neighbors": self.neighbors,
-            "discretization": self.discretization,
-            "engine": self.engine,
-            "mesh_size": self.mesh_size,
-        }
-
-    def _with_steps(self, steps: Iterable[tuple[Mechanism, int]]) -> PrivacyCurve:
-        """Return the curve of other steps under the same settings."""
-        return PrivacyCurve(steps, **self._settings())
+    def _with(self, steps: Iterable[tuple[Mechanism, int]], **changes: Any) -> PrivacyCurve:
+        """Return the curve of other steps under the same settings, but for the changes."""
+        return PrivacyCurve(steps, **{**self._settings.as_dict(), **changes})
 
     def __add__(self, other: object) -> PrivacyCurve:
         """Compose with what another curve of the same settings composes."""
         if not isinstance(other, PrivacyCurve):
             return NotImplemented
-        mine, others = self._settings(), other._settings()
+        mine, others = self._settings.as_dict(), other._settings.as_dict()
         for name, value in mine.items():
             if value != others[name]:
                 raise ValueError(
                     f"curves that are added must have the same settings, got {name}={value!r} and "
                     f"{name}={others[name]!r}"
                 )
-        return self._with_steps(self._steps + other._steps)
+        return self._with(self._steps + other._steps)
 
     def __mul__(self, times: object) -> PrivacyCurve:
         """Compose with itself, `times` (an integer >= 0) in all."""
@@ -714,37 +519,25 @@ class PrivacyCurve:
         if times < 0:
             raise ValueError(f"a curve is multiplied by integers >= 0, got {times!r}")
         steps = tuple((mechanism, count * int(times)) for mechanism, count in self._steps)
-        return self._with_steps(steps)
+        return self._with(steps)
 
     __rmul__ = __mul__
-
-    def _identity(self) -> tuple[Any, ...]:
-        return (self._steps, *self._settings().values())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PrivacyCurve):
             return NotImplemented
-        return self._identity() == other._identity()
+        return (self._steps, self._settings) == (other._steps, other._settings)
 
     def __hash__(self) -> int:
-        return hash(self._identity())
+        return hash((self._steps, self._settings))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kind = type(self)
-        return _pickling.restored, (_pickling.VERSION, kind, (self._steps,), self._settings())
+        settings = self._settings.as_dict()
+        return _pickling.restored, (_pickling.VERSION, type(self), (self._steps,), settings)
 
     def __repr__(self) -> str:
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
-        parts = [f"[{steps}]", f"neighbors={self.neighbors!r}"]
-        parts.append(f"discretization={self.discretization!r}")
-        if self.engine != "auto":
-            parts.append(f"engine={self.engine!r}")
-        if self.mesh_size is not None:
-            parts.append(f"mesh_size={self.mesh_size!r}")
-        parts.append(self._width().replace(" = ", "="))
-        if self.discretization == "mean-matching":
-            parts.append(f"delta_error={self.delta_error or _MEAN_MATCHING_DELTA_ERROR!r}")
-        return f"PrivacyCurve({', '.join(parts)})"
+        return f"PrivacyCurve([{steps}], {self._settings.assumed()})"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -756,7 +549,7 @@ class PrivacyCurve:
             settings.append(f"engine {self.engine}")
         if self.mesh_size is not None:
             settings.append(f"mesh_size {self.mesh_size!r}")
-        settings.append(self._width())
+        settings.append(self._settings.width())
         return (
             "<table><caption>PrivacyCurve</caption>"
             f"<thead><tr><th>mechanism</th><th>count</th></tr></thead><tbody>{rows}</tbody>"
@@ -793,249 +586,3 @@ class PrivacyCurve:
         from prvcore import plotting
 
         return plotting.plot(self, kind, ax, **options)
-
-
-def compose(
-    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
-    counts: int | Iterable[int] | None = None,
-    *,
-    eps_error: float | None = None,
-    delta_error: float | None = None,
-    neighbors: str = "add-or-remove",
-    discretization: str = "bracketing",
-    engine: str = "auto",
-    mesh_size: float | None = None,
-) -> PrivacyCurve:
-    """Compose mechanisms that run one after another on the same data.
-
-    Parameters
-    ----------
-    mechanisms : Mechanism or iterable
-        One mechanism, or several: a bare mechanism runs once, a pair ``(mechanism, count)`` that
-        often. Their order does not matter. No mechanism at all is the identity.
-    counts : int or iterable of int, optional
-        How often each mechanism runs: one integer for one mechanism, or as many as there are bare
-        `mechanisms`. Each >= 0, sum at most 2^53.
-    eps_error : float, optional
-        Greatest width ``upper - lower`` in epsilon at a queried point, nats, finite and > 0. Left
-        out, ``1e-3 * max(epsilon, 1e-3)``, or 0.1 for mean-matching, where it is the paper's
-        eps_error.
-    delta_error : float, optional
-        The paper's delta_error, in (0, 1), 1e-10 if left out. Of mean-matching alone.
-    neighbors : {"add-or-remove", "add", "remove", "replace-one"}
-        Which neighbouring data sets: with one record more, one less, or the worse of the two; where
-        a mechanism is symmetric all are the same. Or with one record in place of another: noise
-        then has twice the sensitivity, which is always that to one record more or less, and a
-        Poisson sample a pair of its own. ValueError names a mechanism of which no dominating pair
-        is known for these neighbours.
-    discretization : {"bracketing", "mean-matching"}
-        ``"bracketing"`` composes a lattice that dominates the mechanisms and one that they dominate
-        [2]_, exponentially tilted so that a delta of any size keeps its relative accuracy; bounds
-        include rounding. ``"mean-matching"`` is Algorithms 1 and 2 of the paper [1]_ with the
-        bounds of its Theorem 5.5, in double precision; it refuses a delta that rounding would
-        swamp.
-    engine : {"auto", "convolution", "spectrum"}
-        How ``"bracketing"`` composes: by transforms over a window of mesh points, whose number
-        grows about like sqrt(count), or by the spectrum at some hundred frequencies, whatever the
-        count. Both give certified bounds; ``"auto"`` takes the one predicted to be cheaper, and
-        `PrivacyCurve.error_budget` tells which. A spectrum that was asked for and falls too slowly
-        is a ValueError.
-    mesh_size : float, optional
-        Step of the lattice, nats, finite and > 0. Left out, it follows from the width asked; given,
-        the width is what this mesh gives, with an AccuracyWarning if that is above an `eps_error`
-        given too.
-
-    Returns
-    -------
-    PrivacyCurve
-        To be asked for its epsilons and deltas.
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument is of another kind or out of its range; the message names it.
-
-    Notes
-    -----
-    Only prepares: all computing is done by the queries. Mechanisms that are equal are merged.
-
-    References
-    ----------
-    .. [1] Gopi, Lee, Wutschitz, "Numerical composition of differential privacy", NeurIPS 2021,
-       arXiv:2106.02848.
-    .. [2] Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete
-       approximations of privacy loss distributions", PETS 2022, arXiv:2207.04380.
-
-    Examples
-    --------
-    >>> import prvcore as prv
-    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
-    >>> curve = prv.compose([(step, 1000), prv.Laplace(scale=20)])
-    >>> lower, estimate, upper = curve.epsilon(1e-7)
-
-    """
-    return PrivacyCurve(
-        _pairs(mechanisms, counts),
-        eps_error=eps_error,
-        delta_error=delta_error,
-        neighbors=neighbors,
-        discretization=discretization,
-        engine=engine,
-        mesh_size=mesh_size,
-    )
-
-
-def eps_from_delta(
-    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
-    delta: ArrayLike,
-    counts: int | Iterable[int] | None = None,
-    **options: Any,
-) -> Bounds:
-    """Bound epsilon at each delta: ``compose(...).epsilon(delta)`` in one call.
-
-    Parameters
-    ----------
-    curve : PrivacyCurve, Mechanism or iterable
-        A curve, or `mechanisms` as `compose` takes them.
-    delta : float or array_like of float, any shape
-        Probabilities in [0, 1].
-    counts : int or iterable of int, optional
-        As `compose` takes it; not with a curve.
-    **options
-        The keyword arguments of `compose`; not with a curve.
-
-    Returns
-    -------
-    Bounds
-        Nats: floats for a scalar, else arrays of the shape of `delta`.
-
-    Raises
-    ------
-    TypeError
-        `counts` or an option is given with a curve.
-
-    See Also
-    --------
-    compose, PrivacyCurve.epsilon : what else is raised and warned of.
-
-    Examples
-    --------
-    >>> import prvcore as prv
-    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
-    >>> bounds = prv.eps_from_delta(step, 1e-7, counts=1000)
-
-    """
-    _refuse_swapped("eps_from_delta", curve, "delta", delta)
-    return _curve_of(curve, counts, options)._query("epsilon", delta, stacklevel=3)
-
-
-def delta_from_eps(
-    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
-    epsilon: ArrayLike,
-    counts: int | Iterable[int] | None = None,
-    **options: Any,
-) -> Bounds:
-    """Bound delta at each epsilon: ``compose(...).delta(epsilon)`` in one call.
-
-    Parameters
-    ----------
-    curve, counts, **options
-        As `eps_from_delta` takes them.
-    epsilon : float or array_like of float, any shape
-        Nats, of either sign and infinite too, but not nan.
-
-    Returns
-    -------
-    Bounds
-        Probabilities: floats for a scalar, else arrays of the shape of `epsilon`.
-
-    See Also
-    --------
-    eps_from_delta, PrivacyCurve.epsilon : raise and warn of the same.
-    PrivacyCurve.delta : what the width is.
-
-    """
-    _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
-    return _curve_of(curve, counts, options)._query("delta", epsilon, stacklevel=3)
-
-
-def _refuse_swapped(function: str, curve: object, name: str, point: object) -> None:
-    """Say so where what belongs second was given first."""
-    parts = point if isinstance(point, list | tuple) else [point]
-    if any(isinstance(part, Mechanism | PrivacyCurve) for part in parts):
-        raise TypeError(
-            f"{function} takes the curve or mechanisms first and {name} second, "
-            f"{function}(mechanisms, {name}), got {curve!r} first and {point!r} second"
-        )
-
-
-def _curve_of(curve: Any, counts: Any, options: dict[str, Any]) -> PrivacyCurve:
-    if not isinstance(curve, PrivacyCurve):
-        return compose(curve, counts, **options)
-    if counts is not None or options:
-        given = ", ".join([*(["counts"] if counts is not None else []), *options])
-        raise TypeError(f"a PrivacyCurve is already composed: {given} must not be given with it")
-    return curve
-
-
-def _pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:
-    if isinstance(mechanisms, Mechanism):
-        return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
-    try:
-        items = list(mechanisms)
-    except TypeError:
-        raise TypeError(
-            "mechanisms must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
-            f"pairs, got {mechanisms!r}"
-        ) from None
-    if counts is None:
-        return [_pair(item, i) for i, item in enumerate(items)]
-    for i, item in enumerate(items):
-        if not isinstance(item, Mechanism):
-            raise TypeError(
-                f"mechanisms[{i}] must be a mechanism where counts is given, got {item!r}"
-            )
-    try:
-        numbers = list(counts)
-    except TypeError:
-        numbers = None
-    if numbers is None or len(numbers) != len(items):
-        found = repr(counts) if numbers is None else f"{len(numbers)} of them"
-        raise ValueError(
-            f"counts must be a sequence of {len(items)} integers, one for each of "
-            f"mechanisms, got {found}"
-        )
-    checked = [_arguments.count(number, f"counts[{i}]") for i, number in enumerate(numbers)]
-    return list(zip(items, checked, strict=True))
-
-
-def _pair(item: Any, i: int) -> tuple[Mechanism, int]:
-    if isinstance(item, Mechanism):
-        return item, 1
-    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Mechanism):
-        return item[0], _arguments.count(item[1], f"the count of mechanisms[{i}]")
-    raise TypeError(
-        f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
-    )
-
-
-def _merged(steps: Iterable[tuple[Mechanism, int]]) -> _Steps:
-    """Return one step for each distinct mechanism, in an order that is theirs alone."""
-    steps = list(steps)
-    _arguments.total_count([count for _, count in steps])
-    if len(steps) < 2:
-        return tuple(steps)
-    keyed = [(mechanism._key(), type(mechanism).__name__, mechanism, n) for mechanism, n in steps]
-    keyed.sort(key=lambda entry: entry[:2])
-    merged = []
-    for _, group in groupby(keyed, key=lambda entry: entry[0]):
-        (_, _, mechanism, first), *others = group
-        merged.append((mechanism, first + sum(entry[3] for entry in others)))
-    return tuple(merged)
-
-
-def _shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds:
-    """Return bounds of shape (n, 3) as the caller gave his n points."""
-    if points.ndim == 0:
-        return Bounds(*bounds[0].tolist())
-    return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))

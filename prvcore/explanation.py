@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prvcore import _pickling
-from prvcore.curve import Bounds, ErrorBudget, PrivacyCurve
+from prvcore.bounds import Bounds, ErrorBudget
+from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["Explanation", "StepShare", "explain"]
@@ -146,13 +147,12 @@ def explain(curve: PrivacyCurve, delta: float) -> Explanation:
     epsilon = curve.epsilon(delta)
     shares = []
     for step in steps if len(steps) > 1 else ():
-        alone = curve._with_steps([step]).epsilon(delta)
-        without = curve._with_steps([other for other in steps if other is not step]).epsilon(delta)
+        alone = curve._with([step]).epsilon(delta)
+        without = curve._with([other for other in steps if other is not step]).epsilon(delta)
         shares.append(StepShare(*step, alone, without))
     shares.sort(key=lambda share: share.without.estimate)
     budget = curve.error_budget(delta=delta)
     other = None
     if curve.neighbors == "add-or-remove" and budget.direction in _OTHER:
-        settings = {**curve._settings(), "neighbors": _OTHER[budget.direction]}
-        other = PrivacyCurve(steps, **settings).epsilon(delta)
+        other = curve._with(steps, neighbors=_OTHER[budget.direction]).epsilon(delta)
     return Explanation(float(delta), epsilon, other, tuple(shares), budget)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments
-from prvcore.curve import Bounds
+from prvcore.bounds import Bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

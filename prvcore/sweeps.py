@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
+from prvcore.bounds import Bounds, ErrorBudget
 from prvcore.calibration import _calibrate
-from prvcore.curve import Bounds, ErrorBudget, PrivacyCurve, compose, get_memory_limit
+from prvcore.composition import compose
+from prvcore.curve import PrivacyCurve
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import PoissonSubsampledGaussian
+from prvcore.memory_limit import get_memory_limit
 
 __all__ = [
     "SweepBounds",
@@ -443,10 +446,11 @@ def _at(setting: dict[str, float]) -> str:
 
 
 def _warn(wide: list[tuple[int, float]], settings: int, asked: PrivacyCurve) -> None:
+    widest = max(width for _, width in wide)
     warnings.warn(
-        f"at {len(wide)} of {settings} settings the bounds are up to "
-        f"{max(width for _, width in wide):.3g} apart in epsilon, wider than {asked._width()}; "
-        "they hold all the same. A query of one such setting says why",
+        f"at {len(wide)} of {settings} settings the bounds are up to {widest:.3g} apart in "
+        f"epsilon, wider than {asked._settings.width()}; they hold all the same. A query "
+        "of one such setting says why",
         AccuracyWarning,
         stacklevel=4,
     )

@@ -26,7 +26,9 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from prvcore import _arguments
 from prvcore.accountant import Accountant
 from prvcore.adapters._rounding import quotient_rounded_down
-from prvcore.curve import Bounds, PrivacyCurve, compose
+from prvcore.bounds import Bounds
+from prvcore.composition import compose
+from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import (
     ApproximateDP,
     DiscreteLaplace,

@@ -10,7 +10,8 @@ from typing import Any
 
 from opacus.accountants import IAccountant, register_accountant
 
-from prvcore.curve import Bounds, compose
+from prvcore.bounds import Bounds
+from prvcore.composition import compose
 from prvcore.mechanisms import PoissonSubsampledGaussian
 
 __all__ = ["OpacusAccountant"]

@@ -13,7 +13,9 @@ from typing import Any
 
 from prvcore import _arguments
 from prvcore.adapters._rounding import quotient_rounded_down
-from prvcore.curve import Bounds, PrivacyCurve, compose
+from prvcore.bounds import Bounds
+from prvcore.composition import compose
+from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import (
     ApproximateDP,
     Gaussian,

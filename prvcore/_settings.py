@@ -1,0 +1,103 @@
+"""How a composition is computed: the options of `compose`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+from prvcore import _arguments
+
+__all__ = ["Settings"]
+
+_NEIGHBORS = ("add-or-remove", "add", "remove", "replace-one")
+_DISCRETIZATIONS = ("bracketing", "mean-matching")
+_ENGINES = ("auto", "convolution", "spectrum")
+_EPS_RELATIVE_ERROR = 1e-3
+_EPS_FLOOR = 1e-3
+_MEAN_MATCHING_EPS_ERROR = 0.1
+_MEAN_MATCHING_DELTA_ERROR = 1e-10
+
+# nats: the core's PRV_WIDEST_CELL
+_WIDEST_MESH = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The options of `compose`, checked; None is a default that depends on others."""
+
+    eps_error: float | None = None
+    delta_error: float | None = None
+    neighbors: str = "add-or-remove"
+    discretization: str = "bracketing"
+    engine: str = "auto"
+    mesh_size: float | None = None
+
+    def __post_init__(self) -> None:
+        set_ = partial(object.__setattr__, self)
+        set_("neighbors", _arguments.choice(self.neighbors, "neighbors", _NEIGHBORS))
+        set_(
+            "discretization",
+            _arguments.choice(self.discretization, "discretization", _DISCRETIZATIONS),
+        )
+        set_("engine", _arguments.choice(self.engine, "engine", _ENGINES))
+        if self.engine == "spectrum" and self.discretization == "mean-matching":
+            raise ValueError(
+                "engine must be 'auto' or 'convolution' with discretization 'mean-matching', got "
+                "'spectrum'"
+            )
+        if self.eps_error is not None:
+            set_("eps_error", _arguments.positive(self.eps_error, "eps_error"))
+        if self.mesh_size is not None:
+            mesh_size = _arguments.positive(self.mesh_size, "mesh_size")
+            if mesh_size > _WIDEST_MESH:
+                raise ValueError(f"mesh_size must be in (0, {_WIDEST_MESH:g}], got {mesh_size!r}")
+            set_("mesh_size", mesh_size)
+        if self.delta_error is not None:
+            delta_error = _arguments.open_probability(self.delta_error, "delta_error")
+            if self.discretization != "mean-matching":
+                raise ValueError(
+                    "delta_error must be None unless discretization is 'mean-matching', got "
+                    f"{delta_error!r}: bracketing has no error in delta that is not in its bounds"
+                )
+            set_("delta_error", delta_error)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def of_core(self) -> dict[str, Any]:
+        """Return what the C core is told, whose defaults are numbers."""
+        eps_error, delta_error = self.eps_error, self.delta_error
+        if self.discretization == "mean-matching":
+            eps_error = _MEAN_MATCHING_EPS_ERROR if eps_error is None else eps_error
+        return {
+            "discretization": self.discretization,
+            "neighbors": self.neighbors,
+            "engine": self.engine,
+            "eps_error": 0.0 if eps_error is None else eps_error,
+            "eps_relative_error": _EPS_RELATIVE_ERROR,
+            "eps_floor": _EPS_FLOOR,
+            "delta_error": _MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
+            "mesh_size": 0.0 if self.mesh_size is None else self.mesh_size,
+        }
+
+    def width(self) -> str:
+        """Say which width of the bounds is asked for."""
+        if self.eps_error is not None:
+            return f"eps_error = {self.eps_error!r}"
+        if self.discretization == "mean-matching":
+            return f"eps_error = {_MEAN_MATCHING_EPS_ERROR!r}"
+        return f"eps_error = {_EPS_RELATIVE_ERROR:g} * max(epsilon, {_EPS_FLOOR:g})"
+
+    def assumed(self) -> str:
+        """Say what is assumed, as keyword arguments of `compose`."""
+        parts = [f"neighbors={self.neighbors!r}", f"discretization={self.discretization!r}"]
+        if self.engine != "auto":
+            parts.append(f"engine={self.engine!r}")
+        if self.mesh_size is not None:
+            parts.append(f"mesh_size={self.mesh_size!r}")
+        parts.append(self.width().replace(" = ", "="))
+        if self.discretization == "mean-matching":
+            parts.append(f"delta_error={self.delta_error or _MEAN_MATCHING_DELTA_ERROR!r}")
+        return ", ".join(parts)

@@ -1,0 +1,71 @@
+"""The steps of a composition: mechanisms, and how often each runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from prvcore import _arguments
+from prvcore.mechanisms import Mechanism
+
+__all__ = ["Steps", "merged", "pairs"]
+
+Steps: TypeAlias = tuple[tuple[Mechanism, int], ...]
+
+
+def pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:
+    """Return `mechanisms` and `counts`, as `compose` takes them, as (mechanism, count) pairs."""
+    if isinstance(mechanisms, Mechanism):
+        return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
+    try:
+        items = list(mechanisms)
+    except TypeError:
+        raise TypeError(
+            "mechanisms must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
+            f"pairs, got {mechanisms!r}"
+        ) from None
+    if counts is None:
+        return [_pair(item, i) for i, item in enumerate(items)]
+    for i, item in enumerate(items):
+        if not isinstance(item, Mechanism):
+            raise TypeError(
+                f"mechanisms[{i}] must be a mechanism where counts is given, got {item!r}"
+            )
+    try:
+        numbers = list(counts)
+    except TypeError:
+        numbers = None
+    if numbers is None or len(numbers) != len(items):
+        found = repr(counts) if numbers is None else f"{len(numbers)} of them"
+        raise ValueError(
+            f"counts must be a sequence of {len(items)} integers, one for each of "
+            f"mechanisms, got {found}"
+        )
+    checked = [_arguments.count(number, f"counts[{i}]") for i, number in enumerate(numbers)]
+    return list(zip(items, checked, strict=True))
+
+
+def _pair(item: Any, i: int) -> tuple[Mechanism, int]:
+    if isinstance(item, Mechanism):
+        return item, 1
+    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Mechanism):
+        return item[0], _arguments.count(item[1], f"the count of mechanisms[{i}]")
+    raise TypeError(
+        f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
+    )
+
+
+def merged(steps: Iterable[tuple[Mechanism, int]]) -> Steps:
+    """Return one step for each distinct mechanism, in an order that is theirs alone."""
+    steps = list(steps)
+    _arguments.total_count([count for _, count in steps])
+    if len(steps) < 2:
+        return tuple(steps)
+    keyed = [(mechanism._key(), type(mechanism).__name__, mechanism, n) for mechanism, n in steps]
+    keyed.sort(key=lambda entry: entry[:2])
+    merged = []
+    for _, group in groupby(keyed, key=lambda entry: entry[0]):
+        (_, _, mechanism, first), *others = group
+        merged.append((mechanism, first + sum(entry[3] for entry in others)))
+    return tuple(merged)

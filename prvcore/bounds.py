@@ -1,0 +1,91 @@
+"""What queries return: bounds, and where their distance comes from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bounds", "ErrorBudget"]
+
+
+class Bounds(NamedTuple):
+    """What is known of a number: ``0 <= lower <= estimate <= upper``.
+
+    Attributes
+    ----------
+    lower, upper : float or ndarray of float64
+        The exact value lies between them.
+    estimate : float or ndarray of float64
+        A value between them that is usually much closer to the exact one; it promises nothing more.
+
+    """
+
+    lower: float | NDArray[np.float64]
+    estimate: float | NDArray[np.float64]
+    upper: float | NDArray[np.float64]
+
+
+class ErrorBudget(NamedTuple):
+    """Where the distance of the bounds comes from at one queried point.
+
+    The first four are in epsilon (nats) and say how much each cause takes of the width in the last
+    pass. They sum to `width` where that pass has both bounds of the answer; to more than it where a
+    bound was clipped (epsilon at 0, delta at 0 or 1, rounding included) or an earlier pass, or the
+    other direction, had a better one.
+
+    Attributes
+    ----------
+    discretization : float
+        Losses were moved onto a lattice.
+    truncation : float
+        Losses outside the cells were put to the ends.
+    wrap_around : float
+        The transform is periodic and folds the tails into its window.
+    rounding : float
+        Floating point.
+    width : float
+        ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
+    direction : {"add", "remove", "add-or-remove", "replace-one"}
+        The neighbouring relation that decided the upper bound.
+    engine : {"convolution", "spectrum", "none"}
+        How the last pass composed; none where nothing had to be.
+    mesh_size : float
+        Step of the lattice, nats; of a spectrum, the step of the uniform lattice that is as good.
+    tilt : float
+        Exponential tilt under which the losses were composed.
+    cells : int
+        Cells of all distinct mechanisms together.
+    transform_length : int
+        Length of the FFT; 0 where none was needed.
+    transforms : int
+        How many were executed.
+    frequencies : int
+        At which the spectrum was summed; 0 for a convolution.
+    accurate : bool
+        Whether the width asked was reached.
+
+    """
+
+    discretization: float
+    truncation: float
+    wrap_around: float
+    rounding: float
+    width: float
+    direction: str
+    engine: str
+    mesh_size: float
+    tilt: float
+    cells: int
+    transform_length: int
+    transforms: int
+    frequencies: int
+    accurate: bool
+
+
+def shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds:
+    """Return bounds of shape (n, 3) as the caller gave his n points."""
+    if points.ndim == 0:
+        return Bounds(*bounds[0].tolist())
+    return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))

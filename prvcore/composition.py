@@ -1,0 +1,199 @@
+"""Compose mechanisms, and ask what they compose to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from prvcore._steps import pairs
+from prvcore.bounds import Bounds
+from prvcore.curve import PrivacyCurve
+from prvcore.mechanisms import Mechanism
+
+__all__ = ["compose", "delta_from_eps", "eps_from_delta"]
+
+
+def compose(
+    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    counts: int | Iterable[int] | None = None,
+    *,
+    eps_error: float | None = None,
+    delta_error: float | None = None,
+    neighbors: str = "add-or-remove",
+    discretization: str = "bracketing",
+    engine: str = "auto",
+    mesh_size: float | None = None,
+) -> PrivacyCurve:
+    """Compose mechanisms that run one after another on the same data.
+
+    Parameters
+    ----------
+    mechanisms : Mechanism or iterable
+        One mechanism, or several: a bare mechanism runs once, a pair ``(mechanism, count)`` that
+        often. Their order does not matter. No mechanism at all is the identity.
+    counts : int or iterable of int, optional
+        How often each mechanism runs: one integer for one mechanism, or as many as there are bare
+        `mechanisms`. Each >= 0, sum at most 2^53.
+    eps_error : float, optional
+        Greatest width ``upper - lower`` in epsilon at a queried point, nats, finite and > 0. Left
+        out, ``1e-3 * max(epsilon, 1e-3)``, or 0.1 for mean-matching, where it is the paper's
+        eps_error.
+    delta_error : float, optional
+        The paper's delta_error, in (0, 1), 1e-10 if left out. Of mean-matching alone.
+    neighbors : {"add-or-remove", "add", "remove", "replace-one"}
+        Which neighbouring data sets: with one record more, one less, or the worse of the two; where
+        a mechanism is symmetric all are the same. Or with one record in place of another: noise
+        then has twice the sensitivity, which is always that to one record more or less, and a
+        Poisson sample a pair of its own. ValueError names a mechanism of which no dominating pair
+        is known for these neighbours.
+    discretization : {"bracketing", "mean-matching"}
+        ``"bracketing"`` composes a lattice that dominates the mechanisms and one that they dominate
+        [2]_, exponentially tilted so that a delta of any size keeps its relative accuracy; bounds
+        include rounding. ``"mean-matching"`` is Algorithms 1 and 2 of the paper [1]_ with the
+        bounds of its Theorem 5.5, in double precision; it refuses a delta that rounding would
+        swamp.
+    engine : {"auto", "convolution", "spectrum"}
+        How ``"bracketing"`` composes: by transforms over a window of mesh points, whose number
+        grows about like sqrt(count), or by the spectrum at some hundred frequencies, whatever the
+        count. Both give certified bounds; ``"auto"`` takes the one predicted to be cheaper, and
+        `PrivacyCurve.error_budget` tells which. A spectrum that was asked for and falls too slowly
+        is a ValueError.
+    mesh_size : float, optional
+        Step of the lattice, nats, finite and > 0. Left out, it follows from the width asked; given,
+        the width is what this mesh gives, with an AccuracyWarning if that is above an `eps_error`
+        given too.
+
+    Returns
+    -------
+    PrivacyCurve
+        To be asked for its epsilons and deltas.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind or out of its range; the message names it.
+
+    Notes
+    -----
+    Only prepares: all computing is done by the queries. Mechanisms that are equal are merged.
+
+    References
+    ----------
+    .. [1] Gopi, Lee, Wutschitz, "Numerical composition of differential privacy", NeurIPS 2021,
+       arXiv:2106.02848.
+    .. [2] Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete
+       approximations of privacy loss distributions", PETS 2022, arXiv:2207.04380.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
+    >>> curve = prv.compose([(step, 1000), prv.Laplace(scale=20)])
+    >>> lower, estimate, upper = curve.epsilon(1e-7)
+
+    """
+    return PrivacyCurve(
+        pairs(mechanisms, counts),
+        eps_error=eps_error,
+        delta_error=delta_error,
+        neighbors=neighbors,
+        discretization=discretization,
+        engine=engine,
+        mesh_size=mesh_size,
+    )
+
+
+def eps_from_delta(
+    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    delta: ArrayLike,
+    counts: int | Iterable[int] | None = None,
+    **options: Any,
+) -> Bounds:
+    """Bound epsilon at each delta: ``compose(...).epsilon(delta)`` in one call.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve, Mechanism or iterable
+        A curve, or `mechanisms` as `compose` takes them.
+    delta : float or array_like of float, any shape
+        Probabilities in [0, 1].
+    counts : int or iterable of int, optional
+        As `compose` takes it; not with a curve.
+    **options
+        The keyword arguments of `compose`; not with a curve.
+
+    Returns
+    -------
+    Bounds
+        Nats: floats for a scalar, else arrays of the shape of `delta`.
+
+    Raises
+    ------
+    TypeError
+        `counts` or an option is given with a curve.
+
+    See Also
+    --------
+    compose, PrivacyCurve.epsilon : what else is raised and warned of.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
+    >>> bounds = prv.eps_from_delta(step, 1e-7, counts=1000)
+
+    """
+    _refuse_swapped("eps_from_delta", curve, "delta", delta)
+    return curve_of(curve, counts, options)._query("epsilon", delta, stacklevel=3)
+
+
+def delta_from_eps(
+    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    epsilon: ArrayLike,
+    counts: int | Iterable[int] | None = None,
+    **options: Any,
+) -> Bounds:
+    """Bound delta at each epsilon: ``compose(...).delta(epsilon)`` in one call.
+
+    Parameters
+    ----------
+    curve, counts, **options
+        As `eps_from_delta` takes them.
+    epsilon : float or array_like of float, any shape
+        Nats, of either sign and infinite too, but not nan.
+
+    Returns
+    -------
+    Bounds
+        Probabilities: floats for a scalar, else arrays of the shape of `epsilon`.
+
+    See Also
+    --------
+    eps_from_delta, PrivacyCurve.epsilon : raise and warn of the same.
+    PrivacyCurve.delta : what the width is.
+
+    """
+    _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
+    return curve_of(curve, counts, options)._query("delta", epsilon, stacklevel=3)
+
+
+def _refuse_swapped(function: str, curve: object, name: str, point: object) -> None:
+    """Say so where what belongs second was given first."""
+    parts = point if isinstance(point, list | tuple) else [point]
+    if any(isinstance(part, Mechanism | PrivacyCurve) for part in parts):
+        raise TypeError(
+            f"{function} takes the curve or mechanisms first and {name} second, "
+            f"{function}(mechanisms, {name}), got {curve!r} first and {point!r} second"
+        )
+
+
+def curve_of(curve: Any, counts: Any, options: dict[str, Any]) -> PrivacyCurve:
+    """Return a curve as it is, or the one that mechanisms are composed to."""
+    if not isinstance(curve, PrivacyCurve):
+        return compose(curve, counts, **options)
+    if counts is not None or options:
+        given = ", ".join([*(["counts"] if counts is not None else []), *options])
+        raise TypeError(f"a PrivacyCurve is already composed: {given} must not be given with it")
+    return curve
