@@ -13,7 +13,7 @@ from typing import Any
 
 from prvcore._status import VERSION
 
-__all__ = ["VERSION", "Pickled", "check", "restored"]
+__all__ = ["VERSION", "Pickled", "check", "restored", "values"]
 
 
 def check(kind: type, version: object) -> None:
@@ -31,11 +31,15 @@ def restored(version: str, kind: type, arguments: tuple[Any, ...], options: dict
     return kind(*arguments, **options)
 
 
+def values(of: Any) -> tuple[Any, ...]:
+    """Return the fields of a dataclass."""
+    return tuple(getattr(of, field.name) for field in fields(of))
+
+
 class Pickled:
     """Base of dataclasses that are pickled as their fields."""
 
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-        return restored, (VERSION, type(self), values, {})
+        return restored, (VERSION, type(self), values(self), {})

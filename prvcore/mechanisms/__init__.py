@@ -1,0 +1,45 @@
+"""Mechanisms: what is composed.
+
+Each is an immutable value: equal to another of the same parameters, hashable, and picklable where
+its parameters are. All losses, epsilons and scales of loss are in nats.
+"""
+
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.guarantees import ApproximateDP, BoundedRange, PureDP
+from prvcore.mechanisms.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    MixtureOfGaussians,
+)
+from prvcore.mechanisms.own import FromCDFs, FromPrivacyCurve, FromTable
+from prvcore.mechanisms.randomized_response import RandomizedResponse
+from prvcore.mechanisms.subsampled import (
+    GroupPoissonSubsampledGaussian,
+    PoissonSubsampled,
+    PoissonSubsampledGaussian,
+    SubsampledWithoutReplacement,
+    TruncatedPoissonSubsampledGaussian,
+)
+
+__all__ = [
+    "ApproximateDP",
+    "BoundedRange",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "FromCDFs",
+    "FromPrivacyCurve",
+    "FromTable",
+    "Gaussian",
+    "GroupPoissonSubsampledGaussian",
+    "Laplace",
+    "Mechanism",
+    "MixtureOfGaussians",
+    "PoissonSubsampled",
+    "PoissonSubsampledGaussian",
+    "PureDP",
+    "RandomizedResponse",
+    "SubsampledWithoutReplacement",
+    "TruncatedPoissonSubsampledGaussian",
+]

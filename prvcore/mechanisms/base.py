@@ -1,0 +1,83 @@
+"""What all mechanisms have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from prvcore import _mechanism, _pickling
+
+__all__ = ["Mechanism", "OfArrays"]
+
+
+class Mechanism(_pickling.Pickled):
+    """Base of all mechanisms, for annotations and `isinstance`; not to be derived from."""
+
+    __slots__ = ()
+
+    _FIELDS: ClassVar[dict[str, str]] = {}  # which of them calibration may change
+
+    def _key(self) -> tuple[Any, ...]:
+        """Return what orders mechanisms; equal keys are one mechanism to the C core."""
+        return (type(self).__name__, *_pickling.values(self))
+
+    def _handle(self) -> _mechanism.Handle:
+        raise NotImplementedError
+
+    def _parameter(self, name: str) -> float | None:
+        """Return the "noise" or the "sampling_probability", None where there is none."""
+        field = self._FIELDS.get(name)
+        return None if field is None else getattr(self, field)
+
+    def _with(self, name: str, value: float) -> Mechanism:
+        """Return this mechanism with another value of a parameter that it has."""
+        return replace(self, **{self._FIELDS[name]: value})
+
+    def _build(self, neighbors: str) -> _mechanism.Handle:
+        """Return the mechanism of the C core; its refusal is told with this mechanism's name."""
+        try:
+            handle = self._handle()
+        except ValueError as error:
+            raise ValueError(f"{self!r}: {error}") from None
+        replaced = neighbors == "replace-one"
+        if not _mechanism.has_neighbors(handle, replaced):
+            known = "'add-or-remove', 'add' or 'remove'" if replaced else "'replace-one'"
+            raise ValueError(
+                f"neighbors must be {known}, got {neighbors!r}: no dominating pair of {self!r} is "
+                "known for it"
+            )
+        return handle
+
+    def _missing_mass(self) -> str | None:
+        """Say where a function of one's own is not near its limit, None where none is known to be.
+
+        Only such functions can miss it.
+        """
+        return None
+
+    def _check(self, **checks: Callable[[Any, str], object]) -> None:
+        """Replace the fields by what their checks, functions of value and name, return."""
+        for name, check in checks.items():
+            object.__setattr__(self, name, check(getattr(self, name), name))
+
+
+class OfArrays(Mechanism):
+    """Base of mechanisms that have arrays; these cannot be compared or hashed as they are."""
+
+    __slots__ = ()
+
+    def _key(self) -> tuple[Any, ...]:
+        values = _pickling.values(self)
+        parts = (v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
+        return (type(self).__name__, *parts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())

@@ -1,0 +1,206 @@
+"""Noise that is added to a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prvcore import _arguments, _mechanism
+from prvcore.mechanisms.base import Mechanism, OfArrays
+
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Gaussian", "Laplace", "MixtureOfGaussians"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(Mechanism):
+    """Gaussian noise on a query of L2 sensitivity 1.
+
+    The dominating pair is N(0, s^2) and N(1, s^2) with s the noise multiplier.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, finite and >= 0; 0 is no noise at all
+        (epsilon is infinite).
+
+    Raises
+    ------
+    TypeError, ValueError
+        `noise_multiplier` is not a real number, or is out of its range.
+
+    """
+
+    noise_multiplier: float
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
+    def __post_init__(self) -> None:
+        self._check(noise_multiplier=_arguments.non_negative)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.gaussian(self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Mechanism):
+    """Laplace noise on a real query.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the noise, in units of the query, finite and >= 0; 0 is no noise at all.
+    sensitivity : float, default 1
+        Greatest change of the query between neighbours, finite and > 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not a real number, or is out of its range.
+
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "scale"}
+
+    def __post_init__(self) -> None:
+        self._check(scale=_arguments.non_negative, sensitivity=_arguments.positive)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.laplace(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class _DiscreteNoise(Mechanism):
+    """Noise on an integer query: what its kinds have in common."""
+
+    scale: float
+    sensitivity: int = 1
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "scale"}
+
+    def __post_init__(self) -> None:
+        self._check(
+            scale=_arguments.positive,
+            sensitivity=partial(_arguments.integer, least=1, greatest=2**63 - 1),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(_DiscreteNoise):
+    """Discrete Gaussian noise on an integer query.
+
+    The noise has probabilities proportional to exp(-x^2 / (2 scale^2)) on the integers [1]_.
+
+    Parameters
+    ----------
+    scale : float
+        Finite and > 0, in units of the query; nearly the standard deviation.
+    sensitivity : int, default 1
+        Greatest change of the query between neighbours, >= 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError for a
+        scale so large that the noise has more than 2^24 values.
+
+    References
+    ----------
+    .. [1] Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020,
+       arXiv:2004.00010.
+
+    """
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.discrete_gaussian(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(_DiscreteNoise):
+    """Discrete Laplace (two-sided geometric) noise on an integer query.
+
+    The noise has probabilities proportional to exp(-abs(x) / scale) on the integers.
+
+    Parameters
+    ----------
+    scale : float
+        Finite and > 0, in units of the query.
+    sensitivity : int, default 1
+        Greatest change of the query between neighbours, >= 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError for a
+        sensitivity that gives the loss more than 2^24 values.
+
+    """
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.discrete_laplace(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureOfGaussians(OfArrays):
+    """Gaussian noise on a query whose greatest change is random.
+
+    The dominating pair is N(0, s^2) and sum_i p_i N(c_i, s^2), with s the noise multiplier, c the
+    sensitivities and p their probabilities [1]_; removing a record has the mixture first. It is
+    what matrix mechanisms (DP-FTRL) with random participation compose, once their correlated
+    outputs have been reduced to independent ones, which is for the caller to do.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise, in units of the sensitivities, finite and >= 0.
+    sensitivities : array_like of float, shape (n,)
+        Norms of the changes, finite and >= 0, 1 <= n <= 4096, in any order.
+    probabilities : array_like of float, shape (n,)
+        Of each, >= 0, with a sum of 1 within 1e-9; then normalised.
+
+    Attributes
+    ----------
+    sensitivities, probabilities : ndarray of float64, shape (n,)
+        Copies, read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError where
+        sensitivities over the noise lie on both sides of 1e150.
+
+    References
+    ----------
+    .. [1] Choquette-Choo, Ganesh, Steinke, Thakurta, "Privacy amplification for matrix mechanisms",
+       ICLR 2024, arXiv:2310.15526, Corollary 4.7.
+
+    Examples
+    --------
+    >>> sampled_twice = MixtureOfGaussians(2.0, [0.0, 1.0, 2.0], [0.81, 0.18, 0.01])
+
+    """
+
+    noise_multiplier: float
+    sensitivities: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
+    def __post_init__(self) -> None:
+        self._check(
+            noise_multiplier=_arguments.non_negative,
+            sensitivities=_arguments.frozen_vector,
+            probabilities=_arguments.frozen_vector,
+        )
+        _arguments.components(self.sensitivities, self.probabilities)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.gaussian_mixture(
+            self.noise_multiplier, self.sensitivities, self.probabilities
+        )

@@ -1,0 +1,274 @@
+"""Mechanisms on a sample of the records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from prvcore import _arguments, _mechanism
+from prvcore.mechanisms.base import Mechanism
+
+__all__ = [
+    "GroupPoissonSubsampledGaussian",
+    "PoissonSubsampled",
+    "PoissonSubsampledGaussian",
+    "SubsampledWithoutReplacement",
+    "TruncatedPoissonSubsampledGaussian",
+]
+
+
+_size = partial(_arguments.integer, least=1, greatest=2**32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subsampled(Mechanism):
+    """A mechanism on a sample: what its kinds have in common."""
+
+    mechanism: Mechanism
+    sampling_probability: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            raise TypeError(f"mechanism must be a mechanism of prvcore, got {self.mechanism!r}")
+        self._check(sampling_probability=_arguments.probability)
+
+    def _parameter(self, name: str) -> float | None:
+        return self.mechanism._parameter(name) if name == "noise" else self.sampling_probability
+
+    def _with(self, name: str, value: float) -> Mechanism:
+        if name == "noise":
+            return replace(self, mechanism=self.mechanism._with(name, value))
+        return replace(self, sampling_probability=value)
+
+    def _missing_mass(self) -> str | None:
+        return self.mechanism._missing_mass()
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSubsampled(_Subsampled):
+    """A mechanism on a Poisson sample.
+
+    With (P, Q) the pair of the mechanism and p the sampling probability, removing a record has the
+    pair ((1-p)P + pQ, P), adding one (Q, (1-p)Q + pP) [1]_.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What runs on the sample.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample, independently of all others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `mechanism` is no mechanism, or `sampling_probability` is out of its range. `compose` raises
+        ValueError for a mechanism whose subsampling is not defined.
+
+    References
+    ----------
+    .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+       function", AISTATS 2022, arXiv:2106.08567, Theorem 11.
+
+    """
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("PoissonSubsampled", self.mechanism._key(), self.sampling_probability)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.poisson_subsampled(self.mechanism._handle(), self.sampling_probability)
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledWithoutReplacement(_Subsampled):
+    """A mechanism on a sample of fixed size, for ``neighbors="replace-one"``.
+
+    With (P, Q) the pair of the mechanism where a record is replaced, p the sampling probability and
+    H_a the hockey-stick divergence, delta is H_a((1-p)P + pQ, P) at a = e^epsilon >= 1, and what
+    is symmetric to it at negative epsilon [1]_.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What runs on the sample. It is not sampled itself, and has a pair for replaced records.
+    sampling_probability : float
+        Size of the sample over the number of records, in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        `mechanism` is no mechanism, or `sampling_probability` is out of its range. `compose` raises
+        ValueError for a mechanism that has no pair for replaced records, and for all other
+        `neighbors`.
+
+    Notes
+    -----
+    `PoissonSubsampled` is another mechanism: with Gaussian noise a sample of fixed size has a far
+    larger epsilon than a Poisson sample, since each record in it is in the place of another one.
+
+    References
+    ----------
+    .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+       function", AISTATS 2022, arXiv:2106.08567; Lebeda, Regehr, Kamath, Steinke, "Avoiding
+       pitfalls for privacy accounting of subsampled mechanisms under composition", 2024,
+       arXiv:2405.20769.
+
+    """
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("SubsampledWithoutReplacement", self.mechanism._key(), self.sampling_probability)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.subsampled_without_replacement(
+            self.mechanism._handle(), self.sampling_probability
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSubsampledGaussian(Mechanism):
+    """The step of DP-SGD: Gaussian noise on a Poisson sample.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, finite and >= 0.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample, independently of all others.
+        0 is the identity, 1 the Gaussian mechanism itself.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not a real number, or is out of its range.
+
+    Notes
+    -----
+    Fixed-size batches and shuffled epochs are other mechanisms, for which these bounds do not hold.
+
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+
+    _FIELDS: ClassVar[dict[str, str]] = {
+        "noise": "noise_multiplier",
+        "sampling_probability": "sampling_probability",
+    }
+
+    def __post_init__(self) -> None:
+        self._check(
+            noise_multiplier=_arguments.non_negative,
+            sampling_probability=_arguments.probability,
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("PoissonSubsampled", ("Gaussian", self.noise_multiplier), self.sampling_probability)
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.poisson_subsampled(
+            _mechanism.gaussian(self.noise_multiplier), self.sampling_probability
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedPoissonSubsampledGaussian(Mechanism):
+    """`PoissonSubsampledGaussian` with a greatest batch size.
+
+    A Poisson sample that has more records than that is cut down to it at random. Where it can be
+    so large without the record, the record's presence changes which others are kept, and the sum
+    by up to twice the sensitivity; this is taken to be known [1]_.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, finite and >= 0.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample before it is cut.
+    dataset_size : int
+        Number of records, in [1, 2^32]; where records are added or removed, of the larger of the
+        two data sets.
+    maximum_batch_size : int
+        Most records that are kept, in [1, 2^32].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range.
+
+    References
+    ----------
+    .. [1] Ganesh, "Tighter privacy analysis for truncated Poisson sampling", 2025,
+       arXiv:2508.15089. Derived in MECHANISMS.md, section 6.
+
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+    dataset_size: int
+    maximum_batch_size: int
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
+    def __post_init__(self) -> None:
+        self._check(
+            noise_multiplier=_arguments.non_negative,
+            sampling_probability=_arguments.probability,
+            dataset_size=_size,
+            maximum_batch_size=_size,
+        )
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.truncated_poisson_gaussian(
+            self.noise_multiplier,
+            self.sampling_probability,
+            self.dataset_size,
+            self.maximum_batch_size,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPoissonSubsampledGaussian(Mechanism):
+    """`PoissonSubsampledGaussian` for neighbours that differ by a group of records.
+
+    All records of the group are in one of the data sets and none in the other. How many of them are
+    in the sample is binomial, and so many times the sensitivity is the greatest change of the
+    query: a `MixtureOfGaussians` [1]_.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity to one record, finite and >= 0.
+    sampling_probability : float
+        Probability in [0, 1] with which each record enters the sample, independently of all others.
+    group_size : int
+        Records of the group, in [1, 4095].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range.
+
+    References
+    ----------
+    .. [1] Ganesh, "Tight group-level DP guarantees for DP-SGD with sampling via mixture of
+       Gaussians mechanisms", 2024, arXiv:2401.10294, Theorem 3.1.
+
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+    group_size: int
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
+    def __post_init__(self) -> None:
+        self._check(
+            noise_multiplier=_arguments.non_negative,
+            sampling_probability=_arguments.probability,
+            group_size=partial(_arguments.integer, least=1, greatest=_arguments.MAX_COMPONENTS - 1),
+        )
+
+    def _handle(self) -> _mechanism.Handle:
+        return _mechanism.group_gaussian(
+            self.noise_multiplier, self.sampling_probability, self.group_size
+        )
