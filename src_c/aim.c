@@ -5,6 +5,10 @@
 
 #include "certificate.h"
 
+/* The part of delta that Chernoff's bound gives for tops put at infinity. Where a few rare jumps have all weight at its
+ * tilt, that is far less than what it loses by them. */
+#define TOPS_OF_BOUND 0.65
+
 /* Chernoff's bound of epsilon, (L - log delta + log g(lam)) / lam, is smallest where
  *     lam L' - L + log delta + log(1 + lam) = 0,
  * whose left side grows with lam. `least` bounds the logarithms from below: see prv_aim_at_delta. */
@@ -131,24 +135,70 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
     aim->reach = 0.0;
 }
 
-double prv_chernoff_epsilon(const prv_side_view *view, double delta)
+/* Takes out of use the tops that cost Chernoff's bound this part of delta as mass at infinity. */
+static void cut_tops_of_bound(prv_side_view *view, double delta, double share)
 {
-    double log_finite = 0.0, log_moment = 0.0;
-    /* Any tilt gives a bound; the saddle of the merged profile is near the best. */
+    prv_use_whole_profiles(view);
+    prv_cut_tops(view, share * delta / (double)view->steps);
+}
+
+/* The tilt at which Chernoff's bound of the merged cells in use is least; any tilt gives a bound. */
+static double chernoff_tilt(const prv_side_view *view, double delta)
+{
     const entropy_goal goal = {log(delta), -HUGE_VAL};
-    const double lam = prv_root(view, entropy_excess, &goal, 4.0);
+    return prv_root(view, entropy_excess, &goal, 4.0);
+}
+
+static double chernoff_bound(prv_side_view *view, double delta, double share)
+{
+    cut_tops_of_bound(view, delta, share);
+    const double lam = chernoff_tilt(view, delta), log_kernel = log(prv_kernel_maximum(lam));
+    double log_finite = 0.0, log_moment = 0.0, size = fabs(log_kernel), absolute = 0.0;
+    double relative = 0.0, shift = 0.0; /* of the curve, by rounding: see certificate.h */
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
-        log_finite += view->counts[j] * log1p(-fmin(p->dominating_infinite, 1.0));
-        log_moment += view->counts[j] *
-                      prv_tilt(p->knots, p->dominating, p->knot_count, lam, NULL).log_moment;
+        const double k = view->counts[j], most = share * delta / ((double)view->steps * k);
+        double infinite = p->dominating_infinite, above = 0.0;
+        size_t knots = p->knot_count;
+        while (knots > 1 && above + p->dominating[knots - 1] <= most) above += p->dominating[--knots];
+        infinite += above;
+        const double moment = prv_tilt(p->knots, p->dominating, knots, lam, NULL).log_moment;
+        log_finite += k * log1p(-fmin(infinite, 1.0));
+        log_moment += k * moment;
+        size += k * fabs(moment);
+        absolute += k * (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
+        /* Masses split onto the knots are off by a few units each. */
+        relative += k * (p->tail_error + 8.0 * DBL_EPSILON + prv_tilt_error(p->knots, knots, lam, moment));
+        shift += 3.0 * k * p->tail_error;
     }
-    const double finite = delta + expm1(log_finite);
-    if (!(finite > 0.5 * delta)) return HUGE_VAL;
-    /* 1e-6 covers all rounding of cells and moments, and the log of delta. */
-    const double bound = (log_moment + log(prv_kernel_maximum(lam)) - log(finite)) / lam * (1.0 + 1e-6) +
-                         1e-9 * view->all.count / fmin(lam, 1.0);
-    return isnan(bound) ? HUGE_VAL : bound; /* the greatest of two directions passes over what is no number */
+    const double infinite = -expm1(log_finite);
+    const double finite = delta - absolute - (infinite > 0.0 ? infinite * exp(relative) : 0.0);
+    if (!(finite > 0.2 * delta)) return HUGE_VAL;
+    const double bound = (log_moment + log_kernel - log(finite) + relative) / lam + shift;
+    size += fabs(log(finite)) + relative;
+    const double rounding = 8.0 * DBL_EPSILON * ((1.0 + size) / lam + shift);
+    return isnan(bound) ? HUGE_VAL : bound + rounding; /* the greatest of two directions passes over what is no number */
+}
+
+double prv_chernoff_epsilon(prv_side_view *view, double delta)
+{
+    return fmin(chernoff_bound(view, delta, 0.0), chernoff_bound(view, delta, TOPS_OF_BOUND));
+}
+
+int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon)
+{
+    /* About the least tilt that can: log M is convex, so that log M / lam only grows beyond it. */
+    const double lam = fmin(fmax(-0.5 * log(delta) / epsilon, PRV_LEAST_TILT), 1.0 / PRV_LEAST_TILT);
+    cut_tops_of_bound(view, delta, TOPS_OF_BOUND);
+    return prv_composed_moments(view, lam).log_moment <= lam * epsilon;
+}
+
+double prv_rough_epsilon(prv_side_view *view, double delta)
+{
+    cut_tops_of_bound(view, delta, TOPS_OF_BOUND);
+    prv_aim aim = {.log_delta = log(delta), .saddle = chernoff_tilt(view, delta)};
+    guess_epsilon(view, &aim);
+    return aim.epsilon;
 }
 
 double prv_most_total_variation(const prv_side_view *view)

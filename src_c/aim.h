@@ -23,8 +23,16 @@ typedef struct prv_aim {
     double strictness; /* divides what truncation may cost, 1 to begin with */
 } prv_aim;
 
-/* Chernoff's bound of epsilon at delta from the coarse dominating lattices: a true upper bound. */
-double prv_chernoff_epsilon(const prv_side_view *view, double delta);
+/* Chernoff's bound of epsilon at delta from the coarse dominating lattices, delta(eps) <= M e^(-lam eps) g(lam) for
+ * every lam > 0 (g: certificate.h): a true upper bound, with the rounding of cells and moments counted. Infinite where
+ * the mass at infinity makes up most of delta. Leaves the cells in use that it took. O(cells). */
+double prv_chernoff_epsilon(prv_side_view *view, double delta);
+
+/* 0 where that bound hardly gets down to an epsilon > 0. A fraction of its cost. */
+int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon);
+
+/* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
+double prv_rough_epsilon(prv_side_view *view, double delta);
 
 /* An upper bound of delta at epsilon 0: the total variation of all steps is at most the sum of theirs. O(cells). */
 double prv_most_total_variation(const prv_side_view *view);

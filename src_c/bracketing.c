@@ -208,20 +208,24 @@ typedef struct progress {
     size_t transforms;
 } progress;
 
-static prv_status aim_at(progress *d)
+static void take_aim(progress *d)
 {
     prv_side_view *view = d->task.view;
-    int changed = 1;
-    d->aim.strictness = 1.0;
-    while (changed) {
-        if (d->task.question == PRV_ASK_EPSILON)
-            prv_aim_at_delta(view, d->task.options, d->task.value - view->all.infinite_mass, &d->aim);
-        else
-            prv_aim_at_epsilon(view, d->task.options, d->task.value, &d->aim);
-        const prv_status status = prv_side_view_refine(view, d->aim.saddle, &changed);
-        if (status != PRV_OK) return status;
+    if (d->task.question == PRV_ASK_EPSILON)
+        prv_aim_at_delta(view, d->task.options, d->task.value - view->all.infinite_mass, &d->aim);
+    else
+        prv_aim_at_epsilon(view, d->task.options, d->task.value, &d->aim);
+}
+
+/* With profiles fine enough for it. */
+static prv_status take_fine_aim(progress *d)
+{
+    for (;;) {
+        int changed;
+        const prv_status status = prv_side_view_refine(d->task.view, d->aim.saddle, &changed);
+        if (status != PRV_OK || !changed) return status;
+        take_aim(d);
     }
-    return PRV_OK;
 }
 
 /* A spectrum's period grows like 1 / tilt, so that its tilt is at least what moves the sum by its own deviation. */
@@ -429,12 +433,17 @@ static prv_status advance(progress *d, double width)
     return PRV_OK;
 }
 
+static prv_neighbors direction_of(const prv_side_view *view, prv_neighbors asked)
+{
+    return asked != PRV_ADD_OR_REMOVE ? asked : view->add ? PRV_ADD : PRV_REMOVE;
+}
+
 static void report_of(const progress *d, prv_neighbors asked, double width, int accurate,
                       prv_report *r)
 {
     memset(r, 0, sizeof *r);
     r->accurate = accurate;
-    r->direction = asked != PRV_ADD_OR_REMOVE ? asked : d->task.view->add ? PRV_ADD : PRV_REMOVE;
+    r->direction = direction_of(d->task.view, asked);
     r->width = width;
     r->mesh_size = d->best.step;
     r->memory = (size_t)fmin(d->best.bytes, 0x1p62);
@@ -464,6 +473,33 @@ static prv_engine likely_engine(const prv_side_view *view)
                                                                         : PRV_ENGINE_CONVOLUTION;
 }
 
+/* Where so large a width is asked that 0 and what is known without a composition are close enough, they are the answer;
+ * 1 if so. Not where the width is relative to epsilon, which is asked for its digits, nor past an engine or a mesh. */
+static int answer_roughly(prv_side_view *views, size_t count, const prv_options *options, double delta,
+                          prv_bounds *bounds, prv_report *report)
+{
+    const double width = options->eps_error;
+    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
+    double upper = 0.0;
+    prv_side_view *top = &views[0];
+    for (size_t i = 0; i < count; i++) {
+        double bound = greatest_epsilon(&views[i]);
+        if (bound > width && !prv_chernoff_may_reach(&views[i], delta, width)) return 0;
+        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta));
+        if (!(bound <= width)) return 0;
+        if (bound > upper) top = &views[i];
+        upper = fmax(upper, bound);
+    }
+    bounds->lower = 0.0;
+    bounds->estimate = fmin(prv_rough_epsilon(top, delta - top->all.infinite_mass), upper);
+    bounds->upper = upper;
+    memset(report, 0, sizeof *report);
+    report->accurate = 1;
+    report->direction = direction_of(top, options->neighbors);
+    report->width = upper;
+    return 1;
+}
+
 /* Each pass narrows the bounds by about the same factor. */
 static double part_done(double first, double width, double asked)
 {
@@ -474,17 +510,17 @@ static double part_done(double first, double width, double asked)
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
                        prv_question question, double value, prv_bounds *bounds, prv_report *report)
 {
+    const int ask_epsilon = question == PRV_ASK_EPSILON;
+    if (ask_epsilon && answer_roughly(views, view_count, options, value, bounds, report)) return PRV_OK;
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     progress directions[2];
     memset(directions, 0, sizeof directions);
-    const int ask_epsilon = question == PRV_ASK_EPSILON;
     for (size_t i = 0; i < view_count; i++) {
         const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine : likely_engine(&views[i]);
-        directions[i].demand = 1.0;
+        directions[i].demand = directions[i].aim.strictness = 1.0;
         directions[i].task = (task){&views[i], options, question, value, engine, 0, 0};
-        const prv_status status = aim_at(&directions[i]);
-        if (status != PRV_OK) return status;
+        take_aim(&directions[i]);
     }
     /* The direction that looks larger first; the other may turn out not to matter. */
     if (view_count == 2 && (ask_epsilon ? directions[1].aim.epsilon > directions[0].aim.epsilon
@@ -497,10 +533,15 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     size_t needed = 0;
     for (size_t i = 0; i < view_count; i++) {
         progress *d = &directions[i];
-        if (i > 0 && ask_epsilon && prv_chernoff_epsilon(d->task.view, value) <= lower) break;
+        if (i > 0 && ask_epsilon) {
+            if (prv_chernoff_epsilon(d->task.view, value) <= lower) break;
+            take_aim(d); /* the bound had its own cells in use */
+        }
+        prv_status status = take_fine_aim(d);
+        if (status != PRV_OK) return status;
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
         const double at = d->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * d->aim.deviation);
-        const prv_status status = advance(d, fmax(prv_width_asked(options, at), coarse));
+        status = advance(d, fmax(prv_width_asked(options, at), coarse));
         if (status == PRV_ERR_MEMORY_LIMIT) report->memory = (size_t)fmin(d->best.bytes, 0x1p62);
         if (status != PRV_OK) return status;
         lower = fmax(lower, d->bounds.lower);

@@ -496,7 +496,7 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
 }
 
 /* 1 if this direction cannot raise any of the bounds found for the other. */
-static int is_below(const prv_side_view *view, prv_question question, const double *values,
+static int is_below(prv_side_view *view, prv_question question, const double *values,
                     size_t length, const prv_bounds *bounds)
 {
     for (size_t i = 0; i < length; i++) {

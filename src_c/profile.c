@@ -174,6 +174,7 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     profile->dominating = profile->knots + n;
     profile->knot_count = n;
     profile->infinite_mass = cells->infinite_mass;
+    profile->tail_error = cells->tail_error;
 
     memcpy(profile->knots, x, n * sizeof *x);
     prv_split_cells(cells, profile->dominating);

@@ -18,6 +18,7 @@ typedef struct prv_profile {
     size_t knot_count;
     double dominating_infinite;
     double infinite_mass;
+    double tail_error; /* of the cells: cells.h */
     double *block;
 } prv_profile;
 

@@ -171,20 +171,24 @@ double prv_root(const prv_side_view *view, prv_increasing f, const void *paramet
 {
     const double least = PRV_LEAST_TILT, greatest = 1.0 / PRV_LEAST_TILT;
     double low = fmin(fmax(start, least), greatest), high = low;
-    if (f(view, low, parameter) < 0.0) {
+    double f_low = f(view, low, parameter), f_high = f_low;
+    if (f_low < 0.0) {
         do {
             low = high;
+            f_low = f_high;
             high *= 4.0;
-        } while (high < greatest && f(view, high, parameter) < 0.0);
-        if (high >= greatest) return high;
+            if (high >= greatest) return high;
+            f_high = f(view, high, parameter);
+        } while (f_high < 0.0);
     } else {
         do {
             high = low;
+            f_high = f_low;
             low *= 0.25;
-        } while (low > least && f(view, low, parameter) >= 0.0);
-        if (low <= least) return low;
+            if (low <= least) return low;
+            f_low = f(view, low, parameter);
+        } while (f_low >= 0.0);
     }
-    double f_low = f(view, low, parameter), f_high = f(view, high, parameter);
     for (int i = 0; i < 24 && high > 1.02 * low; i++) {
         /* Regula falsi in log lam, kept away from the ends. */
         double part = f_high > f_low ? -f_low / (f_high - f_low) : 0.5;
