@@ -50,7 +50,8 @@ class ErrorBudget(NamedTuple):
     direction : {"add", "remove", "add-or-remove", "replace-one"}
         The neighbouring relation that decided the upper bound.
     engine : {"convolution", "spectrum", "none"}
-        How the last pass composed; none where nothing had to be.
+        How the last pass composed; none where nothing had to be: where an `eps_error` above epsilon
+        was given, 0 and Chernoff's bound may be close enough, and the four parts are 0.
     mesh_size : float
         Step of the lattice, nats; of a spectrum, the step of the uniform lattice that is as good.
     tilt : float

@@ -39,7 +39,7 @@ def compose(
     eps_error : float, optional
         Greatest width ``upper - lower`` in epsilon at a queried point, nats, finite and > 0. Left
         out, ``1e-3 * max(epsilon, 1e-3)``, or 0.1 for mean-matching, where it is the paper's
-        eps_error.
+        eps_error. One above epsilon may be answered with 0 as `lower`.
     delta_error : float, optional
         The paper's delta_error, in (0, 1), 1e-10 if left out. Of mean-matching alone.
     neighbors : {"add-or-remove", "add", "remove", "replace-one"}

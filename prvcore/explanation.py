@@ -99,6 +99,9 @@ class Explanation(_pickling.Pickled):
     def _of_the_error(self) -> list[str]:
         budget = self.budget
         parts = {name: getattr(budget, name) for name in _ADVICE}
+        if budget.engine == "none" and budget.width > 0.0:
+            near = f"The bounds are {budget.width:.3g} apart in epsilon"
+            return ["", f"{near}, which is close enough: nothing had to be composed."]
         if budget.width == 0.0 or not any(parts.values()):
             return ["", "The bounds are exact but for rounding."]
         largest = max(parts, key=lambda name: parts[name])

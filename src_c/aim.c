@@ -177,7 +177,8 @@ static double chernoff_bound(prv_side_view *view, double delta, double share)
     const double bound = (log_moment + log_kernel - log(finite) + relative) / lam + shift;
     size += fabs(log(finite)) + relative;
     const double rounding = 8.0 * DBL_EPSILON * ((1.0 + size) / lam + shift);
-    return isnan(bound) ? HUGE_VAL : bound + rounding; /* the greatest of two directions passes over what is no number */
+    /* The greatest of two directions passes over what is no number. */
+    return isnan(bound) ? HUGE_VAL : bound + rounding;
 }
 
 double prv_chernoff_epsilon(prv_side_view *view, double delta)

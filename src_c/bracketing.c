@@ -433,17 +433,12 @@ static prv_status advance(progress *d, double width)
     return PRV_OK;
 }
 
-static prv_neighbors direction_of(const prv_side_view *view, prv_neighbors asked)
-{
-    return asked != PRV_ADD_OR_REMOVE ? asked : view->add ? PRV_ADD : PRV_REMOVE;
-}
-
 static void report_of(const progress *d, prv_neighbors asked, double width, int accurate,
                       prv_report *r)
 {
     memset(r, 0, sizeof *r);
     r->accurate = accurate;
-    r->direction = direction_of(d->task.view, asked);
+    r->direction = prv_direction_of(d->task.view, asked);
     r->width = width;
     r->mesh_size = d->best.step;
     r->memory = (size_t)fmin(d->best.bytes, 0x1p62);
@@ -473,33 +468,6 @@ static prv_engine likely_engine(const prv_side_view *view)
                                                                         : PRV_ENGINE_CONVOLUTION;
 }
 
-/* Where so large a width is asked that 0 and what is known without a composition are close enough, they are the answer;
- * 1 if so. Not where the width is relative to epsilon, which is asked for its digits, nor past an engine or a mesh. */
-static int answer_roughly(prv_side_view *views, size_t count, const prv_options *options, double delta,
-                          prv_bounds *bounds, prv_report *report)
-{
-    const double width = options->eps_error;
-    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
-    double upper = 0.0;
-    prv_side_view *top = &views[0];
-    for (size_t i = 0; i < count; i++) {
-        double bound = greatest_epsilon(&views[i]);
-        if (bound > width && !prv_chernoff_may_reach(&views[i], delta, width)) return 0;
-        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta));
-        if (!(bound <= width)) return 0;
-        if (bound > upper) top = &views[i];
-        upper = fmax(upper, bound);
-    }
-    bounds->lower = 0.0;
-    bounds->estimate = fmin(prv_rough_epsilon(top, delta - top->all.infinite_mass), upper);
-    bounds->upper = upper;
-    memset(report, 0, sizeof *report);
-    report->accurate = 1;
-    report->direction = direction_of(top, options->neighbors);
-    report->width = upper;
-    return 1;
-}
-
 /* Each pass narrows the bounds by about the same factor. */
 static double part_done(double first, double width, double asked)
 {
@@ -511,7 +479,6 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
                        prv_question question, double value, prv_bounds *bounds, prv_report *report)
 {
     const int ask_epsilon = question == PRV_ASK_EPSILON;
-    if (ask_epsilon && answer_roughly(views, view_count, options, value, bounds, report)) return PRV_OK;
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     progress directions[2];

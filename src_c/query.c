@@ -161,6 +161,31 @@ static int is_above_all(const prv_side_view *views, size_t count, double delta, 
     return 1;
 }
 
+/* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where the width
+ * is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
+static int is_within_width(prv_side_view *views, size_t count, const prv_options *options, double delta, prv_bounds *b,
+                           prv_report *r)
+{
+    const double width = options->eps_error;
+    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
+    double upper = 0.0;
+    prv_side_view *top = &views[0];
+    for (size_t i = 0; i < count; i++) {
+        double bound = prv_greatest_epsilon(&views[i].all);
+        if (bound > width && !prv_chernoff_may_reach(&views[i], delta, width)) return 0;
+        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta));
+        if (!(bound <= width)) return 0;
+        if (bound > upper) top = &views[i];
+        upper = fmax(upper, bound);
+    }
+    exactly(upper, b, r);
+    b->lower = 0.0;
+    b->estimate = fmin(prv_rough_epsilon(top, delta - top->all.infinite_mass), upper);
+    r->width = upper;
+    r->direction = prv_direction_of(top, options->neighbors);
+    return 1;
+}
+
 /* Mean-matching: all values that need a composition share it. `open` has their positions. */
 static prv_status ask_together(prv_side_view *views, size_t view_count, const prv_options *options,
                                prv_question question, const double *values, const size_t *open,
@@ -210,7 +235,8 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
                  (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, values[i], &bounds[i], report)
                                             : is_above_all(views, view_count, values[i], &bounds[i], report)))
             report->direction = options->neighbors;
-        else
+        else if (question == PRV_ASK_DELTA ||
+                 !is_within_width(views, view_count, options, values[i], &bounds[i], report))
             status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
     }
     if (status == PRV_OK)

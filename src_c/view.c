@@ -218,6 +218,11 @@ int prv_view_is_absolute(const prv_side_view *view)
     return 0;
 }
 
+prv_neighbors prv_direction_of(const prv_side_view *view, prv_neighbors asked)
+{
+    return asked != PRV_ADD_OR_REMOVE ? asked : view->add ? PRV_ADD : PRV_REMOVE;
+}
+
 void prv_use_whole_profiles(prv_side_view *view)
 {
     for (size_t j = 0; j < view->steps; j++) {

@@ -47,6 +47,9 @@ void prv_side_view_free(prv_side_view *view);
 /* 1 if masses of a step are known absolutely alone (prv_absolute_cdf_error): they tell nothing of tiny ones. */
 int prv_view_is_absolute(const prv_side_view *view);
 
+/* What a report says of an answer that this direction decides. */
+prv_neighbors prv_direction_of(const prv_side_view *view, prv_neighbors asked);
+
 /* All cells of the profiles in use. */
 void prv_use_whole_profiles(prv_side_view *view);
 

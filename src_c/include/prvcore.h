@@ -376,7 +376,9 @@ typedef struct prv_bounds {
 } prv_bounds;
 
 /* How an answer came about, and where its width comes from. The four parts are in epsilon (nats) and
- * sum to the width before clipping, but for directions that were not needed. */
+ * sum to the width before clipping, but for directions that were not needed; they are 0 where nothing was composed:
+ * of an answer that is exact but for rounding, and of an epsilon for which 0 and Chernoff's bound are within the
+ * eps_error asked (not with an engine or a mesh_size). */
 typedef struct prv_report {
     int accurate;            /* 0: the memory limit stopped the refinement above the width asked */
     prv_neighbors direction; /* the one that decides the upper bound */

@@ -57,6 +57,11 @@ static void closed_forms(void)
                   e * (1.0 - 1e-12) <= b.upper && b.lower <= b.estimate && b.estimate <= b.upper,
               "%d Gaussians of noise %g: epsilon %g in [%.9g, %.9g]", (int)cases[i].count, cases[i].noise, e, b.lower, b.upper);
         check(b.upper - b.lower <= 3e-3 * (1.0 + 1e-9) && r.accurate, "... as narrow as asked (%.2g)", b.upper - b.lower);
+        const prv_options loose = options_of(2.0 * e);
+        status = prv_epsilon(&step, 1, &loose, &delta, 1, &b, &r);
+        check(status == PRV_OK && b.lower == 0.0 && r.engine == PRV_ENGINE_AUTO && r.width == b.upper && r.accurate,
+              "... twice as wide without a composition (up to %.9g)", b.upper);
+        check(e * (1.0 - 1e-12) <= b.upper && b.estimate <= b.upper && b.upper <= 2.0 * e, "... and that holds");
         status = prv_delta(&step, 1, &o, &e, 1, &b, NULL);
         check(status == PRV_OK && b.lower <= delta * (1.0 + 1e-11) &&
                   delta * (1.0 - 1e-11) <= b.upper,
