@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "certificate.h"
+#include "properties.h"
 
 /* The part of delta that Chernoff's bound gives for tops put at infinity. Where a few rare jumps have all weight at its
  * tilt, that is far less than what it loses by them. */

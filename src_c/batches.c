@@ -4,7 +4,7 @@
 
 #include "allocate.h"
 #include "binomial.h"
-#include "mechanisms.h"
+#include "noise.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 
@@ -27,22 +27,20 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
     if (!is_size(dataset_size) || !is_size(maximum_batch_size)) return PRV_ERR_BATCHES;
     const double most = (double)maximum_batch_size, n = (double)dataset_size;
-    /* Whether at least as many of the others are drawn as are kept; and with that, that the record is kept. */
+    /* Whether at least as many of the others are drawn as are kept; and with that, that the record is
+     * kept. */
     const prv_binomial_tails full = prv_binomial_tails_at(dataset_size - 1, p, maximum_batch_size);
     const prv_binomial_tails fuller = prv_binomial_tails_at(dataset_size, p, maximum_batch_size + 1);
-    if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN)) return sampled_gaussian(noise_multiplier, p, mechanism);
+    if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN))
+        return sampled_gaussian(noise_multiplier, p, mechanism);
     const double kept = fmin(most * fuller.from / (n * full.from), 1.0);
     const double error = 2.0 * (full.error + fuller.error) + 8.0 * UNIT;
 
     prv_mechanism *part[2] = {NULL, NULL};
     prv_status status = sampled_gaussian(noise_multiplier, p, &part[0]);
     if (status == PRV_OK) status = sampled_gaussian(0.5 * noise_multiplier, kept, &part[1]);
-    if (status != PRV_OK) {
-        prv_mechanism_free(part[0]);
-        return status;
-    }
     const double weights[2] = {full.below, full.from};
-    status = prv_mechanism_choice(part, weights, error, mechanism);
+    status = prv_mechanism_choice(status, part, weights, error, mechanism);
     if (status == PRV_OK) {
         (*mechanism)->scale = noise_multiplier;
         (*mechanism)->replacement = PRV_REPLACED_CHOICE;

@@ -61,7 +61,8 @@ static long double tail(long double n, long double p, long double k, int upwards
     return sum;
 }
 
-/* Of each term by the ratios that lead to it, at most 40 sqrt(n) of them, and of the exponent of the first. */
+/* Of each term by the ratios that lead to it, at most 40 sqrt(n) of them, and of the exponent of the
+ * first. */
 static double error_of(long double draws, double tail_mass)
 {
     const double terms = 4.0 * (40.0 * sqrt((double)draws) + 16.0), exponent = -log(fmax(tail_mass, DBL_MIN));
@@ -84,4 +85,24 @@ prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k)
     t.below = (double)(above ? 1.0L - sum : sum);
     t.error = 8.0 * error_of(draws, (double)sum);
     return t;
+}
+
+void prv_binomial_probabilities(size_t n, double p, double *masses)
+{
+    const long double odds = (long double)p / (1.0L - (long double)p);
+    const size_t mode = (size_t)fmin((double)n, floor(((double)n + 1.0) * p));
+    long double sum = 1.0L, term = 1.0L;
+    masses[mode] = 1.0;
+    for (size_t k = mode; k < n; k++) {
+        term *= odds * (long double)(n - k) / (long double)(k + 1);
+        masses[k + 1] = (double)term;
+        sum += term;
+    }
+    term = 1.0L;
+    for (size_t k = mode; k > 0; k--) {
+        term *= (long double)k / (odds * (long double)(n - k + 1));
+        masses[k - 1] = (double)term;
+        sum += term;
+    }
+    for (size_t k = 0; k <= n; k++) masses[k] = (double)((long double)masses[k] / sum);
 }

@@ -4,6 +4,7 @@
 
 #include "allocate.h"
 #include "mechanisms.h"
+#include "parameters.h"
 #include "progress.h"
 #include "query.h"
 

@@ -6,6 +6,8 @@
 
 #include "allocate.h"
 #include "dispatch.h"
+#include "properties.h"
+#include "subsampled.h"
 #include "vector_math.h"
 
 #define UNIT (0.5 * DBL_EPSILON)

@@ -6,6 +6,7 @@
 #include "allocate.h"
 #include "mechanisms.h"
 #include "progress.h"
+#include "properties.h"
 #include "tilt.h"
 #include "vector_math.h"
 

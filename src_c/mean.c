@@ -3,6 +3,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "properties.h"
+#include "subsampled.h"
+
 #define PI 3.14159265358979323846L
 #define INV_SQRT_2PI 0.39894228040143267793994605993438L
 #define WIDE_UNIT ((double)LDBL_EPSILON)

@@ -8,6 +8,7 @@
 #include "certificate.h"
 #include "convolution.h"
 #include "mean.h"
+#include "properties.h"
 #include "query.h"
 #include "wide.h"
 

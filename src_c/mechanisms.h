@@ -7,6 +7,7 @@
 #ifndef PRV_MECHANISMS_H
 #define PRV_MECHANISMS_H
 
+#include "atoms.h"
 #include "gaussian_mixture.h"
 
 typedef enum prv_base {
@@ -19,16 +20,6 @@ typedef enum prv_base {
     PRV_BASE_CDFS,
     PRV_BASE_CURVE
 } prv_base;
-
-/* A discrete loss: q[i] and p[i] are the masses of loss[i] (increasing) under Q and P. */
-typedef struct prv_atoms {
-    size_t length;
-    double *loss, *q, *p;
-    double q_infinity; /* Q's mass where P vanishes: loss +infinity */
-    double p_only;     /* P's mass where Q vanishes: loss -infinity */
-    double loss_error; /* relative, of each loss */
-    int unbounded;     /* the atoms were cut off where their mass underflows */
-} prv_atoms;
 
 /* What prv_mechanism_scaled multiplies, where a mechanism has it. */
 typedef enum prv_noise {
@@ -75,56 +66,34 @@ struct prv_mechanism {
     int infinite_exact;      /* the mass at infinity was stated, and is not a rounded product */
 };
 
-/* Where the sharp features of a loss lie, so that a lattice can be put onto them. */
-typedef struct prv_features {
-    double anchor;    /* an atom or an edge of the support; a knot is put here */
-    double period;    /* distance of further atoms, 0 where there are none */
-    int atoms;        /* the anchor is an atom: dominated targets belong on knots, not between */
-    int only_lattice; /* all mass lies on anchor + period * integers */
-} prv_features;
+/* What constructors are made of. Those that return a mechanism return NULL where there is no memory; those
+ * that return a status give a mechanism out on PRV_OK alone. */
 
-/* log(1 + p (e^y - 1)), the loss of the subsampled pair where the base has loss y; its inverse is
- * -infinity at and below log(1 - p). Both without forming e^y for large y; the former to a few roundings
- * of itself and of y, the latter to those of both losses. */
-double prv_subsampled_loss(double base_loss, double p);
-double prv_base_loss(double loss, double p);
+/* Without any parameters; and one that owns nothing, with all else of `m`. */
+prv_mechanism *prv_mechanism_new(prv_base base);
+prv_mechanism *prv_mechanism_like(const prv_mechanism *m);
 
-/* 1 if prv_mechanism_scaled can multiply this parameter of it. */
-int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
+/* Gives out a mechanism that was made with this status, and frees it where that is not PRV_OK. */
+prv_status prv_mechanism_finish(prv_status status, prv_mechanism *m, prv_mechanism **mechanism);
 
-/* What a query of this sensitivity changes by, in units of its noise, which may be a 0 of either sign. */
-double prv_separation(double sensitivity, double noise);
+/* Takes the atoms, which serve both directions; NULL is PRV_ERR_MEMORY. */
+prv_status prv_mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism);
 
-/* 1 if the noise is so little that squares of the sensitivity in its scales overflow: every outcome tells the two
- * data sets apart. */
-int prv_noiseless(double sensitivity);
-
-/* A choice in the open between two parts, with probabilities known to a relative error. Takes the parts, and frees
- * them where it fails. */
-prv_status prv_mechanism_choice(prv_mechanism *const part[2], const double weight[2], double error,
-                                prv_mechanism **mechanism);
-
-/* A table of outcomes: their masses under Q and P, double[length], all > 0, in any order; 'add' is its reverse. */
+/* A table of outcomes, as prv_atoms_of_outcomes takes it; 'add' is its reverse. */
 prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism);
 
-/* The pair where a record is replaced, the same in both directions; NULL where it is the mechanism itself.
- * PRV_ERR_NEIGHBORS where there is none. */
-prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair);
+/* P and Q share no outcome: epsilon is infinite. And whether they share none. */
+prv_status prv_mechanism_disjoint(prv_mechanism **mechanism);
+int prv_is_disjoint(const prv_mechanism *m);
 
-/* 1 if both directions are the same pair. */
-int prv_is_symmetric(const prv_mechanism *m);
+/* A choice in the open between two parts that were made with this status, with probabilities known to a
+ * relative error. Takes the parts, and frees them where it fails. */
+prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2], const double weight[2],
+                                double error, prv_mechanism **mechanism);
 
-/* Q's mass at +infinity, and the least upper bound of the finite losses (may be +infinity). */
-double prv_infinite_mass(const prv_mechanism *m, int add);
-double prv_greatest_loss(const prv_mechanism *m, int add);
-
-/* What the greatest loss may be off by, nats. */
-double prv_greatest_loss_error(const prv_mechanism *m, int add);
-
-prv_features prv_mechanism_features(const prv_mechanism *m, int add);
-
-/* Bound of what double arithmetic may move mass absolutely, per step, beyond the relative errors that
- * the certificate assumes: the cdfs of callbacks are absolute. */
-double prv_absolute_cdf_error(const prv_mechanism *m);
+/* State more of a mechanism that was made with this status, which they return: how the pair of replaced
+ * records follows from it, and what prv_mechanism_scaled needs. Without noise there is nothing to scale. */
+prv_status prv_with_replacement(prv_status status, prv_replacement replacement, prv_mechanism **mechanism);
+prv_status prv_with_noise(prv_status status, prv_noise noise, double scale, prv_mechanism **mechanism);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "properties.h"
 
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)

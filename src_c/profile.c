@@ -8,6 +8,7 @@
 #include "allocate.h"
 #include "dispatch.h"
 #include "lattice.h"
+#include "subsampled.h"
 #include "vector_math.h"
 
 #define MOST_KNOTS 4096

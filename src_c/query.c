@@ -6,6 +6,7 @@
 
 #include "aim.h"
 #include "allocate.h"
+#include "properties.h"
 
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 {

@@ -15,6 +15,7 @@
 #include "allocate.h"
 #include "cells.h"
 #include "normal.h"
+#include "properties.h"
 #include "query.h"
 
 #define UNIT (0.5 * DBL_EPSILON)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "neighbors.h"
+#include "properties.h"
 
 #define FINEST 16
 

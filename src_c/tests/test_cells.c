@@ -2,6 +2,8 @@
 #include "../cells.h"
 
 #include "check.h"
+#include "neighbors.h"
+#include "properties.h"
 
 #define U (0.5 * DBL_EPSILON)
 

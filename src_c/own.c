@@ -1,0 +1,66 @@
+/* One's own mechanisms: by a table or by functions. */
+#include "mechanisms.h"
+
+#include <math.h>
+
+prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
+                               double mass_at_infinity, prv_mechanism **mechanism)
+{
+    if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
+    if (length > PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
+    long double sum = (long double)mass_at_infinity, sum_p = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        const double y = losses[i], q = probabilities[i];
+        if (!(isfinite(y) && q >= 0.0 && q <= 2.0) || (i > 0 && !(losses[i - 1] < y)))
+            return PRV_ERR_TABLE;
+        sum += (long double)q;
+        if (q > 0.0) sum_p += expl(logl((long double)q) - (long double)y);
+    }
+    if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_TABLE_SUM;
+    if (!(sum_p / sum <= 1.0L + 1e-9L)) return PRV_ERR_TABLE_REVERSE;
+    prv_atoms *a = prv_atoms_new(length);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (probabilities[i] == 0.0) continue;
+        const long double q = (long double)probabilities[i] / sum;
+        a->loss[n] = losses[i];
+        a->q[n] = (double)q;
+        a->p[n++] = (double)expl(logl(q) - (long double)losses[i]);
+    }
+    a->length = n;
+    a->q_infinity = (double)((long double)mass_at_infinity / sum);
+    a->p_only = sum_p / sum < 1.0L ? (double)(1.0L - sum_p / sum) : 0.0;
+    return prv_mechanism_of_atoms(a, mechanism);
+}
+
+static prv_status mechanism_of_callback(prv_base base, void *context, double mass_at_infinity,
+                                        prv_mechanism **mechanism)
+{
+    if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
+    prv_mechanism *m = prv_mechanism_new(base);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->context = context;
+    m->mass_at_infinity = mass_at_infinity;
+    m->infinite_exact = 1;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                              prv_mechanism **mechanism)
+{
+    const prv_status status =
+        mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
+    if (status == PRV_OK) (*mechanism)->cdfs = cdfs;
+    return status;
+}
+
+prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                               prv_mechanism **mechanism)
+{
+    const prv_status status =
+        mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
+    if (status == PRV_OK) (*mechanism)->curve = curve;
+    return status;
+}
