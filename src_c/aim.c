@@ -182,9 +182,10 @@ static double chernoff_bound(prv_side_view *view, double delta, double share)
     return isnan(bound) ? HUGE_VAL : bound + rounding;
 }
 
-double prv_chernoff_epsilon(prv_side_view *view, double delta)
+double prv_chernoff_epsilon(prv_side_view *view, double delta, double enough)
 {
-    return fmin(chernoff_bound(view, delta, 0.0), chernoff_bound(view, delta, TOPS_OF_BOUND));
+    const double bound = chernoff_bound(view, delta, TOPS_OF_BOUND);
+    return bound <= enough ? bound : fmin(bound, chernoff_bound(view, delta, 0.0));
 }
 
 int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon)

@@ -25,8 +25,9 @@ typedef struct prv_aim {
 
 /* Chernoff's bound of epsilon at delta from the coarse dominating lattices, delta(eps) <= M e^(-lam eps) g(lam) for
  * every lam > 0 (g: certificate.h): a true upper bound, with the rounding of cells and moments counted. Infinite where
- * the mass at infinity makes up most of delta. Leaves the cells in use that it took. O(cells). */
-double prv_chernoff_epsilon(prv_side_view *view, double delta);
+ * the mass at infinity makes up most of delta. The lesser of two, unless the first is at most `enough`. Leaves the
+ * cells in use that it took. O(cells). */
+double prv_chernoff_epsilon(prv_side_view *view, double delta, double enough);
 
 /* 0 where that bound hardly gets down to an epsilon > 0. A fraction of its cost. */
 int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon);

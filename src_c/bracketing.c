@@ -501,7 +501,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     for (size_t i = 0; i < view_count; i++) {
         progress *d = &directions[i];
         if (i > 0 && ask_epsilon) {
-            if (prv_chernoff_epsilon(d->task.view, value) <= lower) break;
+            if (prv_chernoff_epsilon(d->task.view, value, lower) <= lower) break;
             take_aim(d); /* the bound had its own cells in use */
         }
         prv_status status = take_fine_aim(d);
@@ -533,7 +533,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         if (ask_epsilon && top->drowned) {
             double chernoff = 0.0;
             for (size_t i = 0; i < view_count; i++)
-                chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value));
+                chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value, chernoff));
             upper = fmin(upper, chernoff);
         }
         lower = fmin(lower, upper);

@@ -502,8 +502,8 @@ static int is_below(prv_side_view *view, prv_question question, const double *va
     for (size_t i = 0; i < length; i++) {
         const double lower = bounds[i].lower;
         const int below = question == PRV_ASK_EPSILON
-                              ? prv_chernoff_epsilon(view, values[i]) <= lower
-                              : lower > 0.0 && prv_chernoff_epsilon(view, lower) <= values[i];
+                              ? prv_chernoff_epsilon(view, values[i], lower) <= lower
+                              : lower > 0.0 && prv_chernoff_epsilon(view, lower, values[i]) <= values[i];
         if (!below) return 0;
     }
     return 1;

@@ -174,7 +174,7 @@ static int is_within_width(prv_side_view *views, size_t count, const prv_options
     for (size_t i = 0; i < count; i++) {
         double bound = prv_greatest_epsilon(&views[i].all);
         if (bound > width && !prv_chernoff_may_reach(&views[i], delta, width)) return 0;
-        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta));
+        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta, upper));
         if (!(bound <= width)) return 0;
         if (bound > upper) top = &views[i];
         upper = fmax(upper, bound);

@@ -10,7 +10,7 @@ class Prvcore(Peer):
     module = distribution = "prvcore"
     promise = "both"
     directions = "add-or-remove"
-    ladder = settings("eps_error", *(10 ** (-step / 2) for step in range(-2, 15)))
+    ladder = settings("eps_error", *(10 ** (-step / 2) for step in range(15)))
 
     def epsilon(self, runs, delta, **options):
         """Ask for epsilon."""
