@@ -1,6 +1,7 @@
 """Time a question, with a limit of time for each."""
 
 import contextlib
+import itertools
 import os
 import platform
 import signal
@@ -32,12 +33,13 @@ def never_seen_before(runs, call):
     return [run._replace(noise_multiplier=run.noise_multiplier * factor) for run in runs]
 
 
-def measure(ask, runs, point, *, limit=30.0, calls=5, enough=0.5, **settings):
+def measure(ask, runs, point, *, limit=30.0, calls=5, least=0.02, enough=0.5, **settings):
     """Time ``ask(runs, point, **settings)``, a method of a peer, of ever new runs.
 
     A first call pays for imports, plans and page faults. It is not counted, unless it takes so long
-    that they do not matter, or `calls` is 0. Then the median is taken of up to `calls` calls, or
-    those that fit in `enough` seconds.
+    that they do not matter, or `calls` is 0. Then the median is taken of `calls` calls, or those
+    that fit in `enough` seconds; of more until `least` seconds are spent, since a few calls of some
+    hundred microseconds say how cold the caches were.
 
     What is told is processor time, of all threads: with `use_one_thread`, the time that passes on
     an idle machine, and much the same on a busy one.
@@ -51,12 +53,15 @@ def measure(ask, runs, point, *, limit=30.0, calls=5, enough=0.5, **settings):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # widths are measured, whatever was asked
-            for call in range(calls + 1):
+            for call in itertools.count():
                 fresh = never_seen_before(runs, call)
                 begun = time.process_time()
                 answer = within(limit, ask, fresh, point, **settings)
                 seconds.append(time.process_time() - begun)
-                if seconds[0] > LONG or sum(seconds[1:]) > enough:
+                spent = sum(seconds[1:])
+                if seconds[0] > LONG or spent > enough or calls == 0:
+                    break
+                if call >= calls and spent >= least:
                     break
     except TimeoutError:
         return Measured(float("nan"), NO_ANSWER, f"took more than {limit:g} s")

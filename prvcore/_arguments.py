@@ -22,7 +22,8 @@ FARTHEST_LOSS = 2.0**13  # nats: the core's first look at a function goes no far
 
 def real(value: object, name: str, requirement: str, allowed: Callable[[float], bool]) -> float:
     """Return `value` as a float for which `allowed`, which `requirement` says in words."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    # abstract types are slow to ask
+    if isinstance(value, bool) or not isinstance(value, float | numbers.Real):
         raise TypeError(f"{name} must be a real number, {requirement}, got {value!r}")
     try:
         number = float(value)
@@ -56,7 +57,7 @@ def open_probability(value: object, name: str) -> float:
 def integer(value: object, name: str, least: int, greatest: int) -> int:
     """Return an int in [least, greatest]; a float is refused even if it is whole."""
     requirement = f"in [{least}, {greatest}]"
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    if isinstance(value, bool) or not isinstance(value, int | numbers.Integral):
         raise TypeError(f"{name} must be an integer {requirement}, got {value!r}")
     number = int(value)
     if not least <= number <= greatest:
@@ -116,6 +117,8 @@ def _misread(values: object) -> bool:
 
 def points(values: ArrayLike, name: str, requirement: str, low: float, high: float) -> FloatArray:
     """Return `values` as float64 of any shape, each in [low, high]."""
+    if type(values) is float and low <= values <= high:  # most questions, told at once
+        return np.asarray(values)
     found = array(values, name)
     _refuse(~((found >= low) & (found <= high)), name, found, requirement)
     return found
