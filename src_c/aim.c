@@ -168,8 +168,9 @@ static double chernoff_bound(prv_side_view *view, double delta, double share)
         log_moment += k * moment;
         size += k * fabs(moment);
         absolute += k * (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
-        /* Masses split onto the knots are off by a few units each. */
-        relative += k * (p->tail_error + 8.0 * DBL_EPSILON + prv_tilt_error(p->knots, knots, lam, moment));
+        /* Masses split onto the knots are off by a few units each, and the sum of those above by one for each. */
+        const double sums = DBL_EPSILON * (8.0 + (double)(p->knot_count - knots));
+        relative += k * (p->tail_error + sums + prv_tilt_error(p->knots, knots, lam, moment));
         shift += 3.0 * k * p->tail_error;
     }
     const double infinite = -expm1(log_finite);
