@@ -136,6 +136,24 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
     aim->reach = 0.0;
 }
 
+void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim)
+{
+    if (question == PRV_ASK_EPSILON)
+        prv_aim_at_delta(view, options, value - view->all.infinite_mass, aim);
+    else
+        prv_aim_at_epsilon(view, options, value, aim);
+}
+
+prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim)
+{
+    for (;;) {
+        int changed;
+        const prv_status status = prv_side_view_refine(view, aim->saddle, &changed);
+        if (status != PRV_OK || !changed) return status;
+        prv_take_aim(view, options, question, value, aim);
+    }
+}
+
 /* Takes out of use the tops that cost Chernoff's bound this part of delta as mass at infinity. */
 static void cut_tops_of_bound(prv_side_view *view, double delta, double share)
 {

@@ -48,6 +48,12 @@ double prv_log_complement(const prv_side_view *view, double epsilon);
 void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim);
 void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim);
 
+/* One of these: `value` is a delta above the mass at infinity, or an epsilon. And once more, as often as the profiles have to
+ * be made finer for the saddle found. */
+void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim);
+prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question, double value,
+                          prv_aim *aim);
+
 /* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
  * rounding, are to be compared with. */
 double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);

@@ -208,26 +208,6 @@ typedef struct progress {
     size_t transforms;
 } progress;
 
-static void take_aim(progress *d)
-{
-    prv_side_view *view = d->task.view;
-    if (d->task.question == PRV_ASK_EPSILON)
-        prv_aim_at_delta(view, d->task.options, d->task.value - view->all.infinite_mass, &d->aim);
-    else
-        prv_aim_at_epsilon(view, d->task.options, d->task.value, &d->aim);
-}
-
-/* With profiles fine enough for it. */
-static prv_status take_fine_aim(progress *d)
-{
-    for (;;) {
-        int changed;
-        const prv_status status = prv_side_view_refine(d->task.view, d->aim.saddle, &changed);
-        if (status != PRV_OK || !changed) return status;
-        take_aim(d);
-    }
-}
-
 /* A spectrum's period grows like 1 / tilt, so that its tilt is at least what moves the sum by its own deviation. */
 static double tilt_of(const progress *d, size_t dial)
 {
@@ -436,23 +416,18 @@ static prv_status advance(progress *d, double width)
 static void report_of(const progress *d, prv_neighbors asked, double width, int accurate,
                       prv_report *r)
 {
-    memset(r, 0, sizeof *r);
-    r->accurate = accurate;
-    r->direction = prv_direction_of(d->task.view, asked);
-    r->width = width;
-    r->mesh_size = d->best.step;
-    r->memory = (size_t)fmin(d->best.bytes, 0x1p62);
-    r->tilt = d->best.tilt;
-    r->cells = d->best.cells;
-    r->engine = d->best.engine;
-    r->frequencies = d->best.read.frequencies;
-    r->transform_length = d->best.transform_length;
-    r->truncation = d->best.read.truncation;
-    r->wrap_around = d->best.read.wrap_around;
+    const outcome *best = &d->best;
+    prv_report_reading(&best->read, asked, d->task.view->add, width, accurate, r);
+    r->mesh_size = best->step;
+    r->memory = (size_t)fmin(best->bytes, 0x1p62);
+    r->tilt = best->tilt;
+    r->cells = best->cells;
+    r->engine = best->engine;
+    r->transform_length = best->transform_length;
     /* What rounding hides is not the mesh's. */
-    const int hidden = d->drowned && !d->best.read.resolved;
-    r->discretization = hidden ? 0.0 : d->best.read.discretization;
-    r->rounding = hidden ? fmax(width - r->truncation - r->wrap_around, 0.0) : d->best.read.rounding;
+    if (!d->drowned || best->read.resolved) return;
+    r->discretization = 0.0;
+    r->rounding = fmax(width - r->truncation - r->wrap_around, 0.0);
 }
 
 /* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
@@ -487,7 +462,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine : likely_engine(&views[i]);
         directions[i].demand = directions[i].aim.strictness = 1.0;
         directions[i].task = (task){&views[i], options, question, value, engine, 0, 0};
-        take_aim(&directions[i]);
+        prv_take_aim(&views[i], options, question, value, &directions[i].aim);
     }
     /* The direction that looks larger first; the other may turn out not to matter. */
     if (view_count == 2 && (ask_epsilon ? directions[1].aim.epsilon > directions[0].aim.epsilon
@@ -502,9 +477,9 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         progress *d = &directions[i];
         if (i > 0 && ask_epsilon) {
             if (prv_chernoff_epsilon(d->task.view, value, lower) <= lower) break;
-            take_aim(d); /* the bound had its own cells in use */
+            prv_take_aim(d->task.view, options, question, value, &d->aim); /* the bound had its own cells in use */
         }
-        prv_status status = take_fine_aim(d);
+        prv_status status = prv_refine_aim(d->task.view, options, question, value, &d->aim);
         if (status != PRV_OK) return status;
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
         const double at = d->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * d->aim.deviation);

@@ -17,6 +17,7 @@ typedef struct prv_window {
     double tolerance;              /* what each thing left out may cost, in units of M e^(-lam eps) */
     /* Spectrum: */
     double low_epsilon, high_epsilon; /* where lower bounds are wanted */
+    double later;                  /* steps like these that may be added later, as a part of these: the period has room for them */
     int separate;                  /* losses above `bulk` are rare jumps, see spectrum.h; */
     double bulk, bulk_tilt, bulk_low; /* `bulk_tilt` bounds what the rest alone makes up from bulk_low on */
 } prv_window;

@@ -72,10 +72,10 @@ static void support_in_use(const prv_side_view *view, double step, double *least
 }
 
 /* Where the composed loss is looked at, so that what lies outside costs no more than the budget. */
-static void lay_out_window(const prv_side_view *view, const prv_aim *aim, double log_budget, prv_layout *layout)
+static void lay_out_window(const prv_side_view *view, const prv_aim *aim, prv_layout *layout)
 {
     prv_window *w = &layout->window;
-    const double tilt = layout->tilt;
+    const double tilt = layout->tilt, log_budget = layout->log_budget;
     double low, high, least, greatest;
     w->shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
     w->shift_down = tail_shift(view, tilt, -1.0, log_budget, &low);
@@ -140,6 +140,7 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     layout->engine = engine;
     layout->exact = exact_step;
     layout->memory_limit = memory_limit;
+    layout->count = view->all.count;
     const double law_step = exact_step ? step : prv_align_step(view, fmin(step, PRV_WIDEST_CELL));
     layout->step = layout->law_step = law_step;
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
@@ -153,10 +154,10 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     if (status == PRV_OK) {
         const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
         /* Where the guess of delta is far too large: no window may leave out most of the mass. */
-        const double log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
-        cut_bottoms(view, tilt, exp(log_budget) / (double)view->steps);
+        layout->log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
+        cut_bottoms(view, tilt, exp(layout->log_budget) / (double)view->steps);
         prv_scale_meshes(view, aim, weight, layout);
-        lay_out_window(view, aim, log_budget, layout);
+        lay_out_window(view, aim, layout);
         if (engine == PRV_ENGINE_CONVOLUTION)
             layout->bytes = layout->window.length > 0
                                 ? prv_workspace_bytes(layout->window.length, view->steps) +
@@ -174,6 +175,26 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     const double bytes = layout->bytes;
     if (status != PRV_OK) prv_layout_free(layout);
     layout->bytes = bytes;
+    return status;
+}
+
+prv_status prv_layout_another(const prv_layout *like, prv_side_view *view, const prv_aim *aim, double part,
+                              prv_layout *layout)
+{
+    *layout = *like;
+    layout->steps = layout->longest = 0;
+    layout->meshes = prv_allocate(1, sizeof *layout->meshes);
+    layout->cells = prv_allocate(1, sizeof *layout->cells);
+    double *weight = prv_allocate(2 * view->profiles[0].length, sizeof *weight);
+    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    if (status == PRV_OK) {
+        prv_use_whole_profiles(view);
+        prv_cut_tops(view, part * aim->top_share * exp(aim->log_delta));
+        cut_bottoms(view, layout->tilt, part * exp(layout->log_budget));
+        status = prv_mesh_of_step(view, 0, aim, weight, layout);
+    }
+    prv_release(weight);
+    if (status != PRV_OK) prv_layout_free(layout);
     return status;
 }
 

@@ -15,7 +15,9 @@ typedef struct prv_layout {
     prv_engine engine;
     prv_window window;   /* length 0: nothing fits */
     int exact;           /* the step is as asked */
+    double count;        /* of all steps that the meshes are shared out over */
     double scale;        /* of the spacings */
+    double log_budget;   /* of what may be lost at either end, in units of M e^(-lam eps) g(lam) */
     double uniform_points; /* of a uniform mesh in the window, about */
     size_t longest;      /* mesh */
     double memory_limit; /* bytes */
@@ -28,6 +30,11 @@ typedef struct prv_layout {
 prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout);
 void prv_layout_free(prv_layout *layout);
+
+/* A layout like another, whose meshes need not be there any more, of one more step: that of a view of its own. `part` of
+ * what all steps together may lose is this one's. */
+prv_status prv_layout_another(const prv_layout *like, prv_side_view *view, const prv_aim *aim, double part,
+                              prv_layout *layout);
 
 /* Losses of how rare jumps can be told from those of the bulk, so that the bulk alone does not reach epsilon: fills
  * window->separate and what belongs to it (spectrum.h). 0 if there is no such loss. */

@@ -474,7 +474,7 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
         prv_report r;
         memset(&r, 0, sizeof r);
         r.accurate = 1;
-        r.direction = prv_direction_of(view, options->neighbors);
+        r.direction = prv_direction_of(view->add, options->neighbors);
         r.engine = view->all.count > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
         r.mesh_size = s->step;
         r.cells = c.knots;

@@ -113,19 +113,19 @@ static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, 
 }
 
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
-static double cell_error(const prv_side_view *view, size_t j, double weight)
+static double cell_error(const prv_side_view *view, size_t j, const prv_layout *layout, double weight)
 {
-    return view->counts[j] / view->all.count * weight;
+    return view->counts[j] / layout->count * weight;
 }
 
 /* sum over cells of (error length^2)^(1/3), see `spacings`. */
-static double mesh_load(const prv_side_view *view, size_t j, const double *weight)
+static double mesh_load(const prv_side_view *view, size_t j, const prv_layout *layout, const double *weight)
 {
     const prv_profile *p = &view->profiles[j];
     double sum = 0.0;
     for (size_t c = view->first[j]; c < view->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        sum += cbrt(cell_error(view, j, weight[c]) * length * length);
+        sum += cbrt(cell_error(view, j, layout, weight[c]) * length * length);
     }
     return sum;
 }
@@ -134,7 +134,7 @@ static double mesh_load(const prv_side_view *view, size_t j, const double *weigh
  *     sum error spacing^2 = scale^2 (sum of the steps' loads)
  * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much of a
  * split over more. Returns the least that is not an atom's. */
-static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, double scale, double step,
+static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, const prv_layout *layout,
                        const double *weight, double *spacing)
 {
     const prv_profile *p = &view->profiles[j];
@@ -142,7 +142,7 @@ static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, 
     for (size_t c = view->first[j]; c < view->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
         const double wanted =
-            scale * cbrt(fmax(length, 1e-3 * step) / fmax(cell_error(view, j, weight[c]), 1e-60));
+            layout->scale * cbrt(fmax(length, 1e-3 * layout->law_step) / fmax(cell_error(view, j, layout, weight[c]), 1e-60));
         spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
         if (length > 0.0) least = fmin(least, wanted);
     }
@@ -165,7 +165,7 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     const size_t first = view->first[j], end = view->end[j];
     double *spacing = weight + p->length;
     importance(view, j, aim, weight);
-    spacings(view, j, aim, layout->scale, layout->law_step, weight, spacing);
+    spacings(view, j, aim, layout, weight, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= step;
 
     const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
@@ -229,14 +229,13 @@ void prv_scale_meshes(const prv_side_view *view, const prv_aim *aim, double *wei
     double load = 0.0, least = layout->law_step;
     for (size_t j = 0; j < view->steps; j++) {
         importance(view, j, aim, weight);
-        load += mesh_load(view, j, weight);
+        load += mesh_load(view, j, layout, weight);
     }
     layout->scale = load > 0.0 ? layout->law_step * sqrt(error_share(layout->engine) / load) : HUGE_VAL;
     if (layout->engine != PRV_ENGINE_SPECTRUM || layout->exact) return;
     for (size_t j = 0; j < view->steps; j++) {
         importance(view, j, aim, weight);
-        least = fmin(least, spacings(view, j, aim, layout->scale, layout->law_step, weight,
-                                     weight + view->profiles[j].length));
+        least = fmin(least, spacings(view, j, aim, layout, weight, weight + view->profiles[j].length));
     }
     while (layout->step > least && layout->step > 0x1p-24 * layout->law_step) layout->step *= 0.5;
 }

@@ -183,7 +183,7 @@ static int is_within_width(prv_side_view *views, size_t count, const prv_options
     b->lower = 0.0;
     b->estimate = fmin(prv_rough_epsilon(top, delta - top->all.infinite_mass), upper);
     r->width = upper;
-    r->direction = prv_direction_of(top, options->neighbors);
+    r->direction = prv_direction_of(top->add, options->neighbors);
     return 1;
 }
 

@@ -120,3 +120,18 @@ void prv_finish_reading(const prv_asked *a, prv_reading *r)
     }
     r->discretization = fmax(r->width - r->wrap_around - r->rounding - r->truncation, 0.0);
 }
+
+void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
+                        prv_report *r)
+{
+    memset(r, 0, sizeof *r);
+    r->accurate = accurate;
+    r->direction = prv_direction_of(add, asked);
+    r->width = width;
+    r->transforms = reading->transforms;
+    r->frequencies = reading->frequencies;
+    r->discretization = reading->discretization;
+    r->truncation = reading->truncation;
+    r->wrap_around = reading->wrap_around;
+    r->rounding = reading->rounding;
+}

@@ -35,4 +35,8 @@ void prv_read_side(const prv_asked *asked, int side, const prv_composed *compose
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 void prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
+/* A report of what a reading tells, of the direction `add`; all else in it is 0. */
+void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
+                        prv_report *report);
+
 #endif

@@ -97,6 +97,18 @@ void prv_side_view_free(prv_side_view *view)
     memset(view, 0, sizeof *view);
 }
 
+prv_status prv_side_view_profile(prv_side_view *view, size_t fineness)
+{
+    view->fineness = fineness;
+    for (size_t j = 0; j < view->steps; j++) {
+        prv_profile_free(&view->profiles[j]);
+        const prv_status status = prv_profile_new(view->mechanisms[j], view->add, fineness, &view->profiles[j]);
+        if (status != PRV_OK) return status;
+    }
+    prv_use_whole_profiles(view);
+    return PRV_OK;
+}
+
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed)
 {
     *changed = 0;
@@ -124,17 +136,7 @@ prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed
             *changed = view->counts[j] * weight[c] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0;
         prv_release(weight);
     }
-    if (!*changed) return PRV_OK;
-    view->fineness *= 4;
-    for (size_t j = 0; j < view->steps; j++) {
-        prv_profile_free(&view->profiles[j]);
-        const prv_status status =
-            prv_profile_new(view->mechanisms[j], view->add, view->fineness, &view->profiles[j]);
-        if (status != PRV_OK) return status;
-        view->first[j] = 0;
-        view->end[j] = view->profiles[j].length;
-    }
-    return PRV_OK;
+    return *changed ? prv_side_view_profile(view, 4 * view->fineness) : PRV_OK;
 }
 
 /* ---- Moments of the composition from the profiles ------------------------------------------- */
@@ -220,9 +222,9 @@ int prv_view_is_absolute(const prv_side_view *view)
     return 0;
 }
 
-prv_neighbors prv_direction_of(const prv_side_view *view, prv_neighbors asked)
+prv_neighbors prv_direction_of(int add, prv_neighbors asked)
 {
-    return asked != PRV_ADD_OR_REMOVE ? asked : view->add ? PRV_ADD : PRV_REMOVE;
+    return asked != PRV_ADD_OR_REMOVE ? asked : add ? PRV_ADD : PRV_REMOVE;
 }
 
 void prv_use_whole_profiles(prv_side_view *view)

@@ -42,13 +42,15 @@ prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neigh
 /* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact enough
  * for the number of steps; *changed tells whether it did, and aims should be taken anew. */
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
+/* Profiles of this fineness instead, all of whose cells are in use. */
+prv_status prv_side_view_profile(prv_side_view *view, size_t fineness);
 void prv_side_view_free(prv_side_view *view);
 
 /* 1 if masses of a step are known absolutely alone (prv_absolute_cdf_error): they tell nothing of tiny ones. */
 int prv_view_is_absolute(const prv_side_view *view);
 
 /* What a report says of an answer that this direction decides. */
-prv_neighbors prv_direction_of(const prv_side_view *view, prv_neighbors asked);
+prv_neighbors prv_direction_of(int add, prv_neighbors asked);
 
 /* All cells of the profiles in use. */
 void prv_use_whole_profiles(prv_side_view *view);
