@@ -31,6 +31,11 @@ from prvcore._core cimport (
     prv_fft,
     prv_fft_provider,
     prv_gaussian_mu,
+    prv_history,
+    prv_history_delta,
+    prv_history_epsilon,
+    prv_history_free,
+    prv_history_new,
     prv_neighbors,
     prv_options,
     prv_parameter,
@@ -192,6 +197,19 @@ cdef bounding_function bounding_function_of(str quantity) except NULL:
     raise ValueError(f"nothing is called {quantity!r}")
 
 
+cdef class History:
+    """What was computed for the steps of compositions that grow; for one thread at a time."""
+
+    cdef prv_history *pointer
+    cdef object last  # the composition asked last: C compares with the addresses of its mechanisms
+
+    def __cinit__(self):
+        check(prv_history_new(&self.pointer))
+
+    def __dealloc__(self):
+        prv_history_free(self.pointer)
+
+
 cdef class Composition:
     """Steps as C takes them; never modified, so any thread may query it."""
 
@@ -216,13 +234,15 @@ cdef class Composition:
         const double[::1] points not None,
         double[:, ::1] bounds not None,
         *,
+        History history=None,
         object progress=None,
         **settings,
     ):
         """Fill `bounds` (shape (n, 3): lower, estimate, upper) at each of n `points`.
 
         Returns a list of n tuples: the fields of prv_report in the order of ErrorBudget. `progress`
-        is called with the fields of prv_progress as a tuple.
+        is called with the fields of prv_progress as a tuple. With a `history`, bounds are those of
+        prv_history_epsilon or prv_history_delta.
         """
         cdef size_t length = length_of(points, bounds)
         if length == 0:
@@ -237,9 +257,18 @@ cdef class Composition:
         cdef prv_report *reports = <prv_report *>PyMem_Calloc(length, sizeof(prv_report))
         if reports is NULL:
             raise MemoryError
+        cdef prv_history *kept = NULL if history is None else history.pointer
         try:
             with nogil:
-                if for_epsilon:
+                if kept is not NULL and for_epsilon:
+                    status = prv_history_epsilon(
+                        kept, self.steps, step_count, &options, point, length, bound, reports
+                    )
+                elif kept is not NULL:
+                    status = prv_history_delta(
+                        kept, self.steps, step_count, &options, point, length, bound, reports
+                    )
+                elif for_epsilon:
                     status = prv_epsilon(
                         self.steps, step_count, &options, point, length, bound, reports
                     )
@@ -247,6 +276,8 @@ cdef class Composition:
                     status = prv_delta(
                         self.steps, step_count, &options, point, length, bound, reports
                     )
+            if history is not None:
+                history.last = self
             if status == PRV_ERR_MEMORY_LIMIT:
                 raise ValueError(over_limit(&options, reports.memory))
             check(status)

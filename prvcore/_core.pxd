@@ -245,6 +245,32 @@ cdef extern from "prvcore.h" nogil:
         prv_report *reports,
     )
 
+    ctypedef struct prv_history:
+        pass
+
+    prv_status prv_history_new(prv_history **history)
+    void prv_history_free(prv_history *history)
+    prv_status prv_history_epsilon(
+        prv_history *history,
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *deltas,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+    prv_status prv_history_delta(
+        prv_history *history,
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *epsilons,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+
     ctypedef struct prv_calibration:
         double factor
         double eps_error

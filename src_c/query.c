@@ -37,8 +37,7 @@ uint64_t prv_add_count(uint64_t total, uint64_t count)
     return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
 }
 
-/* The steps that do something, each mechanism once; their number. */
-static size_t gather(const prv_step *steps, size_t step_count, prv_step *distinct)
+size_t prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct)
 {
     size_t n = 0;
     for (size_t j = 0; j < step_count; j++) {
@@ -53,26 +52,40 @@ static size_t gather(const prv_step *steps, size_t step_count, prv_step *distinc
     return n;
 }
 
+size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2])
+{
+    int symmetric = 1;
+    for (size_t j = 0; j < step_count; j++) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
+    const int remove = neighbors != PRV_ADD, add = neighbors == PRV_ADD || neighbors == PRV_ADD_OR_REMOVE;
+    size_t n = 0;
+    if (remove) adds[n++] = 0;
+    if (add && !(remove && symmetric)) adds[n++] = 1;
+    return n;
+}
+
+static prv_status check_counts(const prv_step *steps, size_t step_count)
+{
+    uint64_t total = 0;
+    for (size_t j = 0; j < step_count; j++) total = prv_add_count(total, steps[j].count);
+    return total <= PRV_MOST_STEPS ? PRV_OK : PRV_ERR_COUNT;
+}
+
 static prv_status views_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
                            prv_side_view views[2], size_t *count)
 {
     prv_status status = PRV_OK;
-    int symmetric = 1;
-    for (size_t j = 0; j < step_count && status == PRV_OK; j++) {
-        symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
+    for (size_t j = 0; j < step_count && status == PRV_OK; j++)
         status = prv_mechanism_check_neighbors(steps[j].mechanism, neighbors);
-    }
     if (status != PRV_OK) return status;
-    const int one = neighbors == PRV_REPLACE_ONE || neighbors == PRV_REMOVE;
-    const int remove = neighbors != PRV_ADD, add = !one;
-    if (remove) status = prv_side_view_new(steps, step_count, neighbors, 0, &views[(*count)++]);
-    if (status == PRV_OK && add && !(remove && symmetric))
-        status = prv_side_view_new(steps, step_count, neighbors, 1, &views[(*count)++]);
-    if (status != PRV_OK) {
-        /* The failed view holds nothing; the one before it does. */
-        if (*count > 1) prv_side_view_free(&views[0]);
-        *count = 0;
+    int adds[2];
+    const size_t directions = prv_directions(steps, step_count, neighbors, adds);
+    while (*count < directions && status == PRV_OK) {
+        status = prv_side_view_new(steps, step_count, neighbors, adds[*count], &views[*count]);
+        if (status == PRV_OK) ++*count;
     }
+    if (status == PRV_OK) return PRV_OK;
+    /* The failed view holds nothing; the one before it does. */
+    while (*count > 0) prv_side_view_free(&views[--*count]);
     return status;
 }
 
@@ -80,13 +93,12 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
                          prv_side_view views[2], size_t *count)
 {
     *count = 0;
-    uint64_t total = 0;
-    for (size_t j = 0; j < step_count; j++) total = prv_add_count(total, steps[j].count);
-    if (total > PRV_MOST_STEPS) return PRV_ERR_COUNT;
+    prv_status status = check_counts(steps, step_count);
+    if (status != PRV_OK) return status;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
-    const size_t length = gather(steps, step_count, distinct);
-    const prv_status status = views_of(distinct, length, options->neighbors, views, count);
+    const size_t length = prv_distinct_steps(steps, step_count, distinct);
+    status = views_of(distinct, length, options->neighbors, views, count);
     prv_release(distinct);
     return status;
 }
@@ -247,17 +259,25 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
     return status;
 }
 
-static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length,
-                      prv_bounds *bounds, prv_report *reports)
+prv_status prv_check_question(const prv_step *steps, size_t step_count, const prv_options *options,
+                              prv_question question, const double *values, size_t length)
 {
-    prv_status status = prv_check_options(options);
+    const prv_status status = prv_check_options(options);
     if (status != PRV_OK) return status;
     for (size_t i = 0; i < length; i++) {
         if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0))
             return PRV_ERR_DELTA;
         if (question == PRV_ASK_DELTA && isnan(values[i])) return PRV_ERR_EPSILON;
     }
+    return check_counts(steps, step_count);
+}
+
+static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
+                      prv_question question, const double *values, size_t length,
+                      prv_bounds *bounds, prv_report *reports)
+{
+    prv_status status = prv_check_question(steps, step_count, options, question, values, length);
+    if (status != PRV_OK) return status;
     prv_side_view views[2];
     size_t count = 0;
     status = prv_views_new(steps, step_count, options, views, &count);

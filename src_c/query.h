@@ -16,7 +16,18 @@ prv_status prv_check_options(const prv_options *options);
 /* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 
-/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. */
+/* PRV_OK, or what is wrong with the options, the values, or the counts. */
+prv_status prv_check_question(const prv_step *steps, size_t step_count, const prv_options *options,
+                              prv_question question, const double *values, size_t length);
+
+/* The steps that do something, each mechanism once, into distinct[step_count]; their number. */
+size_t prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct);
+
+/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0 for remove (or
+ * replace-one), 1 for add. */
+size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2]);
+
+/* Views of these. */
 prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
                          prv_side_view views[2], size_t *count);
 

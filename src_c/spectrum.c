@@ -224,9 +224,11 @@ static int last_block_is_below(const prv_exponents *e, int separate, double log_
  * back one period higher, damped by the tilt, and what lies more than a period above epsilon comes down to it. */
 static double period_of(const prv_tilted *t, const prv_window *w, double *low)
 {
-    const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02, all = 1.0 + w->later;
-    *low = fmax((log_mass - all * t->log_down) / t->shift_down, fmin(t->support_low, all * t->support_low) - 1e-6 * fabs(t->support_low) - 1e-6);
-    const double high = fmin((all * t->log_up - log_mass) / t->shift_up, fmax(t->support_high, all * t->support_high));
+    const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02, longest = 1.0 + w->later;
+    *low = fmax((log_mass - fmax(t->log_down, longest * t->log_down)) / t->shift_down,
+                fmin(t->support_low, longest * t->support_low) - 1e-6 * fabs(t->support_low) - 1e-6);
+    const double high = fmin((fmax(t->log_up, longest * t->log_up) - log_mass) / t->shift_up,
+                             fmax(t->support_high, longest * t->support_high));
     return fmax(high - w->low_epsilon, w->high_epsilon - *low - log(w->tolerance) / t->tilt);
 }
 

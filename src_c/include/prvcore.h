@@ -416,6 +416,29 @@ PRV_API prv_status prv_delta(const prv_step *steps, size_t step_count, const prv
                              const double *epsilons, size_t length, prv_bounds *bounds,
                              prv_report *reports);
 
+/* What was computed for the steps of a composition that grows, so that asking again costs what was added. Not to be used
+ * by two threads at once. */
+typedef struct prv_history prv_history;
+
+/* prv_history_free(NULL) does nothing. PRV_ERR_MEMORY. */
+PRV_API prv_status prv_history_new(prv_history **history);
+PRV_API void prv_history_free(prv_history *history);
+
+/* As prv_epsilon and prv_delta, of steps in the order in which they ran. Where those begin with the steps of the call
+ * before, by the pointers of their mechanisms, which must live until then, what was computed for these is made use of; the
+ * last of them may have run on, and others follow. The bounds are within the width asked as those are, but not of the same
+ * bits: they are a function of the arguments but the history, which makes no difference but in time.
+ * Cost for a history of n distinct mechanisms: less than 8 of them, and where the spectrum does not serve, that of
+ * prv_epsilon, O(n); else O(1) for each that was added, n O(log n) for all calls together, a query after each included.
+ * Sums are kept for 8 different values; a ninth takes the place of that asked longest ago. An error, an interruption too,
+ * makes the history forget all. */
+PRV_API prv_status prv_history_epsilon(prv_history *history, const prv_step *steps, size_t step_count,
+                                       const prv_options *options, const double *deltas, size_t length,
+                                       prv_bounds *bounds, prv_report *reports);
+PRV_API prv_status prv_history_delta(prv_history *history, const prv_step *steps, size_t step_count,
+                                     const prv_options *options, const double *epsilons, size_t length,
+                                     prv_bounds *bounds, prv_report *reports);
+
 /* Bounds of the greatest power (true positive rate) that a test can have which tells the two output distributions apart
  * with each of `length` false positive rates in [0, 1], else PRV_ERR_RATE; the greater of both directions. 1 - power is
  * the trade-off function of Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022, arXiv:1905.02383).
