@@ -10,6 +10,9 @@ _Progress: TypeAlias = Callable[[tuple[int, int, int, int, float, float, float]]
 _Bounds: TypeAlias = tuple[float, float, float]
 
 @final
+class History: ...
+
+@final
 class Composition:
     def __init__(self, handles: tuple[Handle, ...], counts: tuple[int, ...]) -> None: ...
     def query(
@@ -28,6 +31,7 @@ class Composition:
         mesh_size: float,
         memory_limit: int,
         progress: _Progress | None = None,
+        history: History | None = None,
     ) -> list[
         tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
     ]: ...

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _pickling
+from prvcore._composition import History
+from prvcore._mechanism import Handle
 from prvcore.bounds import Bounds
 from prvcore.calibration import calibrate
 from prvcore.composition import compose
@@ -23,6 +26,7 @@ _FORMAT = "prvcore accountant"
 _VERSION = 1
 _KEPT_ANSWERS = 256
 _CALIBRATED = ("neighbors", "engine")  # options that `calibrate` takes, too
+_MANY = 8  # distinct mechanisms: from so many on it pays to keep what was computed for each
 
 
 class Accountant:
@@ -40,11 +44,14 @@ class Accountant:
 
     Notes
     -----
-    Equal mechanisms are merged into one with a count. A query costs some tenths of a millisecond
-    for each distinct mechanism, however often each has run, and nothing where the same was asked
-    and nothing has run since: 200 epochs, each with noise of its own and a query after it, take
-    some seconds in all. The bounds are those of one composition of the whole history: they do not
-    depend on when it was asked before.
+    Equal mechanisms are merged into one with a count, and a query costs the same however often each
+    has run. What was computed for a mechanism is kept, for up to 8 different points that were asked
+    about: 1,000 epochs, each with noise of its own and a query after it, take a few seconds in all.
+    Where losses have atoms of different places (Laplace noise, pure DP) that does not work, and a
+    query costs some tenths of a millisecond or more for each distinct mechanism.
+
+    The bounds depend on what ran, in which order, and not on what was asked before. Those of 8
+    distinct mechanisms and more are as close as those of ``curve()``, but not the same.
 
     Mutable, and not to be changed from several threads at once.
 
@@ -60,18 +67,34 @@ class Accountant:
 
     """
 
-    __slots__ = ("_answers", "_counts", "_curve", "_last", "_options", "_steps")
+    __slots__ = (
+        "_answers",
+        "_counts",
+        "_curve",
+        "_handles",
+        "_histories",
+        "_last",
+        "_options",
+        "_ordered",
+        "_steps",
+    )
 
     def __init__(self, **options: Any) -> None:
         checked = compose([], **options)
         self._options = {name: getattr(checked, name) for name in options}
-        self._counts: dict[Mechanism, int] = {}
-        self._steps = 0
+        self._begin({})
+
+    def _begin(self, counts: dict[Mechanism, int]) -> None:
+        self._counts = counts
+        self._steps = sum(counts.values())
         self._last: tuple[Any, Any, Mechanism] | None = None
+        self._handles: tuple[Handle, ...] = ()  # of the mechanisms asked about last
+        self._histories: list[History] = []  # that no thread is asking
         self._forget()
 
     def _forget(self) -> None:
         self._curve: PrivacyCurve | None = None
+        self._ordered: PrivacyCurve | None = None
         self._answers: dict[tuple[str, float], Bounds] = {}
 
     @property
@@ -140,7 +163,7 @@ class Accountant:
         if count:
             self._counts[mechanism] = self._counts.get(mechanism, 0) + count
             self._steps += count
-            if self._curve is not None:
+            if self._curve is not None or self._ordered is not None:
                 self._forget()
 
     def curve(self) -> PrivacyCurve:
@@ -190,15 +213,38 @@ class Accountant:
         return self._ask("delta", epsilon)
 
     def _ask(self, wanted: str, point: Any) -> Bounds:
-        curve = self.curve()
         if type(point) is not float:
-            return curve._query(wanted, point, stacklevel=4)
+            return self._compute(wanted, point)
         found = self._answers.get((wanted, point))
         if found is None:
-            found = curve._query(wanted, point, stacklevel=4)
+            found = self._compute(wanted, point)
             if len(self._answers) < _KEPT_ANSWERS:
                 self._answers[wanted, point] = found
         return found
+
+    def _compute(self, wanted: str, point: Any) -> Bounds:
+        if len(self._counts) < _MANY:
+            return self.curve()._query(wanted, point, stacklevel=5)
+        curve = self._in_order()
+        # each thread one of its own: what a history keeps makes no difference but in time
+        try:
+            history = self._histories.pop()
+        except IndexError:
+            history = History()
+        try:
+            return curve._query(wanted, point, stacklevel=5, history=history)
+        finally:
+            self._histories.append(history)
+
+    def _in_order(self) -> PrivacyCurve:
+        """Return the curve of all that has run in its order, of the same handles as before."""
+        if self._ordered is None:
+            settings = compose([], **self._options)
+            known = self._handles
+            new = islice(self._counts, len(known), None)
+            self._handles = (*known, *(mechanism._build(settings.neighbors) for mechanism in new))
+            self._ordered = settings._of_history(self.history, self._handles)
+        return self._ordered
 
     def remaining_steps(
         self,
@@ -273,7 +319,7 @@ class Accountant:
     def copy(self) -> Accountant:
         """Return an accountant of the same history and options that goes on by itself."""
         other = Accountant(**self._options)
-        other._counts, other._steps = dict(self._counts), self._steps
+        other._begin(dict(self._counts))
         return other
 
     def to_json(self) -> str:
@@ -350,10 +396,8 @@ class Accountant:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _pickling.check(type(self), state[0])
-        _, self._options, self._counts = state
-        self._steps = sum(self._counts.values())
-        self._last = None
-        self._forget()
+        _, self._options, counts = state
+        self._begin(counts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Accountant):

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments, _pickling
-from prvcore._composition import Composition
+from prvcore._composition import Composition, History
+from prvcore._mechanism import Handle
 from prvcore._settings import Settings
 from prvcore._steps import Steps, merged
 from prvcore.bounds import Bounds, ErrorBudget, shaped
@@ -425,13 +426,17 @@ class PrivacyCurve:
         points: ArrayLike,
         stacklevel: int,
         progress: Callable[[Progress], object] | None = None,
+        history: History | None = None,
     ) -> Bounds:
         if wanted == "epsilon":
             points = _arguments.probabilities(points, "delta")
         else:
             points = _arguments.extended_reals(points, "epsilon")
         bounds, reports = self._ask(
-            wanted == "epsilon", np.ascontiguousarray(points).reshape(-1), progress=progress
+            wanted == "epsilon",
+            np.ascontiguousarray(points).reshape(-1),
+            progress=progress,
+            history=history,
         )
         self._warn(reports, stacklevel + 1)
         return shaped(bounds, points)
@@ -442,6 +447,7 @@ class PrivacyCurve:
         points: NDArray[np.float64],
         memory_limit: int | None = None,
         progress: Callable[[Progress], object] | None = None,
+        history: History | None = None,
     ) -> tuple[NDArray[np.float64], list[Any]]:
         bounds = np.empty((points.size, 3))
         reports = self._composition.query(
@@ -450,6 +456,7 @@ class PrivacyCurve:
             bounds,
             memory_limit=get_memory_limit() if memory_limit is None else memory_limit,
             progress=listener(progress),
+            history=history,
             **self._settings.of_core(),
         )
         return bounds, reports
@@ -498,6 +505,15 @@ class PrivacyCurve:
     def _with(self, steps: Iterable[tuple[Mechanism, int]], **changes: Any) -> PrivacyCurve:
         """Return the curve of other steps under the same settings, but for the changes."""
         return PrivacyCurve(steps, **{**self._settings.as_dict(), **changes})
+
+    def _of_history(self, steps: Steps, handles: tuple[Handle, ...]) -> PrivacyCurve:
+        """Return the curve of steps in their own order, under the same settings."""
+        curve = object.__new__(PrivacyCurve)
+        set_ = object.__setattr__
+        set_(curve, "_settings", self._settings)
+        set_(curve, "_steps", steps)
+        set_(curve, "_composition", Composition(handles, curve.counts))
+        return curve
 
     def __add__(self, other: object) -> PrivacyCurve:
         """Compose with what another curve of the same settings composes."""

@@ -158,25 +158,34 @@ static prv_status enclose(const plan *p, const kind *k, int add, uint64_t count,
 }
 
 /* Adds a step to the sums over all before it. */
-static prv_status add_step(const plan *p, const kind *k, int add, uint64_t count, const prv_options *options, sums *s)
+static prv_status add_enclosed(const plan *p, const kind *k, int add, uint64_t count, const prv_enclosure *enclosure, sums *s)
 {
-    prv_enclosure enclosure;
     prv_status status = s->length == 0 ? sums_begin(p, s) : PRV_OK;
-    if (status == PRV_OK) status = enclose(p, k, add, count, options, &enclosure);
-    if (status != PRV_OK) return status;
-    const size_t above = enclosure.dominating.length, below = enclosure.dominated.length;
+    const size_t above = enclosure->dominating.length, below = enclosure->dominated.length;
     double *weight = prv_allocate(above > below ? above : below, sizeof *weight);
     if (weight == NULL) status = PRV_ERR_MEMORY;
     for (int i = 0; i < 2 && status == PRV_OK; i++)
-        status = prv_spectrum_add(i == 0 ? &enclosure.dominating : &enclosure.dominated, (double)count, p->half[i].divisor,
+        status = prv_spectrum_add(i == 0 ? &enclosure->dominating : &enclosure->dominated, (double)count, p->half[i].divisor,
                                   p->half[i].frequencies.points, weight, &s->half[i].exponents, &s->half[i].composed);
+    prv_release(weight);
     prv_totals_add(&s->all, k->mechanism, (double)count, add);
-    prv_enclosed_add(&s->enclosed, &enclosure, (double)count);
+    prv_enclosed_add(&s->enclosed, enclosure, (double)count);
     s->length++;
     s->vain = status == PRV_ERR_PRECISION;
-    prv_release(weight);
-    prv_enclosure_free(&enclosure);
     return s->vain ? PRV_OK : status;
+}
+
+static prv_status add_step(const prv_history *h, const plan *p, int add, const prv_options *options, sums *s)
+{
+    const size_t j = s->length;
+    const kind *k = &h->kinds[add][j];
+    const uint64_t count = h->steps[j].count;
+    prv_enclosure enclosure;
+    prv_status status = enclose(p, k, add, count, options, &enclosure);
+    if (status != PRV_OK) return status;
+    status = add_enclosed(p, k, add, count, &enclosure, s);
+    prv_enclosure_free(&enclosure);
+    return status;
 }
 
 /* Brings g->now up to all steps, or to one that does not fit. */
@@ -190,13 +199,10 @@ static prv_status add_steps(const prv_history *h, int add, const prv_options *op
         g->now = swap;
     }
     prv_status status = PRV_OK;
-    while (g->settled.length < last && !g->settled.vain && status == PRV_OK) {
-        const size_t j = g->settled.length;
-        status = add_step(&g->plan, &h->kinds[add][j], add, h->steps[j].count, options, &g->settled);
-    }
+    while (g->settled.length < last && !g->settled.vain && status == PRV_OK)
+        status = add_step(h, &g->plan, add, options, &g->settled);
     if (status == PRV_OK) status = sums_copy(&g->settled, &g->now);
-    if (status == PRV_OK && !g->now.vain)
-        status = add_step(&g->plan, &h->kinds[add][last], add, h->steps[last].count, options, &g->now);
+    if (status == PRV_OK && !g->now.vain) status = add_step(h, &g->plan, add, options, &g->now);
     return status;
 }
 
@@ -264,17 +270,12 @@ static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_
     p->fineness = view->fineness;
     const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
     const double step = fmin(prv_law_step(view, aim), 1.0 / aim->saddle);
-    prv_layout layout;
-    status = prv_layout_new(view, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM, (double)options->memory_limit, &layout);
+    status = prv_layout_plan(view, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM, (double)options->memory_limit, &p->layout);
     if (status != PRV_OK) return status;
-    p->layout = layout;
-    p->layout.meshes = NULL;
-    p->layout.cells = NULL;
     /* Steps of less noise may have far larger moments; a longer period costs little, and a smaller shift bounds tails
      * nearly as well. */
     p->layout.window.later = 3.0;
     p->layout.window.shift_up *= 0.4;
-    prv_layout_free(&layout);
     return PRV_OK;
 }
 
@@ -294,7 +295,8 @@ static prv_status choose_frequencies(const prv_lattice *const *lattices, const d
     return on_lattice && half->frequencies.count > 0 ? PRV_OK : PRV_ERR_PRECISION;
 }
 
-static prv_status enclose_beginning(const prv_history *h, int add, const prv_options *options, plan *p)
+/* Chooses frequencies for the beginning, and sums its steps; but not the last of all, which may run on. */
+static prv_status sum_beginning(const prv_history *h, int add, const prv_options *options, plan *p, sums *s)
 {
     prv_status status = PRV_OK;
     prv_enclosure *each = prv_allocate(p->kinds, sizeof *each);
@@ -303,16 +305,16 @@ static prv_status enclose_beginning(const prv_history *h, int add, const prv_opt
     if (each == NULL || list == NULL || counts == NULL) status = PRV_ERR_MEMORY;
     size_t n = 0;
     while (n < p->kinds && status == PRV_OK) {
+        counts[n] = (double)(n + 1 < p->kinds ? h->steps[n].count : p->last_count);
         status = enclose(p, &h->kinds[add][n], add, h->steps[n].count, options, &each[n]);
-        if (status == PRV_OK) {
-            counts[n] = (double)(n + 1 < p->kinds ? h->steps[n].count : p->last_count);
-            n++;
-        }
+        if (status == PRV_OK) n++;
     }
     for (int i = 0; i < 2 && status == PRV_OK; i++) {
         for (size_t j = 0; j < n; j++) list[j] = i == 0 ? &each[j].dominating : &each[j].dominated;
         status = choose_frequencies(list, counts, p, options, &p->half[i]);
     }
+    for (size_t j = 0; j < n && j + 1 < h->length && !s->vain && status == PRV_OK; j++)
+        status = add_enclosed(p, &h->kinds[add][j], add, h->steps[j].count, &each[j], s);
     for (size_t j = 0; j < n; j++) prv_enclosure_free(&each[j]);
     prv_release(each);
     prv_release((void *)list);
@@ -325,30 +327,36 @@ static int is_vain(prv_status status)
     return status == PRV_ERR_PRECISION || status == PRV_ERR_ENGINE || status == PRV_ERR_MEMORY_LIMIT;
 }
 
+/* The beginning of the history as planning sees it. */
+static prv_status view_beginning(const prv_history *h, int add, const plan *p, prv_side_view *view)
+{
+    prv_step *steps = prv_allocate(p->kinds, sizeof *steps);
+    if (steps == NULL) return PRV_ERR_MEMORY;
+    for (size_t j = 0; j < p->kinds; j++)
+        steps[j] = (prv_step){h->kinds[add][j].mechanism, j + 1 < p->kinds ? h->steps[j].count : p->last_count};
+    const prv_status status = prv_side_view_new(steps, p->kinds, add ? PRV_ADD : PRV_REMOVE, add, view);
+    prv_release(steps);
+    return status;
+}
+
 /* The plan for the history as it is; the one there is, if it is that. */
 static prv_status make_plan(const prv_history *h, int add, const asked_before *a, const prv_options *options, growth *g)
 {
     plan p = {0};
     choose_beginning(h, add, &p);
-    if (is_for_the_same(&p, &g->plan)) return PRV_OK;
+    if (p.kinds > 0 && is_for_the_same(&p, &g->plan)) return PRV_OK;
     plan_free(&g->plan);
     sums_clear(&g->settled);
     sums_clear(&g->now);
-    prv_status status = p.kinds > 0 ? PRV_OK : PRV_ERR_PRECISION;
-    prv_step *steps = prv_allocate(p.kinds, sizeof *steps);
-    if (steps == NULL) status = PRV_ERR_MEMORY;
-    for (size_t j = 0; j < p.kinds && status == PRV_OK; j++)
-        steps[j] = (prv_step){h->kinds[add][j].mechanism, j + 1 < p.kinds ? h->steps[j].count : p.last_count};
-    prv_side_view view;
-    if (status == PRV_OK) {
-        status = prv_side_view_new(steps, p.kinds, add ? PRV_ADD : PRV_REMOVE, add, &view);
-        if (status == PRV_OK) {
-            status = lay_out(&view, a, options, &p);
-            prv_side_view_free(&view);
-        }
+    prv_status status = PRV_ERR_PRECISION;
+    if (p.kinds > 0) {
+        prv_side_view view;
+        status = view_beginning(h, add, &p, &view);
+        if (status != PRV_OK) return status;
+        status = lay_out(&view, a, options, &p);
+        prv_side_view_free(&view);
     }
-    prv_release(steps);
-    if (status == PRV_OK) status = enclose_beginning(h, add, options, &p);
+    if (status == PRV_OK) status = sum_beginning(h, add, options, &p, &g->settled);
     p.vain = is_vain(status);
     g->plan = p;
     return p.vain ? PRV_OK : status;
@@ -569,6 +577,12 @@ static int may_grow(const prv_options *o)
     return o->discretization == PRV_BRACKETING && o->engine != PRV_ENGINE_CONVOLUTION && o->mesh_size == 0.0;
 }
 
+static prv_status as_a_whole(const prv_step *steps, size_t step_count, const prv_options *options, prv_question question,
+                             const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    return (question == PRV_ASK_EPSILON ? prv_epsilon : prv_delta)(steps, step_count, options, values, length, bounds, reports);
+}
+
 static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, const prv_options *options,
                       prv_question question, const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
 {
@@ -577,15 +591,16 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
     const size_t kinds = prv_distinct_steps(steps, step_count, distinct);
-    const int grows = kinds > 0 && may_grow(options);
     int adds[2];
     const size_t directions = prv_directions(distinct, kinds, options->neighbors, adds);
+    const int grows = kinds > 0 && may_grow(options);
     if (grows) {
         if (!are_alike(options, &h->options)) forget(h);
         h->options = *options;
         status = follow(h, distinct, kinds, adds, directions, options);
     }
     prv_release(distinct);
+    if (!grows) return as_a_whole(steps, step_count, options, question, values, length, bounds, reports);
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
     layer.now.questions = length;
@@ -593,11 +608,9 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
         layer.now.question = i;
         prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
         int found = 0;
-        if (grows)
-            status = answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report, &found);
+        status = answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report, &found);
         if (status == PRV_OK && !found)
-            status = question == PRV_ASK_EPSILON ? prv_epsilon(steps, step_count, options, &values[i], 1, &bounds[i], report)
-                                                 : prv_delta(steps, step_count, options, &values[i], 1, &bounds[i], report);
+            status = as_a_whole(steps, step_count, options, question, &values[i], 1, &bounds[i], report);
     }
     if (status != PRV_OK) forget(h);
     return status;

@@ -131,8 +131,17 @@ int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *w)
     return 0;
 }
 
-prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+/* Twice the cells of the longest profile, scratch of prv_scale_meshes and prv_mesh_of_step. */
+static double *new_weights(const prv_side_view *view)
+{
+    size_t longest = 1;
+    for (size_t j = 0; j < view->steps; j++)
+        if (view->profiles[j].length > longest) longest = view->profiles[j].length;
+    return prv_allocate(2 * longest, sizeof(double));
+}
+
+prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     prv_use_whole_profiles(view);
@@ -143,34 +152,36 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     layout->count = view->all.count;
     const double law_step = exact_step ? step : prv_align_step(view, fmin(step, PRV_WIDEST_CELL));
     layout->step = layout->law_step = law_step;
+    double *weight = new_weights(view);
+    if (weight == NULL) return PRV_ERR_MEMORY;
+    const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
+    /* Where the guess of delta is far too large: no window may leave out most of the mass. */
+    layout->log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
+    cut_bottoms(view, tilt, exp(layout->log_budget) / (double)view->steps);
+    prv_scale_meshes(view, aim, weight, layout);
+    lay_out_window(view, aim, layout);
+    prv_release(weight);
+    if (engine == PRV_ENGINE_CONVOLUTION)
+        layout->bytes = layout->window.length > 0
+                            ? prv_workspace_bytes(layout->window.length, view->steps) +
+                                  prv_direct_bytes(layout->window.length)
+                            : 16.0 * layout->uniform_points;
+    return layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+}
+
+/* The meshes of a view whose cells in use are chosen. On failure only layout->bytes is left. */
+static prv_status add_meshes(const prv_side_view *view, const prv_aim *aim, prv_layout *layout)
+{
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
     layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
-    size_t longest = 1;
-    for (size_t j = 0; j < view->steps; j++)
-        if (view->profiles[j].length > longest) longest = view->profiles[j].length;
-    double *weight = prv_allocate(2 * longest, sizeof *weight);
-    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL
-                            ? PRV_OK : PRV_ERR_MEMORY;
-    if (status == PRV_OK) {
-        const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
-        /* Where the guess of delta is far too large: no window may leave out most of the mass. */
-        layout->log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
-        cut_bottoms(view, tilt, exp(layout->log_budget) / (double)view->steps);
-        prv_scale_meshes(view, aim, weight, layout);
-        lay_out_window(view, aim, layout);
-        if (engine == PRV_ENGINE_CONVOLUTION)
-            layout->bytes = layout->window.length > 0
-                                ? prv_workspace_bytes(layout->window.length, view->steps) +
-                                      prv_direct_bytes(layout->window.length)
-                                : 16.0 * layout->uniform_points;
-        if (!(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
-    }
+    double *weight = new_weights(view);
+    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK : PRV_ERR_MEMORY;
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
         status = prv_mesh_of_step(view, j, aim, weight, layout);
     for (size_t j = 0; j < layout->steps; j++)
         layout->bytes +=
             64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
-    if (status == PRV_OK && !(layout->bytes <= memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
+    if (status == PRV_OK && !(layout->bytes <= layout->memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     prv_release(weight);
     const double bytes = layout->bytes;
     if (status != PRV_OK) prv_layout_free(layout);
@@ -178,24 +189,21 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
     return status;
 }
 
-prv_status prv_layout_another(const prv_layout *like, prv_side_view *view, const prv_aim *aim, double part,
+prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+{
+    const prv_status status = prv_layout_plan(view, aim, tilt, step, exact_step, engine, memory_limit, layout);
+    return status == PRV_OK ? add_meshes(view, aim, layout) : status;
+}
+
+prv_status prv_layout_another(const prv_layout *plan, prv_side_view *view, const prv_aim *aim, double part,
                               prv_layout *layout)
 {
-    *layout = *like;
-    layout->steps = layout->longest = 0;
-    layout->meshes = prv_allocate(1, sizeof *layout->meshes);
-    layout->cells = prv_allocate(1, sizeof *layout->cells);
-    double *weight = prv_allocate(2 * view->profiles[0].length, sizeof *weight);
-    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    if (status == PRV_OK) {
-        prv_use_whole_profiles(view);
-        prv_cut_tops(view, part * aim->top_share * exp(aim->log_delta));
-        cut_bottoms(view, layout->tilt, part * exp(layout->log_budget));
-        status = prv_mesh_of_step(view, 0, aim, weight, layout);
-    }
-    prv_release(weight);
-    if (status != PRV_OK) prv_layout_free(layout);
-    return status;
+    *layout = *plan;
+    prv_use_whole_profiles(view);
+    prv_cut_tops(view, part * aim->top_share * exp(aim->log_delta));
+    cut_bottoms(view, layout->tilt, part * exp(layout->log_budget));
+    return add_meshes(view, aim, layout);
 }
 
 void prv_layout_free(prv_layout *layout)

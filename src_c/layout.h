@@ -31,9 +31,11 @@ prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, 
                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout);
 void prv_layout_free(prv_layout *layout);
 
-/* A layout like another, whose meshes need not be there any more, of one more step: that of a view of its own. `part` of
- * what all steps together may lose is this one's. */
-prv_status prv_layout_another(const prv_layout *like, prv_side_view *view, const prv_aim *aim, double part,
+/* All of a layout but the meshes: nothing to be freed. And one like it for a step of its own, which need not be one of
+ * those that it was planned for: `part` of what all of these together may lose is this one's. */
+prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout);
+prv_status prv_layout_another(const prv_layout *plan, prv_side_view *view, const prv_aim *aim, double part,
                               prv_layout *layout);
 
 /* Losses of how rare jumps can be told from those of the bulk, so that the bulk alone does not reach epsilon: fills
