@@ -4,6 +4,8 @@
 
 import warnings
 
+import prvcore
+
 from .closed_form import gaussian_delta
 from .measure import measure, never_seen_before
 from .peers import Run, find
@@ -133,3 +135,21 @@ class FirstQuery:
         step = prvcore.PoissonSubsampledGaussian(0.8, 1e-3)
         prvcore.eps_from_delta(step, 1e-7, counts={steps})
         """
+
+
+class RunningBudget:
+    """Epochs, each with noise of its own and a query after it."""
+
+    params, param_names = [10, 100, 400], ("epochs",)
+    timeout = 120
+
+    def time_epochs(self, epochs):
+        accountant = prvcore.Accountant()
+        for epoch in range(epochs):
+            accountant.step(
+                noise_multiplier=1.1 + 1e-4 * epoch, sampling_probability=4e-3, count=250
+            )
+            accountant.epsilon(DELTA)
+
+    def peakmem_epochs(self, epochs):
+        self.time_epochs(epochs)

@@ -8,12 +8,13 @@ typedef struct prv_enclosure {
     prv_lattice dominating, dominated;
     size_t knots;
     double cell_error, absolute_error; /* tail_error of the cells, and what a callback's cdfs may be off by */
-    double log_true, log_above, log_below; /* log-moments at the saddle: of the step, about, and of both lattices */
+    double log_true, log_above,
+        log_below; /* log-moments at the saddle: of the step, about, and of both lattices */
 } prv_enclosure;
 
 /* The lattices on the mesh, cells of whose knots are computed; mesh->shift is chosen. O(knots). */
-prv_status prv_enclosure_new(const prv_mechanism *mechanism, int add, prv_mesh *mesh, prv_cells *cells, double saddle,
-                             const prv_options *options, prv_enclosure *enclosure);
+prv_status prv_enclosure_new(const prv_mechanism *mechanism, int add, prv_mesh *mesh, prv_cells *cells,
+                             double saddle, const prv_options *options, prv_enclosure *enclosure);
 void prv_enclosure_free(prv_enclosure *enclosure);
 
 /* Sums over the steps of a composition, each as often as it runs. */

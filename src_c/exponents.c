@@ -12,8 +12,8 @@ enum { ARRAYS = 10 };
 
 static void arrays_of(prv_exponents *e, double **arrays[ARRAYS])
 {
-    double **all[ARRAYS] = {&e->number, &e->log_modulus, &e->phase, &e->log_bound, &e->error, &e->size,
-                            &e->jump_re, &e->jump_im, &e->jump_error, &e->jump_bound};
+    double **all[ARRAYS] = {&e->number, &e->log_modulus, &e->phase,   &e->log_bound,  &e->error,
+                            &e->size,   &e->jump_re,     &e->jump_im, &e->jump_error, &e->jump_bound};
     memcpy(arrays, all, sizeof all);
 }
 
@@ -65,10 +65,11 @@ static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, doub
     e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * UNIT * part) / (1.0 - part);
 }
 
-void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_source *s, const prv_source *jumps,
-                       double points)
+void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_source *s,
+                       const prv_source *jumps, double points)
 {
-    double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK], jump_im[PRV_FREQUENCY_BLOCK];
+    double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK],
+        jump_im[PRV_FREQUENCY_BLOCK];
     const double k = s->count, number = e->number[first], end = number + (double)count;
     double rare = 0.0, phi_error = prv_characteristic_error(s, end, points), jump_error = 0.0;
     prv_characteristic(s, number, count, points, re, im);
@@ -76,7 +77,8 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         rare = jumps->total;
         phi_error += (4.0 + (double)jumps->length) * UNIT * rare;
         prv_characteristic(jumps, number, count, points, jump_re, jump_im);
-        jump_error = prv_characteristic_error(jumps, end, points) + (8.0 + (double)jumps->length) * UNIT * rare;
+        jump_error =
+            prv_characteristic_error(jumps, end, points) + (8.0 + (double)jumps->length) * UNIT * rare;
     }
     for (size_t j = 0; j < count; j++) {
         /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
@@ -87,7 +89,8 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
         const double size = 2.0 * fabs(x) + x * x + y * y;
         const double error = square > found ? 2.0 * phi_error : phi_error;
-        const double relative = (error + 4.0 * UNIT * size / modulus) / modulus + 2.0 * UNIT * fabs(log_modulus);
+        const double relative =
+            (error + 4.0 * UNIT * size / modulus) / modulus + 2.0 * UNIT * fabs(log_modulus);
         const double phase = k * atan2(y, 1.0 + x);
         e->log_modulus[first + j] += k * log_modulus;
         e->phase[first + j] += phase;
@@ -109,7 +112,8 @@ prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to)
     double **in[ARRAYS], **out[ARRAYS];
     arrays_of(&source, in);
     arrays_of(to, out);
-    for (size_t i = 0; i < ARRAYS && from->count > 0; i++) memcpy(*out[i], *in[i], from->count * sizeof(double));
+    for (size_t i = 0; i < ARRAYS && from->count > 0; i++)
+        memcpy(*out[i], *in[i], from->count * sizeof(double));
     to->count = from->count;
     return PRV_OK;
 }

@@ -1,13 +1,15 @@
-/* A composition that grows: what was computed for each step is kept, so that asking again costs what was added.
+/* A composition that grows: what was computed for each step is kept, so that asking again costs what was
+ * added.
  *
- * A plan (tilt, lattice, period, frequencies, meshes' scale) is made for a beginning of the history, with room for half as
- * much again. At these frequencies log Phi is a sum over the steps, so is all else that a certificate needs; what the
- * frequencies left out make up was bounded for the beginning, and further factors |phi| <= 1 only lower it. Plans follow
- * one another like a geometric sequence, so that each step is enclosed about three times in all.
+ * A plan (tilt, lattice, period, frequencies, meshes' scale) is made for a beginning of the history, with
+ * room for half as much again. At these frequencies log Phi is a sum over the steps, so is all else that a
+ * certificate needs; what the frequencies left out make up was bounded for the beginning, and further factors
+ * |phi| <= 1 only lower it. Plans follow one another like a geometric sequence, so that each step is enclosed
+ * about three times in all.
  *
- * Which beginning is planned for, and each mesh, depend on the steps and their order alone. So answers do too: they are
- * the same whatever was asked before, and a history that was never asked gives them as well. Where the bounds of a plan
- * are too wide, the composition is bounded as a whole, as prv_epsilon does it. */
+ * Which beginning is planned for, and each mesh, depend on the steps and their order alone. So answers do
+ * too: they are the same whatever was asked before, and a history that was never asked gives them as well.
+ * Where the bounds of a plan are too wide, the composition is bounded as a whole, as prv_epsilon does it. */
 #include <math.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ typedef struct plan {
     double size;
     size_t fineness;
     prv_aim aim;
-    prv_layout layout;   /* without meshes */
+    prv_layout layout; /* without meshes */
     half_plan half[2];
 } plan;
 
@@ -81,8 +83,8 @@ struct prv_history {
     prv_options options; /* that the sums were made with */
     uint64_t clock;
     size_t length, capacity;
-    prv_step *steps;     /* as asked last, each with a count > 0 */
-    kind *kinds[2];      /* [length] remove (or replace-one), and add */
+    prv_step *steps; /* as asked last, each with a count > 0 */
+    kind *kinds[2];  /* [length] remove (or replace-one), and add */
     asked_before questions[QUESTIONS];
 };
 
@@ -114,7 +116,8 @@ static prv_status sums_begin(const plan *p, sums *s)
         c->tilted = prv_tilted_new(p->layout.tilt, &p->layout.window);
         c->step = p->half[i].unit;
         for (size_t run = 0; run < f->run_count; run++) {
-            const prv_status status = prv_exponents_append(&s->half[i].exponents, f->runs[run].first, f->runs[run].length);
+            const prv_status status =
+                prv_exponents_append(&s->half[i].exponents, f->runs[run].first, f->runs[run].length);
             if (status != PRV_OK) return status;
         }
     }
@@ -125,7 +128,8 @@ static prv_status sums_copy(const sums *from, sums *to)
 {
     prv_exponents kept[2] = {to->half[0].exponents, to->half[1].exponents};
     prv_status status = PRV_OK;
-    for (int i = 0; i < 2 && status == PRV_OK; i++) status = prv_exponents_copy(&from->half[i].exponents, &kept[i]);
+    for (int i = 0; i < 2 && status == PRV_OK; i++)
+        status = prv_exponents_copy(&from->half[i].exponents, &kept[i]);
     *to = *from;
     for (int i = 0; i < 2; i++) to->half[i].exponents = kept[i];
     return status;
@@ -151,22 +155,25 @@ static prv_status enclose(const plan *p, const kind *k, int add, uint64_t count,
     const double part = fmin(view.counts[0] * k->size / p->size, 1.0);
     if (status == PRV_OK) status = prv_layout_another(&p->layout, &view, &p->aim, part, &layout);
     if (status == PRV_OK)
-        status = prv_enclosure_new(k->mechanism, add, &layout.meshes[0], &layout.cells[0], p->aim.saddle, options, enclosure);
+        status = prv_enclosure_new(k->mechanism, add, &layout.meshes[0], &layout.cells[0], p->aim.saddle,
+                                   options, enclosure);
     prv_layout_free(&layout);
     prv_side_view_free(&view);
     return status;
 }
 
 /* Adds a step to the sums over all before it. */
-static prv_status add_enclosed(const plan *p, const kind *k, int add, uint64_t count, const prv_enclosure *enclosure, sums *s)
+static prv_status add_enclosed(const plan *p, const kind *k, int add, uint64_t count,
+                               const prv_enclosure *enclosure, sums *s)
 {
     prv_status status = s->length == 0 ? sums_begin(p, s) : PRV_OK;
     const size_t above = enclosure->dominating.length, below = enclosure->dominated.length;
     double *weight = prv_allocate(above > below ? above : below, sizeof *weight);
     if (weight == NULL) status = PRV_ERR_MEMORY;
     for (int i = 0; i < 2 && status == PRV_OK; i++)
-        status = prv_spectrum_add(i == 0 ? &enclosure->dominating : &enclosure->dominated, (double)count, p->half[i].divisor,
-                                  p->half[i].frequencies.points, weight, &s->half[i].exponents, &s->half[i].composed);
+        status = prv_spectrum_add(i == 0 ? &enclosure->dominating : &enclosure->dominated, (double)count,
+                                  p->half[i].divisor, p->half[i].frequencies.points, weight,
+                                  &s->half[i].exponents, &s->half[i].composed);
     prv_release(weight);
     prv_totals_add(&s->all, k->mechanism, (double)count, add);
     prv_enclosed_add(&s->enclosed, enclosure, (double)count);
@@ -236,7 +243,8 @@ static void choose_beginning(const prv_history *h, int add, plan *p)
 
 static int is_for_the_same(const plan *a, const plan *b)
 {
-    return a->kinds == b->kinds && a->level == b->level && a->last_count == b->last_count && a->last_meshed == b->last_meshed;
+    return a->kinds == b->kinds && a->level == b->level && a->last_count == b->last_count &&
+           a->last_meshed == b->last_meshed;
 }
 
 /* As though each step ran that many times as often. */
@@ -257,12 +265,14 @@ static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_
     prv_aim *aim = &p->aim;
     lengthen(view, sqrt(GROWTH));
     /* Where the answer may be known without a composition. */
-    const int open = a->question == PRV_ASK_EPSILON ? a->value > 2.0 * view->all.infinite_mass && a->value < 1.0
-                                                    : a->value < view->all.greatest_loss && isfinite(a->value);
+    const int open = a->question == PRV_ASK_EPSILON
+                         ? a->value > 2.0 * view->all.infinite_mass && a->value < 1.0
+                         : a->value < view->all.greatest_loss && isfinite(a->value);
     if (!open) return PRV_ERR_PRECISION;
     prv_status status = prv_take_aim(view, options, a->question, a->value, aim);
     if (status != PRV_OK) return status;
-    /* The mesh's part of the width grows with the steps, and the width asked may be that of a smaller epsilon. */
+    /* The mesh's part of the width grows with the steps, and the width asked may be that of a smaller
+     * epsilon. */
     aim->width = 0.8 * prv_width_asked(options, aim->epsilon);
     if (a->question == PRV_ASK_EPSILON) aim->reach = fmax(aim->reach, 0.4 * aim->epsilon);
     /* What lies outside is bounded by tilts for the middle. */
@@ -270,10 +280,11 @@ static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_
     p->fineness = view->fineness;
     const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
     const double step = fmin(prv_law_step(view, aim), 1.0 / aim->saddle);
-    status = prv_layout_plan(view, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM, (double)options->memory_limit, &p->layout);
+    status = prv_layout_plan(view, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM, (double)options->memory_limit,
+                             &p->layout);
     if (status != PRV_OK) return status;
-    /* Steps of less noise may have far larger moments; a longer period costs little, and a smaller shift bounds tails
-     * nearly as well. */
+    /* Steps of less noise may have far larger moments; a longer period costs little, and a smaller shift
+     * bounds tails nearly as well. */
     p->layout.window.later = 3.0;
     p->layout.window.shift_up *= 0.4;
     return PRV_OK;
@@ -333,14 +344,16 @@ static prv_status view_beginning(const prv_history *h, int add, const plan *p, p
     prv_step *steps = prv_allocate(p->kinds, sizeof *steps);
     if (steps == NULL) return PRV_ERR_MEMORY;
     for (size_t j = 0; j < p->kinds; j++)
-        steps[j] = (prv_step){h->kinds[add][j].mechanism, j + 1 < p->kinds ? h->steps[j].count : p->last_count};
+        steps[j] =
+            (prv_step){h->kinds[add][j].mechanism, j + 1 < p->kinds ? h->steps[j].count : p->last_count};
     const prv_status status = prv_side_view_new(steps, p->kinds, add ? PRV_ADD : PRV_REMOVE, add, view);
     prv_release(steps);
     return status;
 }
 
 /* The plan for the history as it is; the one there is, if it is that. */
-static prv_status make_plan(const prv_history *h, int add, const asked_before *a, const prv_options *options, growth *g)
+static prv_status make_plan(const prv_history *h, int add, const asked_before *a, const prv_options *options,
+                            growth *g)
 {
     plan p = {0};
     choose_beginning(h, add, &p);
@@ -364,7 +377,8 @@ static prv_status make_plan(const prv_history *h, int add, const asked_before *a
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
-static prv_status read_sums(const asked_before *a, const growth *g, const prv_options *options, prv_reading *reading)
+static prv_status read_sums(const asked_before *a, const growth *g, const prv_options *options,
+                            prv_reading *reading)
 {
     const plan *p = &g->plan;
     prv_aim aim = p->aim;
@@ -375,8 +389,8 @@ static prv_status read_sums(const asked_before *a, const growth *g, const prv_op
         const half_plan *half = &p->half[i];
         prv_composed composed = g->now.half[i].composed;
         prv_spectrum spectrum = {0};
-        const prv_status status = prv_spectrum_fill(&g->now.half[i].exponents, g->now.length, 0, half->unit, p->layout.tilt,
-                                                    half->frequencies.points, &spectrum);
+        const prv_status status = prv_spectrum_fill(&g->now.half[i].exponents, g->now.length, 0, half->unit,
+                                                    p->layout.tilt, half->frequencies.points, &spectrum);
         if (status == PRV_OK) {
             spectrum.tolerance = half->frequencies.tolerance;
             spectrum.left_out = half->frequencies.left_out;
@@ -393,8 +407,8 @@ static prv_status read_sums(const asked_before *a, const growth *g, const prv_op
 }
 
 /* Answers by plans; *found is 0 where one has to look at the composition as a whole. */
-static prv_status answer(prv_history *h, asked_before *a, const int *adds, size_t directions, const prv_options *options,
-                         prv_bounds *b, prv_report *r, int *found)
+static prv_status answer(prv_history *h, asked_before *a, const int *adds, size_t directions,
+                         const prv_options *options, prv_bounds *b, prv_report *r, int *found)
 {
     prv_reading readings[2];
     size_t top = 0;
@@ -474,8 +488,9 @@ void prv_history_free(prv_history *h)
 
 static int are_alike(const prv_options *a, const prv_options *b)
 {
-    return a->neighbors == b->neighbors && a->eps_error == b->eps_error && a->eps_relative_error == b->eps_relative_error &&
-           a->eps_floor == b->eps_floor && a->memory_limit == b->memory_limit;
+    return a->neighbors == b->neighbors && a->eps_error == b->eps_error &&
+           a->eps_relative_error == b->eps_relative_error && a->eps_floor == b->eps_floor &&
+           a->memory_limit == b->memory_limit;
 }
 
 static prv_status reserve(prv_history *h, size_t capacity)
@@ -518,8 +533,8 @@ static prv_status kind_new(const prv_mechanism *m, int add, prv_neighbors neighb
 }
 
 /* Takes these steps for those asked before; what is kept of others is forgotten. */
-static prv_status follow(prv_history *h, const prv_step *steps, size_t length, const int *adds, size_t directions,
-                         const prv_options *options)
+static prv_status follow(prv_history *h, const prv_step *steps, size_t length, const int *adds,
+                         size_t directions, const prv_options *options)
 {
     size_t alike = 0, same = 0; /* leading steps with equal mechanisms, and with equal counts too */
     while (alike < h->length && alike < length && h->steps[alike].mechanism == steps[alike].mechanism) {
@@ -577,30 +592,35 @@ static int may_grow(const prv_options *o)
     return o->discretization == PRV_BRACKETING && o->engine != PRV_ENGINE_CONVOLUTION && o->mesh_size == 0.0;
 }
 
-static prv_status as_a_whole(const prv_step *steps, size_t step_count, const prv_options *options, prv_question question,
-                             const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+static prv_status as_a_whole(const prv_step *steps, size_t step_count, const prv_options *options,
+                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                             prv_report *reports)
 {
-    return (question == PRV_ASK_EPSILON ? prv_epsilon : prv_delta)(steps, step_count, options, values, length, bounds, reports);
+    return (question == PRV_ASK_EPSILON ? prv_epsilon : prv_delta)(steps, step_count, options, values, length,
+                                                                   bounds, reports);
 }
 
 static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                      prv_report *reports)
 {
     prv_status status = prv_check_question(steps, step_count, options, question, values, length);
     if (status != PRV_OK) return status;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
-    const size_t kinds = prv_distinct_steps(steps, step_count, distinct);
+    size_t kinds = 0;
+    status = prv_distinct_steps(steps, step_count, distinct, &kinds);
     int adds[2];
     const size_t directions = prv_directions(distinct, kinds, options->neighbors, adds);
     const int grows = kinds > 0 && may_grow(options);
-    if (grows) {
+    if (status == PRV_OK && grows) {
         if (!are_alike(options, &h->options)) forget(h);
         h->options = *options;
         status = follow(h, distinct, kinds, adds, directions, options);
     }
     prv_release(distinct);
-    if (!grows) return as_a_whole(steps, step_count, options, question, values, length, bounds, reports);
+    if (status == PRV_OK && !grows)
+        return as_a_whole(steps, step_count, options, question, values, length, bounds, reports);
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
     layer.now.questions = length;
@@ -608,7 +628,8 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
         layer.now.question = i;
         prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
         int found = 0;
-        status = answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report, &found);
+        status =
+            answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report, &found);
         if (status == PRV_OK && !found)
             status = as_a_whole(steps, step_count, options, question, &values[i], 1, &bounds[i], report);
     }
@@ -616,14 +637,16 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
     return status;
 }
 
-prv_status prv_history_epsilon(prv_history *history, const prv_step *steps, size_t step_count, const prv_options *options,
-                               const double *deltas, size_t length, prv_bounds *bounds, prv_report *reports)
+prv_status prv_history_epsilon(prv_history *history, const prv_step *steps, size_t step_count,
+                               const prv_options *options, const double *deltas, size_t length,
+                               prv_bounds *bounds, prv_report *reports)
 {
     return ask(history, steps, step_count, options, PRV_ASK_EPSILON, deltas, length, bounds, reports);
 }
 
-prv_status prv_history_delta(prv_history *history, const prv_step *steps, size_t step_count, const prv_options *options,
-                             const double *epsilons, size_t length, prv_bounds *bounds, prv_report *reports)
+prv_status prv_history_delta(prv_history *history, const prv_step *steps, size_t step_count,
+                             const prv_options *options, const double *epsilons, size_t length,
+                             prv_bounds *bounds, prv_report *reports)
 {
     return ask(history, steps, step_count, options, PRV_ASK_DELTA, epsilons, length, bounds, reports);
 }

@@ -37,19 +37,36 @@ uint64_t prv_add_count(uint64_t total, uint64_t count)
     return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
 }
 
-size_t prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct)
+/* The place of a mechanism in table[size], size a power of two: where it is, or an empty one (0). Entries are positions in
+ * distinct[], from 1. */
+static size_t find_place(const size_t *table, size_t size, const prv_step *distinct, const prv_mechanism *mechanism)
 {
-    size_t n = 0;
+    /* Addresses are multiples of some power of two: the middle bits of the product depend on all of them. */
+    size_t place = (size_t)(((uint64_t)(uintptr_t)mechanism * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & (size - 1);
+    while (table[place] != 0 && distinct[table[place] - 1].mechanism != mechanism) place = (place + 1) & (size - 1);
+    return place;
+}
+
+prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length)
+{
+    size_t size = 2, n = 0;
+    while (size / 2 < step_count) size *= 2;
+    size_t *table = prv_allocate(size, sizeof *table);
+    if (table == NULL) return PRV_ERR_MEMORY;
+    memset(table, 0, size * sizeof *table);
     for (size_t j = 0; j < step_count; j++) {
         if (steps[j].count == 0) continue;
-        size_t i = 0;
-        while (i < n && distinct[i].mechanism != steps[j].mechanism) i++;
-        if (i < n)
-            distinct[i].count += steps[j].count;
-        else
+        size_t *place = &table[find_place(table, size, distinct, steps[j].mechanism)];
+        if (*place > 0) {
+            distinct[*place - 1].count += steps[j].count;
+        } else {
             distinct[n++] = steps[j];
+            *place = n;
+        }
     }
-    return n;
+    prv_release(table);
+    *length = n;
+    return PRV_OK;
 }
 
 size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2])
@@ -97,8 +114,9 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
     if (status != PRV_OK) return status;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
-    const size_t length = prv_distinct_steps(steps, step_count, distinct);
-    status = views_of(distinct, length, options->neighbors, views, count);
+    size_t length;
+    status = prv_distinct_steps(steps, step_count, distinct, &length);
+    if (status == PRV_OK) status = views_of(distinct, length, options->neighbors, views, count);
     prv_release(distinct);
     return status;
 }

@@ -20,8 +20,8 @@ uint64_t prv_add_count(uint64_t total, uint64_t count);
 prv_status prv_check_question(const prv_step *steps, size_t step_count, const prv_options *options,
                               prv_question question, const double *values, size_t length);
 
-/* The steps that do something, each mechanism once, into distinct[step_count]; their number. */
-size_t prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct);
+/* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. O(step_count). */
+prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length);
 
 /* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0 for remove (or
  * replace-one), 1 for add. */

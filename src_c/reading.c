@@ -56,14 +56,14 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
     } else {
         r->bounds.lower = fmax(fmax(v.delta - l->absolute_error, -expm1(fmin(a->value, 0.0))), 0.0);
         const double above = r->bounds.estimate, below = v.plain;
-        r->bounds.estimate = above > 0.0 && below > 0.0
-                                 ? above * pow(below / above, 1.0 - prv_upper_weight(l)) : 0.0;
+        r->bounds.estimate =
+            above > 0.0 && below > 0.0 ? above * pow(below / above, 1.0 - prv_upper_weight(l)) : 0.0;
     }
     /* A window that ends below epsilon has no slope there, and is to be widened. */
     const int beyond = !(c.outside * v.scale < finite);
     r->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
-    r->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
-                   c.slack.shift;
+    r->rounding +=
+        fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope + c.slack.shift;
 }
 
 void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
@@ -108,7 +108,8 @@ void prv_finish_reading(const prv_asked *a, prv_reading *r)
         const double high = b->upper - infinite, low = b->lower - infinite;
         r->epsilon = a->value;
         r->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
-                   : low > 0.0 ? log(high / low) / slope : HUGE_VAL;
+                   : low > 0.0                                                     ? log(high / low) / slope
+                                                                                   : HUGE_VAL;
         if (high > 0.0 && b->estimate > infinite) r->log_delta = log(b->estimate - infinite);
         /* No loss lies above the greatest one: a lower bound of 0 is off by the distance to it at most. */
         if (!(low > 0.0) && a->all->greatest_loss - a->value <= asked)

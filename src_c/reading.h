@@ -1,5 +1,5 @@
-/* Bounds read off the composition of the dominating lattices and that of the dominated ones, and where their distance
- * comes from. */
+/* Bounds read off the composition of the dominating lattices and that of the dominated ones, and where their
+ * distance comes from. */
 #ifndef PRV_READING_H
 #define PRV_READING_H
 
@@ -10,25 +10,25 @@
 /* What is asked of one direction. */
 typedef struct prv_asked {
     prv_question question;
-    double value;            /* a delta, or an epsilon */
-    const prv_totals *all;   /* steps */
+    double value;          /* a delta, or an epsilon */
+    const prv_totals *all; /* steps */
     const prv_aim *aim;
     const prv_enclosed *enclosed;
 } prv_asked;
 
 typedef struct prv_reading {
     prv_bounds bounds;
-    double width;     /* in epsilon */
-    double epsilon;   /* best guess of the epsilon asked about */
-    double log_delta; /* and of log of the finite part of delta */
-    double slope;     /* -d log(delta) / d eps there */
-    int resolved;     /* 0: slack hides the answer */
+    double width;                                             /* in epsilon */
+    double epsilon;                                           /* best guess of the epsilon asked about */
+    double log_delta;                                         /* and of log of the finite part of delta */
+    double slope;                                             /* -d log(delta) / d eps there */
+    int resolved;                                             /* 0: slack hides the answer */
     double discretization, truncation, wrap_around, rounding; /* parts of width */
     size_t transforms, frequencies;
 } prv_reading;
 
-/* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side > 0), then
- * the other; prv_finish_reading makes of that bounds and a width. */
+/* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side >
+ * 0), then the other; prv_finish_reading makes of that bounds and a width. */
 prv_reading prv_reading_begin(double epsilon);
 void prv_read_side(const prv_asked *asked, int side, const prv_composed *composed, prv_reading *reading);
 /* What holds without any composition, instead of both sides. */

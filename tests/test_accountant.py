@@ -1,12 +1,15 @@
 import copy
 import json
+import math
 import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from examples import ALL, BUILT_IN, name
+from scipy import special
 
 import prvcore as prv
 from prvcore.serialization import mechanism_from_dict, mechanism_to_dict
@@ -77,6 +80,62 @@ def test_the_order_of_steps_does_not_matter():
             accountant.add(mechanism, count)
         answers.add(accountant.epsilon(DELTA))
     assert len(answers) == 1
+
+
+def own_noise(epochs, *, noise_multiplier=1.5, decay=0.99, **options):
+    """Run epochs, each with noise of its own, and a query after each."""
+    accountant = prv.Accountant(**options)
+    for epoch in range(epochs):
+        accountant.step(
+            noise_multiplier=noise_multiplier * decay**epoch, sampling_probability=0.01, count=100
+        )
+        yield accountant
+
+
+@pytest.mark.parametrize("decay", [1.01, 0.99, 0.95], ids=["more", "less", "much less"])
+def test_a_history_that_is_kept_and_one_composition_hold_the_same_truth(decay):
+    for accountant in own_noise(30, decay=decay):
+        kept, whole = accountant.epsilon(DELTA), accountant.curve().epsilon(DELTA)
+        assert max(kept.lower, whole.lower) <= min(kept.upper, whole.upper)
+        assert kept.upper - kept.lower <= 1e-3 * max(kept.lower, 1e-3) * (1 + 1e-9)
+        kept, whole = accountant.delta(1.0), accountant.curve().delta(1.0)
+        assert max(kept.lower, whole.lower) <= min(kept.upper, whole.upper)
+
+
+def test_a_history_of_gaussians_has_the_closed_form():
+    accountant, square = prv.Accountant(eps_error=1e-4), 0.0
+    for i in range(40):
+        accountant.step(noise_multiplier=20.0 + i, count=3)
+        square += 3 / (20.0 + i) ** 2
+        # N(0, 1) against N(mu, 1)
+        mu, epsilon = math.sqrt(square), 0.5
+        delta = special.ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * special.ndtr(
+            -mu / 2 - epsilon / mu
+        )
+        lower, _, upper = accountant.epsilon(delta)
+        assert lower <= epsilon <= upper
+        assert upper - lower <= 1e-4
+
+
+@pytest.mark.parametrize("options", [{}, {"neighbors": "replace-one"}, {"engine": "convolution"}])
+def test_what_was_asked_on_the_way_changes_no_bits(options):
+    *_, asked = (a for a in own_noise(12, **options) if a.epsilon(DELTA) and a.delta([0.5, 2.0]))
+    asked.step(noise_multiplier=1.5, sampling_probability=0.01, count=7)  # the first one runs again
+    asked.epsilon([1e-3, *np.logspace(-4, -12, 9)])  # more than are kept
+    for other in (asked.copy(), prv.Accountant.from_json(asked.to_json()), copy.copy(asked)):
+        assert other.epsilon(DELTA) == asked.epsilon(DELTA)
+        assert other.delta(0.5) == asked.delta(0.5)
+
+
+def test_threads_may_ask_one_history():
+    *_, accountant = own_noise(20)
+    deltas = [10.0**-n for n in range(3, 11)]
+    expected = [accountant.copy().epsilon(np.array(delta)) for delta in deltas]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            # arrays are not answered from memory
+            found = pool.map(lambda delta: accountant.epsilon(np.array(delta)), deltas)
+            assert list(found) == expected
 
 
 def test_nothing_has_been_spent_at_first():

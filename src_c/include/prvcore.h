@@ -101,8 +101,8 @@ PRV_API const char *prv_status_message(prv_status status);
  *   allocate   `size` > 0 bytes, a multiple of `alignment`, aligned to it, which is a power of two (PRV_FFT_ALIGNMENT
  *              at present); NULL makes the call that needed them return PRV_ERR_MEMORY
  *   release    what allocate returned, with the same size and alignment, once; never NULL
- * release may be called in any thread that frees a mechanism, allocate in the thread that uses the allocator alone.
- * Neither may call this library. */
+ * release may be called in any thread that frees a mechanism, or asks or frees a history; allocate in the thread that
+ * uses the allocator alone. Neither may call this library. */
 typedef struct prv_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size, size_t alignment);
@@ -111,9 +111,9 @@ typedef struct prv_allocator {
 
 /* Lets all later calls in this thread, and no other, allocate there, and returns what they used before; the C
  * library at first. It is the one setting that this library keeps, and it changes no result. What is allocated
- * remembers where: a mechanism may be used and freed in any thread, whatever that uses, as long as the functions and the
- * context of the allocator that it was made with live. Queries free all that they allocate before they return, but for
- * plans of transforms, which belong to their provider. */
+ * remembers where: a mechanism or a history may be used and freed in any thread, whatever that uses, as long as the
+ * functions and the contexts of the allocators that it was made and asked with live. Queries free all that they allocate
+ * before they return, but for plans of transforms, which belong to their provider, and what a history keeps. */
 PRV_API prv_allocator prv_use_allocator(prv_allocator allocator);
 
 /* ---- Transforms -------------------------------------------------------------------------- */

@@ -3,38 +3,9 @@
 
 #include <pthread.h>
 
-#include "check.h"
-#include "providers/plans.h"
-
-static prv_fft_provider *provider;
-
-static prv_options options_of(double eps_error)
-{
-    const prv_options o = {.eps_error = eps_error, .memory_limit = (size_t)1 << 28, .fft = provider};
-    return o;
-}
-
-static prv_mechanism *gaussian(double noise)
-{
-    prv_mechanism *m = NULL;
-    if (prv_mechanism_gaussian(noise, &m) != PRV_OK) abort();
-    return m;
-}
-
-static prv_mechanism *subsampled(double noise, double p)
-{
-    prv_mechanism *base = gaussian(noise), *m = NULL;
-    if (prv_mechanism_poisson_subsampled(base, p, &m) != PRV_OK) abort();
-    prv_mechanism_free(base);
-    return m;
-}
+#include "asking.h"
 
 /* ---- Answers ----------------------------------------------------------------------------------- */
-
-static long double gaussian_delta(long double e, long double mu)
-{
-    return normal_upper(e / mu - 0.5L * mu) - expl(e + logl(normal_upper(e / mu + 0.5L * mu)));
-}
 
 static void closed_forms(void)
 {

@@ -170,6 +170,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (prv_epsilon(steps, count, &options, points, 2, bounds, reports) == PRV_OK)
         for (size_t i = 0; i < 2; i++)
             if (!in_order(&bounds[i], HUGE_VAL)) abort();
+    /* The same of a history that was asked before all of it had run. */
+    left = 20 + (int)(limits % 64);
+    prv_history *history = NULL;
+    if (prv_history_new(&history) != PRV_OK) abort();
+    if (prv_history_epsilon(history, steps, count / 2, &options, points, 1, bounds, reports) == PRV_OK &&
+        !in_order(&bounds[0], HUGE_VAL))
+        abort();
+    if (prv_history_epsilon(history, steps, count, &options, points, 2, bounds, reports) == PRV_OK)
+        for (size_t i = 0; i < 2; i++)
+            if (!in_order(&bounds[i], HUGE_VAL)) abort();
+    prv_history_free(history);
     for (size_t i = 0; i < count; i++) prv_mechanism_free(mechanisms[i]);
     return 0;
 }
