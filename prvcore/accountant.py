@@ -26,7 +26,7 @@ _FORMAT = "prvcore accountant"
 _VERSION = 1
 _KEPT_ANSWERS = 256
 _CALIBRATED = ("neighbors", "engine")  # options that `calibrate` takes, too
-_MANY = 8  # distinct mechanisms: from so many on it pays to keep what was computed for each
+_MANY = 4  # distinct mechanisms: from so many on it pays to keep what was computed for each
 
 
 class Accountant:
@@ -50,7 +50,7 @@ class Accountant:
     Where losses have atoms of different places (Laplace noise, pure DP) that does not work, and a
     query costs some tenths of a millisecond or more for each distinct mechanism.
 
-    The bounds depend on what ran, in which order, and not on what was asked before. Those of 8
+    The bounds depend on what ran, in which order, and not on what was asked before. Those of 4
     distinct mechanisms and more are as close as those of ``curve()``, but not the same.
 
     Mutable, and not to be changed from several threads at once.

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "neighbors.h"
 #include "query.h"
 #include "reading.h"
 #include "spectrum.h"
@@ -269,7 +270,8 @@ static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_
                          ? a->value > 2.0 * view->all.infinite_mass && a->value < 1.0
                          : a->value < view->all.greatest_loss && isfinite(a->value);
     if (!open) return PRV_ERR_PRECISION;
-    prv_status status = prv_take_aim(view, options, a->question, a->value, aim);
+    prv_take_aim(view, options, a->question, a->value, aim);
+    prv_status status = prv_refine_aim(view, options, a->question, a->value, aim);
     if (status != PRV_OK) return status;
     /* The mesh's part of the width grows with the steps, and the width asked may be that of a smaller
      * epsilon. */
