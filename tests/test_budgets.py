@@ -139,7 +139,9 @@ def test_readings_hold_together_wherever_one_stops(readings):
     assert worst(levels, [reading.epsilon.upper for reading in taken]) <= delta
     for mechanism_count, reading in enumerate(taken, start=1):
         alone = prv.compose(run[:mechanism_count]).epsilon(reading.delta)
-        assert reading.epsilon == alone
+        found = reading.epsilon  # of an accountant, whose bounds are as close, but not the same
+        assert max(found.lower, alone.lower) <= min(found.upper, alone.upper)
+        assert found.upper - found.lower <= 1.1e-3 * found.lower
 
 
 def test_an_odometer_has_as_many_readings_as_were_said():

@@ -88,7 +88,7 @@ static void what_is_kept_makes_no_difference(void)
         if (length == 0) continue;
         prv_options o = options_of(random_below(20) ? 2e-3 : 3e-3);
         o.neighbors = random_below(20) ? PRV_ADD_OR_REMOVE : PRV_ADD;
-        static const double deltas[] = {1e-5, 1e-8, 0.3, 1.0, 0.0, 1e-300},
+        static const double deltas[] = {1e-5, 1e-8, 0.3, 1.0, 0.0, 1e-12},
                             epsilons[] = {1.0, 3.0, -0.5, HUGE_VAL, 0.0};
         double values[2];
         const int ask_epsilon = random_below(2) > 0;
