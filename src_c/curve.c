@@ -171,7 +171,9 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
                        double high, double guess)
 {
     crossing c = {-HUGE_VAL, HUGE_VAL, 0.0};
-    double x = clip(guess, low, high), reach = fmax(1e-3 * fabs(x), 1e-9);
+    double x = clip(guess, low, high);
+    /* Below the crossing slack grows like e^(tilt distance), and soon hides all: the first steps are shorter than that. */
+    double reach = fmin(fmax(1e-3 * fabs(x), 1e-9), fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
     for (int i = 0; i < 200; i++) {
         const bound b = bound_at(r, x, side, slack);
         const double excess = b.value > 0.0 ? log(b.value) + b.log_scale - log_target : -HUGE_VAL;

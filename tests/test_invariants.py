@@ -124,6 +124,19 @@ def test_a_mesh_far_wider_than_a_step_contains_the_gaussian_value(noise, count, 
     assert contains_the_gaussian_value(bounds, noise, count, delta)
 
 
+@pytest.mark.parametrize("delta", [1e-5, 1e-12, 1e-50])
+@pytest.mark.parametrize("count", [1, 2, 3, 10])
+def test_nearly_one_outcome_reaches_the_greatest_loss(count, delta):
+    # An outcome within 2.9 deviations has a density ratio below 1e-8: its loss is within 1e-8 of
+    # the greatest. All outcomes are such with a probability above 0.9.
+    noise, probability = 0.1, 0.02
+    step = prv.PoissonSubsampledGaussian(noise, probability)
+    greatest = -count * math.log1p(-probability)
+    lower, _, upper = prv.compose(step, count, neighbors="add").epsilon(delta)
+    assert upper <= greatest * (1 + 1e-12)
+    assert lower >= (greatest - count * 1e-8 - 2 * delta) * (1 - 1e-3)
+
+
 @few
 @given(gaussians, laplaces, counts, counts, deltas)
 def test_order_does_not_change_a_bit(a, b, m, n, delta):
