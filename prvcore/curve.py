@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from html import escape
@@ -466,7 +467,8 @@ class PrivacyCurve:
         wide = [budget for budget in budgets if not budget.accurate]
         if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
             cause = "rounding in double precision"
-            advice = "Raise eps_error"
+            endless = any(budget.width == math.inf for budget in wide)
+            advice = "Ask about a larger delta" if endless else "Raise eps_error"
         elif wide and (missing := self._missing_mass()):
             cause = missing
             advice = "State mass_at_infinity, or mend the function"

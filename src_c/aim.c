@@ -139,7 +139,7 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
 void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim)
 {
     if (question == PRV_ASK_EPSILON)
-        prv_aim_at_delta(view, options, value - view->all.infinite_mass, aim);
+        prv_aim_at_delta(view, options, fmax(value - view->all.infinite_mass, prv_view_absolute_error(view)), aim);
     else
         prv_aim_at_epsilon(view, options, value, aim);
 }
@@ -252,7 +252,7 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
 double prv_log_complement(const prv_side_view *view, double epsilon)
 {
     double best = HUGE_VAL;
-    if (prv_view_is_absolute(view)) return best;
+    if (prv_view_absolute_error(view) > 0.0) return best;
     /* Convex in t. Only the order of magnitude matters: the best of a few will do. */
     for (double t = 0.0625; t < 1.0; t += 0.0625) {
         double log_bound = t * epsilon;

@@ -278,6 +278,14 @@ static int adapt(progress *d, double width, double *step)
 {
     const outcome *o = &d->recent;
     int changed = 0;
+    /* A delta within what callbacks' values may be off by: there is no upper bound, and the lower one is found. */
+    const prv_side_view *view = d->task.view;
+    const int within = d->task.question == PRV_ASK_EPSILON &&
+                       d->task.value - view->all.infinite_mass <= prv_view_absolute_error(view);
+    if (within && d->passes >= 3) {
+        d->drowned = 1;
+        return 0;
+    }
     const double unavoidable = rounding_of_cells(d);
     if (unavoidable > width) {
         if (o->read.resolved ? o->read.width <= 4.0 * unavoidable : d->drowned) {
@@ -425,7 +433,7 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     r->engine = best->engine;
     r->transform_length = best->transform_length;
     /* What rounding hides is not the mesh's. */
-    if (!d->drowned || best->read.resolved) return;
+    if (!d->drowned || (best->read.resolved && isfinite(width))) return;
     r->discretization = 0.0;
     r->rounding = fmax(width - r->truncation - r->wrap_around, 0.0);
 }

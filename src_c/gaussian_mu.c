@@ -227,7 +227,7 @@ static prv_status mu_of_complement(const search *s, double end, double log_end, 
     double mu = start, high = end, at_high = log_end, step = end / MOST_COMPLEMENTS, tilts[2] = {0.0, 0.0};
     *result = HUGE_VAL;
     for (size_t v = 0; v < s->view_count; v++)
-        if (prv_view_is_absolute(&s->views[v])) return PRV_OK;
+        if (prv_view_absolute_error(&s->views[v]) > 0.0) return PRV_OK;
     while (high > 0.0) {
         const prv_status interrupted = prv_check_interrupt(s->options);
         if (interrupted != PRV_OK) return interrupted;

@@ -215,11 +215,12 @@ double prv_saddle_excess(const prv_side_view *view, double lam, const void *epsi
     return prv_composed_moments(view, lam).mean - *(const double *)epsilon - 1.0 / lam - 1.0 / (1.0 + lam);
 }
 
-int prv_view_is_absolute(const prv_side_view *view)
+double prv_view_absolute_error(const prv_side_view *view)
 {
+    double error = 0.0;
     for (size_t j = 0; j < view->steps; j++)
-        if (prv_absolute_cdf_error(view->mechanisms[j]) > 0.0) return 1;
-    return 0;
+        error += view->counts[j] * prv_absolute_cdf_error(view->mechanisms[j]);
+    return error;
 }
 
 prv_neighbors prv_direction_of(int add, prv_neighbors asked)

@@ -46,8 +46,9 @@ prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed
 prv_status prv_side_view_profile(prv_side_view *view, size_t fineness);
 void prv_side_view_free(prv_side_view *view);
 
-/* 1 if masses of a step are known absolutely alone (prv_absolute_cdf_error): they tell nothing of tiny ones. */
-int prv_view_is_absolute(const prv_side_view *view);
+/* What masses of steps that are known absolutely alone (prv_absolute_cdf_error) may move delta by; they tell nothing of
+ * tiny ones. 0 where all are known relatively. */
+double prv_view_absolute_error(const prv_side_view *view);
 
 /* What a report says of an answer that this direction decides. */
 prv_neighbors prv_direction_of(int add, prv_neighbors asked);

@@ -55,6 +55,18 @@ def test_the_bounds_contain_the_closed_form(own, mu, count, delta):
 
 
 @OWN
+@pytest.mark.parametrize("delta", [1e-15, 1e-20, 1e-300])
+def test_a_delta_within_the_rounding_of_values_has_a_lower_bound_alone(own, delta):
+    mu, count = 0.5, 100
+    with pytest.warns(prv.AccuracyWarning, match="rounding in double .* Ask about a larger delta"):
+        lower, _, upper = prv.compose(own(mu), count).epsilon(delta)
+    assert upper == math.inf
+    # epsilon falls with delta
+    assert exact_epsilon(mu * math.sqrt(count), 1e-10) < lower
+    assert lower <= prv.compose(prv.Gaussian(1 / mu), count).epsilon(delta).upper
+
+
+@OWN
 @pytest.mark.parametrize("count", [1, 10])
 @pytest.mark.parametrize("epsilon", [-0.5, 0.0, 1.0, 4.0])
 def test_deltas_contain_the_closed_form(own, count, epsilon):
