@@ -26,15 +26,17 @@ class Verdict(NamedTuple):
 
 
 def judge(setting, patience):
-    """Ask for epsilon, and for delta near there, and hold both against the truth."""
+    """Ask for epsilon, and for delta near there, and hold both against the truth.
+
+    Of several mechanisms the same is asked of an accountant that was asked while they ran.
+    """
     start = time.perf_counter()
     try:
         curve = prv.compose(setting.steps, **setting.options)
-        epsilon = _within(patience, curve.epsilon, setting.delta)
-        points = [p for p in (epsilon.lower, epsilon.upper) if 0 < p < math.inf]
-        middle = epsilon.estimate if epsilon.estimate < math.inf else max([1.0, *points])
-        asked = [middle, *([] if middle == 0 else [setting.share * middle])]
-        deltas = [(x, _within(patience, curve.delta, x)) for x in asked]
+        answers = [("", *_ask(curve, setting, patience))]
+        if len(curve.mechanisms) > 1:
+            running = _running(setting, patience)
+            answers.append((" by an Accountant", *_ask(running, setting, patience)))
     except TimeoutError:
         return Verdict("prvcore takes too long")
     except prv.PrecisionError:
@@ -44,9 +46,11 @@ def judge(setting, patience):
             return Verdict("refused")
         raise
     seconds = time.perf_counter() - start
-    found = _disorder(epsilon, setting.delta)
-    for x, bounds in deltas:
-        found += _disorder(bounds, x)
+    found = []
+    for _, epsilon, deltas in answers:
+        found += _disorder(epsilon, setting.delta)
+        for x, bounds in deltas:
+            found += _disorder(bounds, x)
     compared, ways, reason, cache = 0, set(), "", {}
 
     def truth(x):
@@ -63,19 +67,22 @@ def judge(setting, patience):
         ways.add(value.way)
         return value
 
-    for x, bounds in deltas:
-        value = truth(x)
-        if value is None:
+    for who, epsilon, deltas in answers:
+        for x, bounds in deltas:
+            value = truth(x)
+            if value is None:
+                break
+            if bounds.lower > value.high + 5e-324 or bounds.upper < value.low - 5e-324:
+                found.append(f"{who}.delta({x!r}) is {bounds}, truth {_said(value)}")
+        if not compared:
             break
-        if bounds.lower > value.high + 5e-324 or bounds.upper < value.low - 5e-324:
-            found.append(f".delta({x!r}) is {bounds}, truth {_said(value)}")
-    if compared:
+        asked = f"{who}.epsilon({setting.delta!r}) is {epsilon}"
         lower = truth(epsilon.lower) if 0 < epsilon.lower < math.inf else None
         if lower and lower.high < setting.delta:
-            found.append(f".epsilon({setting.delta!r}) is {epsilon}, delta(lower) {_said(lower)}")
+            found.append(f"{asked}, delta(lower) {_said(lower)}")
         upper = truth(epsilon.upper) if epsilon.upper < math.inf else None
         if upper and upper.low > setting.delta:
-            found.append(f".epsilon({setting.delta!r}) is {epsilon}, delta(upper) {_said(upper)}")
+            found.append(f"{asked}, delta(upper) {_said(upper)}")
     way = " and ".join(sorted(ways))
     if found:
         lines = tuple(f"{setting!r}{what}" for what in found)
@@ -83,6 +90,25 @@ def judge(setting, patience):
     if not compared:
         return Verdict("the oracle gives up", violations=(reason,), seconds=seconds)
     return Verdict("held", compared, way, (), seconds)
+
+
+def _ask(who, setting, patience):
+    """Return the bounds of epsilon, and of delta near there: pairs (epsilon, bounds)."""
+    epsilon = _within(patience, who.epsilon, setting.delta)
+    points = [p for p in (epsilon.lower, epsilon.upper) if 0 < p < math.inf]
+    middle = epsilon.estimate if epsilon.estimate < math.inf else max([1.0, *points])
+    asked = [middle, *([] if middle == 0 else [setting.share * middle])]
+    return epsilon, [(x, _within(patience, who.delta, x)) for x in asked]
+
+
+def _running(setting, patience):
+    """Return an accountant that was asked before all had run."""
+    accountant = prv.Accountant(**setting.options)
+    for number, (mechanism, count) in enumerate(setting.steps):
+        accountant.add(mechanism, count)
+        if number % 3 == 2:
+            _within(patience, accountant.epsilon, setting.delta)
+    return accountant
 
 
 def _disorder(bounds, at):
