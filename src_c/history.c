@@ -244,8 +244,8 @@ static void choose_beginning(const prv_history *h, int add, plan *p)
 
 static int is_for_the_same(const plan *a, const plan *b)
 {
-    return a->kinds == b->kinds && a->level == b->level && a->last_count == b->last_count &&
-           a->last_meshed == b->last_meshed;
+    return a->kinds == b->kinds && a->level == b->level && a->size == b->size &&
+           a->last_count == b->last_count && a->last_meshed == b->last_meshed;
 }
 
 /* As though each step ran that many times as often. */
@@ -260,16 +260,21 @@ static void lengthen(prv_side_view *view, double factor)
     all->greatest_error *= factor;
 }
 
+/* 0 where the answer is likely to be known without. */
+static int needs_composition(const prv_side_view *view, const asked_before *a)
+{
+    if (a->question == PRV_ASK_EPSILON)
+        return a->value > 2.0 * view->all.infinite_mass && a->value < prv_most_total_variation(view);
+    return a->value < view->all.greatest_loss && isfinite(a->value) &&
+           prv_log_complement(view, a->value) > log(PRV_FINEST_DELTA);
+}
+
 /* Aim and layout for the middle of what the plan is to hold for. */
 static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_options *options, plan *p)
 {
     prv_aim *aim = &p->aim;
     lengthen(view, sqrt(GROWTH));
-    /* Where the answer may be known without a composition. */
-    const int open = a->question == PRV_ASK_EPSILON
-                         ? a->value > 2.0 * view->all.infinite_mass && a->value < 1.0
-                         : a->value < view->all.greatest_loss && isfinite(a->value);
-    if (!open) return PRV_ERR_PRECISION;
+    if (!needs_composition(view, a)) return PRV_ERR_PRECISION;
     prv_take_aim(view, options, a->question, a->value, aim);
     prv_status status = prv_refine_aim(view, options, a->question, a->value, aim);
     if (status != PRV_OK) return status;
