@@ -611,7 +611,7 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
                       prv_question question, const double *values, size_t length, prv_bounds *bounds,
                       prv_report *reports)
 {
-    prv_status status = prv_check_question(steps, step_count, options, question, values, length);
+    prv_status status = prv_check_question(options, question, values, length);
     if (status != PRV_OK) return status;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;

@@ -49,6 +49,9 @@ static size_t find_place(const size_t *table, size_t size, const prv_step *disti
 
 prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length)
 {
+    uint64_t total = 0;
+    for (size_t j = 0; j < step_count; j++) total = prv_add_count(total, steps[j].count);
+    if (total > PRV_MOST_STEPS) return PRV_ERR_COUNT;
     size_t size = 2, n = 0;
     while (size / 2 < step_count) size *= 2;
     size_t *table = prv_allocate(size, sizeof *table);
@@ -80,13 +83,6 @@ size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors ne
     return n;
 }
 
-static prv_status check_counts(const prv_step *steps, size_t step_count)
-{
-    uint64_t total = 0;
-    for (size_t j = 0; j < step_count; j++) total = prv_add_count(total, steps[j].count);
-    return total <= PRV_MOST_STEPS ? PRV_OK : PRV_ERR_COUNT;
-}
-
 static prv_status views_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
                            prv_side_view views[2], size_t *count)
 {
@@ -110,12 +106,10 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
                          prv_side_view views[2], size_t *count)
 {
     *count = 0;
-    prv_status status = check_counts(steps, step_count);
-    if (status != PRV_OK) return status;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
     size_t length;
-    status = prv_distinct_steps(steps, step_count, distinct, &length);
+    prv_status status = prv_distinct_steps(steps, step_count, distinct, &length);
     if (status == PRV_OK) status = views_of(distinct, length, options->neighbors, views, count);
     prv_release(distinct);
     return status;
@@ -277,8 +271,7 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
     return status;
 }
 
-prv_status prv_check_question(const prv_step *steps, size_t step_count, const prv_options *options,
-                              prv_question question, const double *values, size_t length)
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values, size_t length)
 {
     const prv_status status = prv_check_options(options);
     if (status != PRV_OK) return status;
@@ -287,14 +280,14 @@ prv_status prv_check_question(const prv_step *steps, size_t step_count, const pr
             return PRV_ERR_DELTA;
         if (question == PRV_ASK_DELTA && isnan(values[i])) return PRV_ERR_EPSILON;
     }
-    return check_counts(steps, step_count);
+    return PRV_OK;
 }
 
 static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
                       prv_question question, const double *values, size_t length,
                       prv_bounds *bounds, prv_report *reports)
 {
-    prv_status status = prv_check_question(steps, step_count, options, question, values, length);
+    prv_status status = prv_check_question(options, question, values, length);
     if (status != PRV_OK) return status;
     prv_side_view views[2];
     size_t count = 0;

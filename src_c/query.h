@@ -16,11 +16,11 @@ prv_status prv_check_options(const prv_options *options);
 /* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 
-/* PRV_OK, or what is wrong with the options, the values, or the counts. */
-prv_status prv_check_question(const prv_step *steps, size_t step_count, const prv_options *options,
-                              prv_question question, const double *values, size_t length);
+/* PRV_OK, or what is wrong with the options or the values. */
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values, size_t length);
 
-/* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. O(step_count). */
+/* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. PRV_ERR_COUNT where
+ * they are more than PRV_MOST_STEPS together. O(step_count). */
 prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length);
 
 /* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0 for remove (or
