@@ -6,7 +6,7 @@
 #include "providers/plans.h"
 #include "prvcore.h"
 
-static prv_fft_provider *provider;
+static prv_fft_provider *provider; /* made by the program, before it asks */
 
 static inline prv_options options_of(double eps_error)
 {

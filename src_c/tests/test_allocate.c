@@ -1,34 +1,9 @@
 /* The allocator of a thread: every allocation failing once, counts that balance, blocks that go back where they came
  * from. */
-#include "check.h"
-#include "prvcore.h"
+#include "asking.h"
 #include "pool.h"
-#include "providers/plans.h"
-
-static prv_fft_provider *provider; /* of the job that runs: its plans are allocated too */
 
 /* ---- Jobs ------------------------------------------------------------------------------------------ */
-
-static prv_options options_of(double eps_error)
-{
-    const prv_options o = {.eps_error = eps_error, .memory_limit = (size_t)1 << 28, .fft = provider};
-    return o;
-}
-
-static prv_mechanism *gaussian(double noise)
-{
-    prv_mechanism *m = NULL;
-    if (prv_mechanism_gaussian(noise, &m) != PRV_OK) abort();
-    return m;
-}
-
-static prv_mechanism *subsampled(double noise, double p)
-{
-    prv_mechanism *base = gaussian(noise), *m = NULL;
-    if (prv_mechanism_poisson_subsampled(base, p, &m) != PRV_OK) abort();
-    prv_mechanism_free(base);
-    return m;
-}
 
 static prv_status a_gaussian(void)
 {
