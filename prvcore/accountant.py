@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
@@ -10,14 +11,17 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _pickling
+from prvcore._chain import Link
 from prvcore._composition import History
 from prvcore._mechanism import Handle
+from prvcore._steps import Steps
 from prvcore.bounds import Bounds
 from prvcore.calibration import calibrate
 from prvcore.composition import compose
 from prvcore.curve import PrivacyCurve
-from prvcore.errors import TargetError
+from prvcore.errors import AccuracyWarning, TargetError
 from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
+from prvcore.memory_limit import get_memory_limit
 from prvcore.serialization import mechanism_from_dict, mechanism_to_dict
 
 __all__ = ["Accountant"]
@@ -26,7 +30,64 @@ _FORMAT = "prvcore accountant"
 _VERSION = 1
 _KEPT_ANSWERS = 256
 _CALIBRATED = ("neighbors", "engine")  # options that `calibrate` takes, too
+_MOST_BEHIND = 64  # additions, and as many as there are mechanisms, before what they make is told
 _MANY = 4  # distinct mechanisms: from so many on it pays to keep what was computed for each
+
+
+class _Held:
+    """What an accountant held at one moment, and what was computed of that.
+
+    The counts never change, so that an answer that is kept here is one of what was held, whoever
+    computed it and whatever was added meanwhile. The rest may be computed twice, by two threads.
+    """
+
+    __slots__ = ("answers", "counts", "curve", "handles", "ordered")
+
+    def __init__(self, counts: dict[Mechanism, int], handles: tuple[Handle, ...]) -> None:
+        self.counts = counts
+        self.handles = handles  # of the first mechanisms, as far as they were asked about
+        self.curve: PrivacyCurve | None = None
+        self.ordered: PrivacyCurve | None = None
+        # by what was asked, where, and under which memory limit: the bounds, and what to warn of
+        self.answers: dict[tuple[str, float, int], tuple[Bounds, str | None]] = {}
+
+    def history(self) -> Steps:
+        """Return the counts as pairs."""
+        return tuple(self.counts.items())
+
+
+class _Version(Link):
+    """What an accountant holds after one addition: what it did before, and what was added."""
+
+    __slots__ = ("count", "held", "mechanism", "number", "steps")
+
+    def __init__(
+        self, mechanism: Mechanism | None, count: int, number: int, steps: int, held: _Held | None
+    ) -> None:
+        super().__init__()
+        self.mechanism = mechanism  # that was added, None at the beginning
+        self.count = count
+        self.number = number  # of additions
+        self.steps = steps  # all together
+        self.held = held  # None until somebody asks
+
+    @classmethod
+    def beginning(cls, counts: dict[Mechanism, int]) -> _Version:
+        """Return the version of an accountant that goes on from these counts."""
+        return cls(None, 0, 0, sum(counts.values()), _Held(dict(counts), ()))
+
+    def newest(self) -> _Version:
+        """Return the last version with what it holds; this one must have it, too."""
+        version: _Version = self
+        assert self.held is not None
+        counts = None
+        while (later := version.next()) is not None:
+            version = later
+            counts = dict(self.held.counts) if counts is None else counts
+            counts[version.mechanism] = counts.get(version.mechanism, 0) + version.count
+        if version.held is None:
+            version.held = _Held(counts, self.held.handles)
+        return version
 
 
 class Accountant:
@@ -53,7 +114,9 @@ class Accountant:
     The bounds depend on what ran, in which order, and not on what was asked before. Those of 4
     distinct mechanisms and more are as close as those of ``curve()``, but not the same.
 
-    Mutable, and not to be changed from several threads at once.
+    Mutable. Any threads may add and ask at the same time: each addition is recorded as a whole or
+    not at all, whatever exception or signal comes between, and an answer is that of all that had
+    been recorded at one moment between the call and its return.
 
     Examples
     --------
@@ -67,17 +130,7 @@ class Accountant:
 
     """
 
-    __slots__ = (
-        "_answers",
-        "_counts",
-        "_curve",
-        "_handles",
-        "_histories",
-        "_last",
-        "_options",
-        "_ordered",
-        "_steps",
-    )
+    __slots__ = ("_histories", "_known", "_last", "_options", "_recent")
 
     def __init__(self, **options: Any) -> None:
         checked = compose([], **options)
@@ -85,27 +138,50 @@ class Accountant:
         self._begin({})
 
     def _begin(self, counts: dict[Mechanism, int]) -> None:
-        self._counts = counts
-        self._steps = sum(counts.values())
-        self._last: tuple[Any, Any, Mechanism] | None = None
-        self._handles: tuple[Handle, ...] = ()  # of the mechanisms asked about last
+        # Both may lag behind: what has run is told by the last version that follows them.
+        self._known = _Version.beginning(counts)  # one with what it holds
+        self._last = self._known
+        self._recent: tuple[Any, Any, Mechanism] | None = None  # of `step`
         self._histories: list[History] = []  # that no thread is asking
-        self._forget()
 
-    def _forget(self) -> None:
-        self._curve: PrivacyCurve | None = None
-        self._ordered: PrivacyCurve | None = None
-        self._answers: dict[tuple[str, float], Bounds] = {}
+    def _newest(self) -> _Version:
+        """Return the last version, with what it holds."""
+        self._known = known = self._known.newest()
+        return known
+
+    def _now(self) -> _Held:
+        """Return what is held at this moment."""
+        return self._newest().held
+
+    def _end(self) -> _Version:
+        """Return the last version, which may be without what it holds."""
+        version = self._last
+        while (later := version.next()) is not None:
+            version = later
+        self._last = version
+        return version
+
+    def _add_after(self, version: _Version, mechanism: Mechanism, count: int) -> bool:
+        """Record count > 0 of a mechanism, unless something has been recorded after `version`."""
+        _arguments.total_count([version.steps, count])
+        added = _Version(mechanism, count, version.number + 1, version.steps + count, None)
+        if not version.extend(added):
+            return False
+        self._last = added
+        known = self._known
+        if added.number - known.number > _MOST_BEHIND + len(known.held.counts):
+            self._newest()  # and lets go of the versions before
+        return True
 
     @property
     def history(self) -> tuple[tuple[Mechanism, int], ...]:
         """Distinct mechanisms in the order in which they first ran, and how often each has run."""
-        return tuple(self._counts.items())
+        return self._now().history()
 
     @property
     def steps(self) -> int:
         """How many mechanisms have run."""
-        return self._steps
+        return self._end().steps
 
     @property
     def options(self) -> dict[str, Any]:
@@ -133,10 +209,10 @@ class Accountant:
             than 2^53; nothing is recorded then.
 
         """
-        last = self._last
+        last = self._recent
         if last is None or last[0] is not noise_multiplier or last[1] is not sampling_probability:
             mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
-            self._last = last = (noise_multiplier, sampling_probability, mechanism)
+            self._recent = last = (noise_multiplier, sampling_probability, mechanism)
         self.add(last[2], count)
 
     def add(self, mechanism: Mechanism, count: int = 1) -> None:
@@ -159,18 +235,18 @@ class Accountant:
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
         count = _arguments.count(count, "count")
-        _arguments.total_count([self._steps, count])
-        if count:
-            self._counts[mechanism] = self._counts.get(mechanism, 0) + count
-            self._steps += count
-            if self._curve is not None or self._ordered is not None:
-                self._forget()
+        while count and not self._add_after(self._end(), mechanism, count):
+            pass  # another thread was faster: after what it has added, then
 
     def curve(self) -> PrivacyCurve:
         """Return the composition of all that has run; it does not change with what runs later."""
-        if self._curve is None:
-            self._curve = compose(self.history, **self._options)
-        return self._curve
+        return self._curve_of(self._now())
+
+    def _curve_of(self, held: _Held) -> PrivacyCurve:
+        curve = held.curve
+        if curve is None:
+            held.curve = curve = compose(held.history(), **self._options)
+        return curve
 
     def epsilon(self, delta: ArrayLike) -> Bounds:
         """Bound the epsilon spent so far.
@@ -213,38 +289,44 @@ class Accountant:
         return self._ask("delta", epsilon)
 
     def _ask(self, wanted: str, point: Any) -> Bounds:
-        if type(point) is not float:
-            return self._compute(wanted, point)
-        found = self._answers.get((wanted, point))
+        held, limit = self._now(), get_memory_limit()
+        key = (wanted, point, limit) if type(point) is float else None
+        found = held.answers.get(key)
         if found is None:
-            found = self._compute(wanted, point)
-            if len(self._answers) < _KEPT_ANSWERS:
-                self._answers[wanted, point] = found
-        return found
+            found = self._compute(held, wanted, point, limit)
+            if key is not None and len(held.answers) < _KEPT_ANSWERS:
+                held.answers[key] = found
+        bounds, warning = found
+        if warning is not None:
+            warnings.warn(warning, AccuracyWarning, stacklevel=3)
+        return bounds
 
-    def _compute(self, wanted: str, point: Any) -> Bounds:
-        if len(self._counts) < _MANY:
-            return self.curve()._query(wanted, point, stacklevel=5)
-        curve = self._in_order()
+    def _compute(
+        self, held: _Held, wanted: str, point: Any, limit: int
+    ) -> tuple[Bounds, str | None]:
+        if len(held.counts) < _MANY:
+            return self._curve_of(held)._answer(wanted, point, memory_limit=limit)
+        curve = self._in_order(held)
         # each thread one of its own: what a history keeps makes no difference but in time
         try:
             history = self._histories.pop()
         except IndexError:
             history = History()
-        try:
-            return curve._query(wanted, point, stacklevel=5, history=history)
-        finally:
-            self._histories.append(history)
+        found = curve._answer(wanted, point, memory_limit=limit, history=history)
+        self._histories.append(history)  # not if that failed: what is half done is given up
+        return found
 
-    def _in_order(self) -> PrivacyCurve:
+    def _in_order(self, held: _Held) -> PrivacyCurve:
         """Return the curve of all that has run in its order, of the same handles as before."""
-        if self._ordered is None:
+        curve = held.ordered
+        if curve is None:
             settings = compose([], **self._options)
-            known = self._handles
-            new = islice(self._counts, len(known), None)
-            self._handles = (*known, *(mechanism._build(settings.neighbors) for mechanism in new))
-            self._ordered = settings._of_history(self.history, self._handles)
-        return self._ordered
+            known = held.handles
+            new = islice(held.counts, len(known), None)
+            handles = (*known, *(mechanism._build(settings.neighbors) for mechanism in new))
+            held.handles = handles
+            held.ordered = curve = settings._of_history(held.history(), handles)
+        return curve
 
     def remaining_steps(
         self,
@@ -289,9 +371,11 @@ class Accountant:
         """
         self._refuse_uncalibrated()
         mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
-        return self._remaining(mechanism, epsilon, delta) or 0
+        return self._remaining(self._now(), mechanism, epsilon, delta) or 0
 
-    def _remaining(self, mechanism: Mechanism, epsilon: float, delta: float) -> int | None:
+    def _remaining(
+        self, held: _Held, mechanism: Mechanism, epsilon: float, delta: float
+    ) -> int | None:
         """Return how many more a budget allows, None where it has been exceeded."""
         options = {name: self._options[name] for name in _CALIBRATED if name in self._options}
         try:
@@ -300,7 +384,7 @@ class Accountant:
                 epsilon=epsilon,
                 delta=delta,
                 parameter="steps",
-                after=self.history,
+                after=held.history(),
                 **options,
             )
         except TargetError:
@@ -319,7 +403,7 @@ class Accountant:
     def copy(self) -> Accountant:
         """Return an accountant of the same history and options that goes on by itself."""
         other = Accountant(**self._options)
-        other._begin(dict(self._counts))
+        other._begin(self._now().counts)
         return other
 
     def to_json(self) -> str:
@@ -343,7 +427,7 @@ class Accountant:
                 "options": self._options,
                 "history": [
                     {"mechanism": mechanism_to_dict(mechanism), "count": count}
-                    for mechanism, count in self._counts.items()
+                    for mechanism, count in self.history
                 ],
             },
             allow_nan=False,
@@ -392,7 +476,7 @@ class Accountant:
 
     def __getstate__(self) -> tuple[Any, ...]:
         # copies, since copy.copy shares what is given here
-        return _pickling.VERSION, dict(self._options), dict(self._counts)
+        return _pickling.VERSION, dict(self._options), dict(self._now().counts)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _pickling.check(type(self), state[0])
@@ -407,6 +491,6 @@ class Accountant:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
-        steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._counts.items())
+        steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.history)
         options = "".join(f", {name}={value!r}" for name, value in self._options.items())
         return f"Accountant(history=[{steps}]{options})"

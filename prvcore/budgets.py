@@ -6,12 +6,24 @@ import math
 from typing import NamedTuple
 
 from prvcore import _arguments
-from prvcore.accountant import Accountant
+from prvcore._chain import Link
+from prvcore.accountant import Accountant, _Version
 from prvcore.bounds import Bounds
 from prvcore.errors import BudgetExceededError
 from prvcore.mechanisms import Gaussian, Mechanism, PoissonSubsampledGaussian
 
 __all__ = ["OdometerReading", "PrivacyFilter", "PrivacyOdometer"]
+
+
+class _Known(NamedTuple):
+    """How many more of a mechanism may follow a version of an accountant, by its number.
+
+    None where the version itself exceeds the budget.
+    """
+
+    number: int
+    mechanism: Mechanism
+    left: int | None
 
 
 class PrivacyFilter:
@@ -72,7 +84,7 @@ class PrivacyFilter:
 
     """
 
-    __slots__ = ("_known", "accountant", "adaptive", "delta", "epsilon")
+    __slots__ = ("_accountant", "_adaptive", "_delta", "_epsilon", "_known")
 
     def __init__(
         self, accountant: Accountant, epsilon: float, delta: float, *, adaptive: bool = False
@@ -81,15 +93,33 @@ class PrivacyFilter:
             raise TypeError(f"accountant must be an Accountant, got {accountant!r}")
         if not isinstance(adaptive, bool):
             raise TypeError(f"adaptive must be True or False, got {adaptive!r}")
-        self.accountant = accountant
-        self.epsilon = _arguments.non_negative(epsilon, "epsilon")
-        self.delta = _arguments.probability(delta, "delta")
-        self.adaptive = adaptive
-        for mechanism, _ in accountant.history:
-            self._check(mechanism)
-        # what is left of one mechanism, None for less than nothing, and the accountant's steps then
-        self._known: tuple[Mechanism, int | None, int] | None = None
+        self._accountant = accountant
+        self._epsilon = _arguments.non_negative(epsilon, "epsilon")
+        self._delta = _arguments.probability(delta, "delta")
+        self._adaptive = adaptive
+        self._known: _Known | None = None
+        self._check_history(accountant._newest())
         accountant._refuse_uncalibrated()
+
+    @property
+    def accountant(self) -> Accountant:
+        """What has run, and where the steps are recorded."""
+        return self._accountant
+
+    @property
+    def epsilon(self) -> float:
+        """Budget, nats."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> float:
+        """Budget, a probability."""
+        return self._delta
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the parameters of a mechanism may depend on what earlier ones have put out."""
+        return self._adaptive
 
     def step(
         self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
@@ -130,47 +160,64 @@ class PrivacyFilter:
 
         """
         count = _arguments.count(count, "count")
-        left = self._left(mechanism)
-        if count > left:
-            raise BudgetExceededError(
-                f"{count} more of {mechanism!r} would exceed epsilon = {self.epsilon!r} at delta = "
-                f"{self.delta!r}: {left} are left"
-            )
+        while True:
+            version = self._accountant._newest()
+            left = self._left(mechanism, version)
+            if count > left:
+                raise BudgetExceededError(
+                    f"{count} more of {mechanism!r} would exceed epsilon = {self.epsilon!r} at "
+                    f"delta = {self.delta!r}: {left} are left"
+                )
+            # what another thread has recorded meanwhile counts, too
+            if not count or self._accountant._add_after(version, mechanism, count):
+                break
         if count:
-            self.accountant.add(mechanism, count)
-            self._known = (mechanism, left - count, self.accountant.steps)
+            self._known = _Known(version.number + 1, mechanism, left - count)
 
     def allows(
         self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
     ) -> bool:
         """Return whether `step` would record these steps."""
+        count = _arguments.count(count, "count")
         left = self.remaining_steps(
             noise_multiplier=noise_multiplier, sampling_probability=sampling_probability
         )
-        return _arguments.count(count, "count") <= left
+        return count <= left
 
     def remaining_steps(self, *, noise_multiplier: float, sampling_probability: float = 1.0) -> int:
         """Return how many such steps of DP-SGD are left."""
-        return self._left(PoissonSubsampledGaussian(noise_multiplier, sampling_probability))
+        mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+        return self._left(mechanism, self._accountant._newest())
 
     def spent(self) -> Bounds:
         """Bound the epsilon spent so far at the delta of the budget, nats."""
-        bounds = self.accountant.epsilon(self.delta)
-        known = self._known
-        if known is None or known[1] is None or known[2] != self.accountant.steps:
+        # Looked at before what is asked: what is added later leaves no less.
+        known, number = self._known, self._accountant._end().number
+        bounds = self._accountant.epsilon(self.delta)
+        within = known is not None and known.left is not None and known.number == number
+        if not within or self._accountant._end().number != number:
             return bounds
-        # what was let through was so by closer bounds than these
+        # All that has run was let through, by closer bounds than these.
         return Bounds(*(min(float(part), self.epsilon) for part in bounds))
 
-    def _left(self, mechanism: Mechanism) -> int:
+    def _left(self, mechanism: Mechanism, version: _Version) -> int:
+        """Return how many more of a mechanism may follow the version, which has what it holds."""
         known = self._known
-        if known is None or known[2] != self.accountant.steps or known[0] != mechanism:
+        if known is None or known.number != version.number:
+            self._check_history(version)
+        if known is None or known.number != version.number or known.mechanism != mechanism:
             self._check(mechanism)
-            left = self.accountant._remaining(mechanism, self.epsilon, self.delta)
-            self._known = known = (mechanism, left, self.accountant.steps)
-        return known[1] or 0
+            left = self._accountant._remaining(version.held, mechanism, self.epsilon, self.delta)
+            self._known = known = _Known(version.number, mechanism, left)
+        return known.left or 0
+
+    def _check_history(self, version: _Version) -> None:
+        for mechanism, _ in version.held.history():
+            self._check(mechanism)
 
     def _check(self, mechanism: Mechanism) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
         gaussian = isinstance(mechanism, Gaussian) or (
             isinstance(mechanism, PoissonSubsampledGaussian)
             and mechanism.sampling_probability == 1.0
@@ -199,6 +246,16 @@ class OdometerReading(NamedTuple):
     epsilon: Bounds
     delta: float
     number: int
+
+
+class _Taken(Link):
+    """So many readings have been taken."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
 
 
 class PrivacyOdometer:
@@ -248,7 +305,7 @@ class PrivacyOdometer:
 
     """
 
-    __slots__ = ("accountant", "delta", "readings", "taken")
+    __slots__ = ("_accountant", "_delta", "_last", "_readings")
 
     def __init__(
         self,
@@ -260,12 +317,39 @@ class PrivacyOdometer:
     ) -> None:
         if not isinstance(accountant, Accountant):
             raise TypeError(f"accountant must be an Accountant, got {accountant!r}")
-        self.accountant = accountant
-        self.delta = _arguments.probability(delta, "delta")
-        self.readings = readings
+        self._accountant = accountant
+        self._delta = _arguments.probability(delta, "delta")
+        self._readings = readings
         if readings is not None:
-            self.readings = _arguments.integer(readings, "readings", 1, 2**53)
-        self.taken = _arguments.count(taken, "taken")
+            self._readings = _arguments.integer(readings, "readings", 1, 2**53)
+        self._last = _Taken(_arguments.count(taken, "taken"))  # or one before it
+
+    @property
+    def accountant(self) -> Accountant:
+        """What has run."""
+        return self._accountant
+
+    @property
+    def delta(self) -> float:
+        """For all readings together, a probability."""
+        return self._delta
+
+    @property
+    def readings(self) -> int | None:
+        """How many will be taken at most, None for any number."""
+        return self._readings
+
+    @property
+    def taken(self) -> int:
+        """How many have been taken."""
+        return self._newest().number
+
+    def _newest(self) -> _Taken:
+        last = self._last
+        while (later := last.next()) is not None:
+            last = later
+        self._last = last
+        return last
 
     def read(self) -> OdometerReading:
         """Take a reading.
@@ -281,12 +365,17 @@ class PrivacyOdometer:
             As many readings have been taken as were said.
 
         """
-        if self.readings is not None and self.taken >= self.readings:
-            raise ValueError(f"readings must be at most {self.readings}, and all have been taken")
-        number = self.taken + 1
-        parts = number * (number + 1) if self.readings is None else self.readings
-        # a quotient rounded up would let the parts exceed the whole
-        share = math.nextafter(self.delta / parts, 0.0) if parts > 1 else self.delta
-        epsilon = self.accountant.epsilon(share)
-        self.taken = number
-        return OdometerReading(epsilon, share, number)
+        while True:
+            last = self._newest()
+            number = last.number + 1
+            if self.readings is not None and number > self.readings:
+                raise ValueError(
+                    f"readings must be at most {self.readings}, and all have been taken"
+                )
+            parts = number * (number + 1) if self.readings is None else self.readings
+            # a quotient rounded up would let the parts exceed the whole
+            share = math.nextafter(self.delta / parts, 0.0) if parts > 1 else self.delta
+            epsilon = self._accountant.epsilon(share)
+            # Another thread may have taken this part meanwhile, and then what was read is not told.
+            if last.extend(_Taken(number)):
+                return OdometerReading(epsilon, share, number)

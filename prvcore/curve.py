@@ -427,20 +427,35 @@ class PrivacyCurve:
         points: ArrayLike,
         stacklevel: int,
         progress: Callable[[Progress], object] | None = None,
-        history: History | None = None,
     ) -> Bounds:
+        bounds, warning = self._answer(wanted, points, progress=progress)
+        if warning is not None:
+            warnings.warn(warning, AccuracyWarning, stacklevel=stacklevel)
+        return bounds
+
+    def _answer(
+        self,
+        wanted: str,
+        points: ArrayLike,
+        *,
+        memory_limit: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+        history: History | None = None,
+    ) -> tuple[Bounds, str | None]:
+        """Return bounds, and what is to be warned of."""
         if wanted == "epsilon":
             points = _arguments.probabilities(points, "delta")
         else:
             points = _arguments.extended_reals(points, "epsilon")
+        memory_limit = get_memory_limit() if memory_limit is None else memory_limit
         bounds, reports = self._ask(
             wanted == "epsilon",
             np.ascontiguousarray(points).reshape(-1),
+            memory_limit,
             progress=progress,
             history=history,
         )
-        self._warn(reports, stacklevel + 1)
-        return shaped(bounds, points)
+        return shaped(bounds, points), self._warning(reports, memory_limit)
 
     def _ask(
         self,
@@ -462,7 +477,8 @@ class PrivacyCurve:
         )
         return bounds, reports
 
-    def _warn(self, reports: list[Any], stacklevel: int) -> None:
+    def _warning(self, reports: list[Any], memory_limit: int) -> str | None:
+        """Say what kept bounds wider than was asked, None where nothing did."""
         budgets = [ErrorBudget(*report) for report in reports]
         wide = [budget for budget in budgets if not budget.accurate]
         if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
@@ -476,19 +492,17 @@ class PrivacyCurve:
             cause = "engine = 'spectrum'"
             advice = "Leave engine out, or raise eps_error"
         elif wide:
-            cause = f"the memory limit of {get_memory_limit()} bytes"
+            cause = f"the memory limit of {memory_limit} bytes"
             advice = "Raise eps_error, or the limit by prvcore.set_memory_limit"
         elif self._mesh_is_too_coarse(budgets):
             cause = f"mesh_size = {self.mesh_size!r}"
             advice = "Lower mesh_size or leave it out, or raise eps_error"
         else:
-            return
+            return None
         widest = max(budget.width for budget in budgets)
-        warnings.warn(
+        return (
             f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
-            f"{self._settings.width()}; they hold all the same. {advice}",
-            AccuracyWarning,
-            stacklevel=stacklevel,
+            f"{self._settings.width()}; they hold all the same. {advice}"
         )
 
     def _missing_mass(self) -> str | None:
