@@ -346,10 +346,10 @@ class PrivacyCurve:
         Notes
         -----
         ``log(E[exp((alpha - 1) * loss)]) / (alpha - 1)``, whose steps add up. Each is bounded by
-        cells of its noise, to about 2e-5 of itself, whatever `eps_error` and the engine are;
-        discrete Gaussian noise at orders above some 38 scale / sensitivity more coarsely. For
-        epsilons and deltas use `epsilon` and `delta`: those that follow from Renyi divergences are
-        larger.
+        cells of its noise, to about 2e-5 of itself, whatever `eps_error` and the engine are; more
+        coarsely for discrete Gaussian noise at orders above some 38 scale / sensitivity, and for
+        Laplace noise and bounded range where the divergence is below some 1e-9. For epsilons and
+        deltas use `epsilon` and `delta`: those that follow from Renyi divergences are larger.
 
         References
         ----------

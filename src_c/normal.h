@@ -12,7 +12,7 @@ double prv_mills_ratio(double x);
 double prv_log_upper_tail(double x);
 
 /* log(Phi(b) - Phi(a)), a < b, both may be infinite. With Z the greater modulus of the finite ones,
- * absolutely off by u (32 + 16 Z / w), w = min(b - a, 1), beside what rounding of a and b does. */
+ * absolutely off by u (32 + 16 Z / w + 2 Z^2), w = min(b - a, 1), beside what rounding of a and b does. */
 double prv_log_between(double a, double b);
 
 #endif

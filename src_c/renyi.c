@@ -26,16 +26,24 @@ enum { MOST_CELLS = 1 << 18, MOST_KNOTS = 1 << 16, MOST_ROUNDS = 20 };
 
 /* ---- Sums of exponentials -------------------------------------------------------------------- */
 
+/* What is called an error is absolute, in a logarithm, and counts roundings of u = UNIT: the library's exp,
+ * expm1, log and log1p are taken to be within 2 u of their value. */
+
 typedef struct log_sum {
     double greatest, sum; /* e^greatest sum */
+    double terms;
 } log_sum;
 
-static const log_sum nothing = {-HUGE_VAL, 0.0};
+static const log_sum nothing = {-HUGE_VAL, 0.0, 0.0};
 
 static void add(log_sum *s, double logarithm)
 {
     if (!(logarithm > -HUGE_VAL)) return;
-    if (logarithm > s->greatest) {
+    s->terms += 1.0;
+    if (logarithm == HUGE_VAL || s->greatest == HUGE_VAL) { /* their difference is no number */
+        s->greatest = HUGE_VAL;
+        s->sum = 1.0;
+    } else if (logarithm > s->greatest) {
         s->sum = s->sum * exp(s->greatest - logarithm) + 1.0;
         s->greatest = logarithm;
     } else {
@@ -48,10 +56,38 @@ static double log_of(const log_sum *s)
     return s->sum > 0.0 ? s->greatest + log(s->sum) : -HUGE_VAL;
 }
 
+/* How far log_of is off. Each addition multiplies what was there by an exponential of a rounded difference d <=
+ * 0 (2 u + |d| u), with a product and a sum (2 u). A term that is e^-D of the greatest has been through
+ * differences that add up to D, so that k additions leave it off by (4 k + D) u. Weighted by the terms' shares
+ * of the sum, D is at most the entropy of the shares, so at most log k <= k. */
+static double error_of(const log_sum *s)
+{
+    if (!isfinite(s->greatest)) return 0.0;
+    return UNIT * (5.0 * s->terms + 4.0 + 2.0 * fabs(s->greatest) + 4.0 * log(s->sum));
+}
+
+static double log_below(const log_sum *s)
+{
+    return log_of(s) - error_of(s);
+}
+
+static double log_above(const log_sum *s)
+{
+    return log_of(s) + error_of(s);
+}
+
 /* log(e^a - e^b), -infinity where that is not positive. */
 static double log_difference(double a, double b)
 {
     return a > b ? a + log(-expm1(b - a)) : -HUGE_VAL;
+}
+
+/* Not above it. b - a is off by u |b - a|, which moves 1 - e^(b - a), relatively, by d e^-d / (1 - e^-d) u <= u
+ * for d = |b - a|; expm1 adds 2 u; the logarithm, and the sum, are off by u of their sizes. */
+static double log_difference_below(double a, double b)
+{
+    const double difference = log_difference(a, b);
+    return difference - UNIT * (8.0 + 4.0 * fabs(difference - a) + 2.0 * fabs(difference));
 }
 
 /* Bounds of the logarithm of M - 1, or of a part of it. */
@@ -59,7 +95,7 @@ typedef struct excess {
     log_sum lower, upper;
 } excess;
 
-static const excess no_excess = {{-HUGE_VAL, 0.0}, {-HUGE_VAL, 0.0}};
+static const excess no_excess = {{-HUGE_VAL, 0.0, 0.0}, {-HUGE_VAL, 0.0, 0.0}};
 
 static void add_excess(excess *e, double lower, double upper)
 {
@@ -69,15 +105,16 @@ static void add_excess(excess *e, double lower, double upper)
 
 /* ---- f, of y = log r ------------------------------------------------------------------------- */
 
-/* log f, to *error absolutely. */
+/* log f, to *error. With b = (alpha - 1) y, f = e^y (e^b - 1) - (alpha - 1) (e^y - 1): near alpha = 1 nothing
+ * is lost, as both parts have the factor alpha - 1, which is exact. */
 static double log_f(double y, double alpha, double *error)
 {
-    const double a = alpha * y;
+    const double a = alpha * y, rest = alpha - 1.0, b = rest * y;
     *error = 0.0;
     if (y == 0.0) return -HUGE_VAL;
     if (fabs(a) <= 0.25) {
-        /* f = alpha (alpha - 1) y^2 sum over k >= 2 of t_k / k!, t_k = y^(k-2) (1 + alpha + ... +
-         * alpha^(k-2)). */
+        /* f = alpha (alpha - 1) y^2 sum over k >= 2 of t_k / k!, t_k = y^(k-2) (1 + alpha + ... + alpha^(k-2)).
+         * The sum is 0.5 and terms of at most 0.25^(k-2) (k-1) / k!: 0.05 in all, each off by a few k u. */
         double t = 1.0, power = a, factorial = 2.0, sum = 0.5;
         for (double k = 3.0; k < 18.0; k += 1.0) {
             t = t * y + power;
@@ -85,48 +122,74 @@ static double log_f(double y, double alpha, double *error)
             factorial *= k;
             sum += t / factorial;
         }
-        *error = 64.0 * UNIT;
-        return log(alpha * (alpha - 1.0) * sum) + 2.0 * log(fabs(y));
+        const double scale = log(alpha * rest * sum), size = 2.0 * log(fabs(y));
+        *error = UNIT * (32.0 + 4.0 * (fabs(scale) + fabs(size)));
+        return scale + size;
     }
-    if (a > 30.0) {
-        const double rest = alpha * (exp(y - a) - exp(-a)) + exp(-a), part = 1.0 - rest;
-        *error = UNIT * (16.0 + 4.0 * a + (8.0 + 8.0 * fabs(y - a)) * rest / part);
-        return part > 0.0 ? a + log(part) : -HUGE_VAL;
+    double value, parts, log_unit;
+    if (b > 30.0) {
+        /* f = e^a (1 - e^-b (1 + (alpha - 1) (1 - e^-y))), and what is subtracted is at most e^-b (1 + b). */
+        log_unit = a;
+        value = 1.0 - exp(-b) * (1.0 - rest * expm1(-y));
+        parts = 1.0;
+    } else if (y > 0.0) {
+        /* f = e^y (e^b - 1 - (alpha - 1) (1 - e^-y)) */
+        const double first = expm1(b), second = rest * expm1(-y);
+        log_unit = y;
+        value = first + second;
+        parts = first + b * (first + 1.0) - second;
+    } else {
+        const double first = exp(y) * expm1(b), second = rest * expm1(y);
+        log_unit = 0.0;
+        value = first - second;
+        parts = (1.0 - y) * -first + -b * exp(b + y) - second;
     }
-    const double first = expm1(a), second = alpha * expm1(y), f = first - second;
-    if (!(f > 0.0)) return -HUGE_VAL;
-    *error = UNIT * (16.0 + 8.0 * ((1.0 + fabs(a)) * fabs(first) + (1.0 + fabs(y)) * fabs(second)) / f);
-    return log(f);
+    /* `parts`: of each term, its size, and b times its derivative by b, as b is rounded; at most 4 u of them,
+     * and value is above parts / 64 wherever |a| > 0.25. */
+    const double relative = 8.0 * UNIT * parts / value;
+    if (!(value > 0.0 && relative < 0.25)) {
+        *error = HUGE_VAL;
+        return log_unit;
+    }
+    const double logarithm = log(value);
+    *error = -log1p(-relative) + UNIT * (4.0 + 2.0 * fabs(logarithm) + 4.0 * fabs(log_unit));
+    return log_unit + logarithm;
 }
 
-/* Bounds of log f at y, which is off by y_error. f falls up to 0 and rises from there. */
+/* Bounds of log f at y, which is off by y_error. f falls up to 0 and rises from there, faster above 0 than below. */
 static void bounds_of_f(double y, double y_error, double alpha, double *lower, double *upper)
 {
-    const double size = fabs(y), sign = y < 0.0 ? -1.0 : 1.0;
+    const double size = fabs(y), off = y_error + 4.0 * UNIT * (size + y_error); /* the last for size +- off */
+    const double sign = y < 0.0 && size > off ? -1.0 : 1.0;
     double error;
-    *lower = log_f(sign * fmax(size - y_error, 0.0), alpha, &error);
-    *lower -= error;
-    *upper = log_f(sign * (size + y_error), alpha, &error);
-    /* Where rounding leaves nothing of it: f is at most alpha (alpha - 1) y^2 max(1, e^a) / 2. */
-    const double most =
-        log(0.5 * alpha * (alpha - 1.0)) + 2.0 * log(size + y_error) + fmax(alpha * (y + y_error), 0.0);
-    *upper = error < 0.5 && *upper > -HUGE_VAL ? *upper + error : most + 1e-9;
-    if (size + y_error == 0.0) *upper = -HUGE_VAL;
+    *lower = size > off ? log_f(sign * (size - off), alpha, &error) : -HUGE_VAL;
+    if (size > off) *lower -= error;
+    *upper = -HUGE_VAL;
+    if (size + off > 0.0) {
+        *upper = isfinite(off) ? log_f(sign * (size + off), alpha, &error) : HUGE_VAL;
+        if (isfinite(off)) *upper += error;
+    }
 }
 
-/* One cell of n = e^log_mass of P whose ratios are e^y on average, e^low to e^high at its ends. */
+/* One cell of n = e^log_mass of P whose ratios are e^y on average, and certainly between e^low and e^high. */
 static void cell_bounds(double log_mass, double mass_error, double y, double y_error, double low, double high,
                         double alpha, double *lower, double *upper)
 {
     bounds_of_f(y, y_error, alpha, lower, upper);
-    *lower += log_mass - mass_error;
-    const double power = (alpha - 2.0) * (alpha < 2.0 ? low : high);
-    const double spread = low + log(expm1(fmax(high - low, 0.0)));
-    const double gap = log(0.125 * alpha * (alpha - 1.0)) + power + 2.0 * spread;
+    const double rounding = 2.0 * UNIT * fabs(log_mass);
+    *lower += log_mass - mass_error - rounding;
+    *lower -= 2.0 * UNIT * fabs(*lower);
+    const double power = (alpha - 2.0) * (alpha < 2.0 ? low : high), half = log(0.125 * alpha * (alpha - 1.0));
+    const double spread = log(expm1(fmax(high - low, 0.0)));
+    const double gap = half + power + 2.0 * (low + spread);
     log_sum sum = nothing;
     add(&sum, *upper);
-    add(&sum, gap + 1e-9 + 16.0 * UNIT * (fabs(power) + fabs(low)));
-    *upper = log_of(&sum) + log_mass + mass_error;
+    /* log r_b - r_a = low + log(e^(high - low) - 1): the difference is off by u of itself, so its expm1 by (1 +
+     * it) u */
+    const double sizes = fabs(half) + fabs(power) + fabs(low) + fabs(spread) + fmax(high - low, 0.0);
+    add(&sum, gap + UNIT * (16.0 + 4.0 * sizes));
+    *upper = log_above(&sum) + log_mass + mass_error + rounding;
+    *upper += 2.0 * UNIT * fabs(*upper);
 }
 
 /* ---- Gaussian noise -------------------------------------------------------------------------- */
@@ -139,48 +202,81 @@ typedef struct noise {
     int exchanged; /* E_Q[f(1 / r)] instead of E_P[f(r)] */
 } noise;
 
-/* log of the density of the components against N(0, 1), and its derivative. It is convex in z. */
-static double log_density(const prv_components *c, double sign, double z, double *slope)
+/* Weights are off, relatively: normalised sums, and binomial ones multiplied up from the mode. */
+static double weight_error(const prv_components *c)
 {
-    double above = 0.0, greatest = -HUGE_VAL;
+    return UNIT * (8.0 * (double)c->length + 16.0);
+}
+
+/* log of a sum of w_i e^(x_i) whose weights add up to 1. Where no x is large and the sum is not small it is
+ * formed as 1 + above, above = sum of w_i (e^(x_i) - 1), and rare components keep their digits; log_of_all is
+ * the logarithm otherwise. It is the greatest x that decides, since above lacks every component that is left
+ * out of it. x_error: of each x that is not 0 exactly; moved: the sum of w_i max(1, e^(x_i)) over these. */
+static double log_of_blend(const prv_components *c, double greatest, double above, double log_of_all, double moved,
+                           double x_error, double *error)
+{
+    const double sums = weight_error(c) + 8.0 * UNIT * (double)c->length;
+    if (greatest < 30.0 && above > -0.5) {
+        const double off = moved * (expm1(x_error) + sums) / (1.0 + above), value = log1p(above);
+        *error = off < 0.5 ? -log1p(-off) + 4.0 * UNIT * fabs(value) : HUGE_VAL;
+        return value;
+    }
+    *error = x_error + sums + UNIT * (16.0 + 4.0 * (fabs(greatest) + fabs(log_of_all)));
+    return log_of_all;
+}
+
+/* What is known of the components' density against N(0, 1) at z: its logarithm, which is convex in z, and the
+ * derivative of that. */
+typedef struct slant {
+    double value, slope, error, slope_error;
+} slant;
+
+static slant log_density(const prv_components *c, double sign, double z)
+{
+    double above = 0.0, moved = 0.0, greatest = -HUGE_VAL;
     for (size_t i = 0; i < c->length; i++) {
-        const double center = sign * c->center[i], exponent = center * (z - 0.5 * center);
-        greatest = fmax(greatest, exponent);
+        const double center = sign * c->center[i];
+        greatest = fmax(greatest, center * (z - 0.5 * center));
     }
     double sum = 0.0, moment = 0.0;
     for (size_t i = 0; i < c->length; i++) {
         const double center = sign * c->center[i], exponent = center * (z - 0.5 * center);
-        if (greatest < 30.0) above += c->weight[i] * expm1(exponent);
+        if (greatest < 30.0) {
+            above += c->weight[i] * expm1(exponent);
+            if (center != 0.0) moved += c->weight[i] * exp(fmax(exponent, 0.0));
+        }
         const double part = c->weight[i] * exp(exponent - greatest);
         sum += part;
         moment += part * center;
     }
-    *slope = moment / sum;
-    return greatest < 30.0 ? log1p(above) : greatest + log(sum);
+    slant found;
+    /* center (z - center / 2): two roundings, and one of the centre, which moves it by center (z - center). */
+    const double x_error = UNIT * 4.0 * c->reach * (fabs(z) + c->reach);
+    found.value = log_of_blend(c, greatest, above, greatest + log(sum), moved, x_error, &found.error);
+    found.slope = moment / sum;
+    /* A mean of centres, all of one sign, under weights that are off. */
+    found.slope_error =
+        fabs(found.slope) * (2.0 * expm1(x_error) + 2.0 * weight_error(c) + 16.0 * UNIT * (double)c->length);
+    return found;
 }
 
-/* log of the components' mass between a and b relative to that of N(0, 1), and how much of it is off by the
- * error of single masses. */
+/* log of the components' mass between a and b relative to that of N(0, 1), which is e^normal; single_error: of
+ * the logarithm of such a mass of one component. */
 static double log_mass_ratio(const prv_components *c, double sign, double a, double b, double normal,
-                             double *share)
+                             double single_error, double *error)
 {
-    double above = 0.0, off = 0.0;
+    double above = 0.0, moved = 0.0, greatest = -HUGE_VAL;
     log_sum sum = nothing;
     for (size_t i = 0; i < c->length; i++) {
         const double center = sign * c->center[i];
         const double ratio = center == 0.0 ? 0.0 : prv_log_between(a - center, b - center) - normal;
+        greatest = fmax(greatest, ratio);
         add(&sum, log(c->weight[i]) + ratio);
-        if (ratio < 30.0) {
-            above += c->weight[i] * expm1(ratio);
-            if (center != 0.0) off += c->weight[i] * exp(ratio);
-        }
+        if (!(ratio < 30.0)) continue; /* then `above` is not used */
+        above += c->weight[i] * expm1(ratio);
+        if (center != 0.0) moved += c->weight[i] * exp(fmax(ratio, 0.0));
     }
-    if (log_of(&sum) < 29.0) {
-        *share = fmin(off / (1.0 + above), 1.0);
-        return log1p(above);
-    }
-    *share = 1.0;
-    return log_of(&sum);
+    return log_of_blend(c, greatest, above, log_of(&sum), moved, 2.0 * single_error, error);
 }
 
 typedef struct line {
@@ -203,49 +299,60 @@ static void noise_cell(const noise *s, double a, double b, double *lower, double
 {
     const double alpha = s->alpha, reach = fmax(s->q->reach, s->p->reach), normal = prv_log_between(a, b);
     const double far = fmax(fabs(a), fabs(b)) + reach, width = fmin(b - a, 1.0);
-    const double error = UNIT * (128.0 + 16.0 * far * far + 64.0 * (1.0 + far) / width);
-    double share_q, share_p, slope[2];
-    double m = log_mass_ratio(s->q, s->sign, a, b, normal, &share_q);
-    double n = log_mass_ratio(s->p, s->sign, a, b, normal, &share_p);
-    double q_low = log_density(s->q, s->sign, a, slope), q_high = log_density(s->q, s->sign, b, slope);
-    double p_low = log_density(s->p, s->sign, a, slope), p_high = log_density(s->p, s->sign, b, slope);
-    const double y = m - n, y_error = error * (share_q + share_p) + 8.0 * UNIT * fabs(y);
-    const double low = q_low - p_low, high = q_high - p_high;
+    /* Of prv_log_between, and of ends that are off by 3 u `far`, which moves such a mass by far + 2 / width
+     * times that. */
+    const double single = UNIT * (128.0 + 16.0 * far * far + 64.0 * (1.0 + far) / width);
+    double q_error, p_error;
+    const double m = log_mass_ratio(s->q, s->sign, a, b, normal, single, &q_error);
+    const double n = log_mass_ratio(s->p, s->sign, a, b, normal, single, &p_error);
+    const slant q_low = log_density(s->q, s->sign, a), q_high = log_density(s->q, s->sign, b);
+    const slant p_low = log_density(s->p, s->sign, a), p_high = log_density(s->p, s->sign, b);
+    const double y = m - n, y_error = q_error + p_error + 2.0 * UNIT * fabs(y);
+    const double low = q_low.value - p_low.value, high = q_high.value - p_high.value;
+    const double least = low - q_low.error - p_low.error - 2.0 * UNIT * fabs(low);
+    const double most = high + q_high.error + p_high.error + 2.0 * UNIT * fabs(high);
+    const double of_q_mass = normal + m, of_p_mass = normal + n;
+    const double q_mass_error = single + q_error + 2.0 * UNIT * (fabs(normal) + fabs(of_q_mass));
+    const double p_mass_error = single + p_error + 2.0 * UNIT * (fabs(normal) + fabs(of_p_mass));
     if (s->exchanged)
-        cell_bounds(normal + m, error, -y, y_error, -high, -low, alpha, lower, upper);
+        cell_bounds(of_q_mass, q_mass_error, -y, y_error, -most, -least, alpha, lower, upper);
     else
-        cell_bounds(normal + n, error, y, y_error, low, high, alpha, lower, upper);
+        cell_bounds(of_p_mass, p_mass_error, y, y_error, least, most, alpha, lower, upper);
 
     /* Far out, where r^alpha is all of f, its logarithm is what is nearly linear: with A and B the log
      * densities of Q and P, phi r^alpha dP = e^(alpha A + (1 - alpha) B), of which convex terms lie between
      * tangents and chords. */
     const double of_q = s->exchanged ? 1.0 - alpha : alpha, of_p = s->exchanged ? alpha : 1.0 - alpha;
     const double middle = 0.5 * (a + b), half = middle - a;
-    const double q_middle = log_density(s->q, s->sign, middle, &slope[0]);
-    const double p_middle = log_density(s->p, s->sign, middle, &slope[1]);
-    const line q_chord = {q_low, (q_high - q_low) / (b - a)};
-    const line p_chord = {p_low, (p_high - p_low) / (b - a)};
-    const line q_tangent = {q_middle - slope[0] * half, slope[0]};
-    const line p_tangent = {p_middle - slope[1] * half, slope[1]};
+    const slant q_middle = log_density(s->q, s->sign, middle), p_middle = log_density(s->p, s->sign, middle);
+    const line q_chord = {q_low.value, (q_high.value - q_low.value) / (b - a)};
+    const line p_chord = {p_low.value, (p_high.value - p_low.value) / (b - a)};
+    const line q_tangent = {q_middle.value - q_middle.slope * half, q_middle.slope};
+    const line p_tangent = {p_middle.value - p_middle.slope * half, p_middle.slope};
     const line *q_above = of_q > 0.0 ? &q_chord : &q_tangent, *q_below = of_q > 0.0 ? &q_tangent : &q_chord;
     const line *p_above = of_p > 0.0 ? &p_chord : &p_tangent, *p_below = of_p > 0.0 ? &p_tangent : &p_chord;
     const line above = combined(of_q, q_above, of_p, p_above), below = combined(of_q, q_below, of_p, p_below);
     const double steep = fmax(fabs(above.slope), fabs(below.slope)) + 2.0 * alpha * reach;
-    const double logarithms = fabs(q_low) + fabs(q_high) + fabs(p_low) + fabs(p_high);
-    const double rounding = UNIT * (128.0 + 32.0 * alpha * logarithms + 32.0 * steep * (steep + far) +
-                                    64.0 * (1.0 + steep + far) / width);
+    const double logarithms = fabs(q_low.value) + fabs(q_high.value) + fabs(p_low.value) + fabs(p_high.value);
+    /* A line through two values is off by the errors of both between them; a tangent by that of its slope,
+     * times half. */
+    const double lines = q_low.error + q_high.error + q_middle.error + p_low.error + p_high.error + p_middle.error +
+                         (q_middle.slope_error + p_middle.slope_error) * half;
+    const double rounding = alpha * lines + UNIT * (128.0 + 32.0 * alpha * logarithms + 32.0 * steep * (steep + far) +
+                                                    64.0 * (1.0 + steep + far) / width);
     /* f = r^alpha - (1 + alpha (r - 1)): the integral of the latter is n + alpha (m - n). */
-    const double of_one = s->exchanged ? normal + m : normal + n, of_r = s->exchanged ? normal + n : normal + m;
+    const double of_one = s->exchanged ? of_q_mass : of_p_mass, one_error = s->exchanged ? q_mass_error : p_mass_error;
+    const double of_r = s->exchanged ? of_p_mass : of_q_mass, r_error = s->exchanged ? p_mass_error : q_mass_error;
     log_sum rest = nothing;
-    add(&rest, of_one);
-    add(&rest, log(alpha) + of_r);
+    add(&rest, of_one + one_error);
+    add(&rest, log(alpha) + of_r + r_error + 4.0 * UNIT * (log(alpha) + fabs(of_r)));
     /* + (alpha - 1) of_one is not more than what `rest` says twice over. */
-    const double power_below = log_integral(&below, a, b) - rounding;
-    *lower = fmax(*lower, log_difference(power_below, log_of(&rest) + error + 1e-12));
+    *lower = fmax(*lower, log_difference_below(log_integral(&below, a, b) - rounding, log_above(&rest)));
     log_sum top = nothing;
     add(&top, log_integral(&above, a, b) + rounding);
-    add(&top, log(alpha - 1.0) + of_one + error);
-    *upper = fmin(*upper, log_of(&top));
+    const double log_rest = log(alpha - 1.0);
+    add(&top, log_rest + of_one + one_error + 4.0 * UNIT * (fabs(log_rest) + fabs(of_one)));
+    *upper = fmin(*upper, log_above(&top));
 }
 
 /* Halves the cell until its bounds are close. */
@@ -264,57 +371,73 @@ static void refine(const noise *s, double a, double b, double most_gap, size_t *
     refine(s, middle, b, most_gap - 0.69314718055994530942, budget, sum);
 }
 
+/* Not below log of (alpha - 1) times the mass that N(0, 1) has beyond x: what f, at most alpha - 1 at ratios up
+ * to 1, adds there. */
+static double beyond(double x, double alpha)
+{
+    const double tail = prv_log_upper_tail(x), rest = log(alpha - 1.0);
+    return tail + rest + UNIT * (32.0 + 16.0 * x * x + 4.0 * fabs(rest));
+}
+
 /* The whole from z = start on: -infinity, or where the ratio is 1. */
 static excess noise_excess(const noise *s, double start)
 {
     excess sum = no_excess;
-    double slope;
     /* Beyond `end` the integrand of r^alpha falls like a Gaussian. */
     double end = 12.0 + (s->exchanged ? s->q->reach : s->alpha * s->q->reach);
-    log_density(s->p, s->sign, end, &slope);
-    const double steep = s->alpha * s->q->reach - (s->alpha - 1.0) * slope;
+    const double steep = s->alpha * s->q->reach - (s->alpha - 1.0) * log_density(s->p, s->sign, end).slope;
     if (!s->exchanged) end = fmax(end, steep + 12.0);
     const double first = isfinite(start) ? start : -12.0 - s->p->reach;
     const double cells = fmin(ceil(4.0 * (end - first)), 0.25 * MOST_CELLS), step = (end - first) / cells;
     log_sum coarse = nothing;
+    double left = first;
     for (double i = 0.0; i < cells; i += 1.0) {
         double lower, upper;
-        noise_cell(s, first + step * i, first + step * (i + 1.0), &lower, &upper);
+        const double right = i + 1.0 < cells ? first + step * (i + 1.0) : end;
+        noise_cell(s, left, right, &lower, &upper);
         add(&coarse, lower);
+        left = right;
     }
     size_t budget = MOST_CELLS;
     const double most_gap = log_of(&coarse) + log(TOLERANCE / cells);
-    for (double i = 0.0; i < cells; i += 1.0)
-        refine(s, first + step * i, first + step * (i + 1.0), most_gap, &budget, &sum);
+    left = first;
+    for (double i = 0.0; i < cells; i += 1.0) {
+        const double right = i + 1.0 < cells ? first + step * (i + 1.0) : end;
+        refine(s, left, right, most_gap, &budget, &sum);
+        left = right;
+    }
 
     /* Below the first cell ratios lie between 0 and that at its end, and f below its values there. */
     if (!isfinite(start)) {
         double lower, upper;
-        const double y = log_density(s->q, s->sign, first, &slope) - log_density(s->p, s->sign, first, &slope);
-        bounds_of_f(y, 1e-9 * (1.0 + fabs(y)), s->alpha, &lower, &upper);
-        add(&sum.upper, prv_log_upper_tail(-first - s->p->reach) + fmax(upper, log(s->alpha - 1.0)) + 1e-9);
+        const slant q = log_density(s->q, s->sign, first), p = log_density(s->p, s->sign, first);
+        const double y = q.value - p.value, out = -first - s->p->reach;
+        bounds_of_f(y, q.error + p.error + 2.0 * UNIT * fabs(y), s->alpha, &lower, &upper);
+        add(&sum.upper, upper + prv_log_upper_tail(out) + UNIT * (32.0 + 16.0 * first * first + 2.0 * fabs(upper)));
+        add(&sum.upper, beyond(out, s->alpha) + 16.0 * UNIT * first * first);
     }
     if (s->exchanged) {
-        add(&sum.upper, prv_log_upper_tail(end - s->q->reach) + log(s->alpha - 1.0) + 1e-9);
+        add(&sum.upper, beyond(end - s->q->reach, s->alpha) + 16.0 * UNIT * end * end);
         return sum;
     }
-    double p_slope;
-    const double a = log_density(s->q, s->sign, end, &slope), b = log_density(s->p, s->sign, end, &p_slope);
-    const line above = {s->alpha * a + (1.0 - s->alpha) * b,
-                        s->alpha * s->q->reach - (s->alpha - 1.0) * p_slope};
-    const double rounding = 128.0 + 32.0 * s->alpha * (fabs(a) + fabs(b)) + 32.0 * (above.slope + end) * end;
-    add(&sum.upper, log_integral(&above, end, HUGE_VAL) + UNIT * rounding);
-    add(&sum.upper, prv_log_upper_tail(end) + log(s->alpha - 1.0) + 1e-9);
+    const slant q = log_density(s->q, s->sign, end), p = log_density(s->p, s->sign, end);
+    const double alpha = s->alpha, falling = p.slope - p.slope_error;
+    const line above = {alpha * q.value + (1.0 - alpha) * p.value,
+                        (alpha * s->q->reach - (alpha - 1.0) * falling) * (1.0 + 8.0 * UNIT)};
+    const double size = above.slope + end;
+    const double rounding = UNIT * (128.0 + 32.0 * alpha * (fabs(q.value) + fabs(p.value)) + 32.0 * size * size);
+    add(&sum.upper, log_integral(&above, end, HUGE_VAL) + alpha * (q.error + p.error) + rounding);
+    add(&sum.upper, beyond(end, alpha));
     return sum;
 }
 
 /* Where the loss is 0, from below. */
 static double even_outcome(const noise *s)
 {
-    double slope, low = -s->p->reach - 1.0, high = s->q->reach + 1.0;
+    double low = -s->p->reach - 1.0, high = s->q->reach + 1.0;
     for (int i = 0; i < 80; i++) {
         const double middle = 0.5 * (low + high);
-        if (log_density(s->q, s->sign, middle, &slope) > log_density(s->p, s->sign, middle, &slope))
+        if (log_density(s->q, s->sign, middle).value > log_density(s->p, s->sign, middle).value)
             high = middle;
         else
             low = middle;
@@ -327,12 +450,24 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
 {
     noise s = {q, p, 1.0, alpha, 0};
     if (q->length == 1 && p->length == 1) {
-        const double mu = q->center[0] - p->center[0], log_moment = 0.5 * alpha * (alpha - 1.0) * mu * mu;
-        const double log_excess =
-            log_moment > 30.0 ? log_moment + log1p(-exp(-log_moment)) : log(expm1(log_moment));
-        const double error = UNIT * (16.0 + 8.0 * log_moment);
+        /* M = e^(alpha (alpha - 1) mu^2 / 2), whose logarithm is kept where it is no double. */
+        const double mu = fabs(q->center[0] - p->center[0]);
+        const double log_size = log(0.5 * alpha * (alpha - 1.0)), log_mu = log(mu);
+        const double log_moment = 0.5 * alpha * (alpha - 1.0) * mu * mu;
         excess e = no_excess;
-        add_excess(&e, log_excess - error, log_excess + error);
+        if (mu == 0.0) return e;
+        double log_excess;
+        if (log_moment > 30.0)
+            log_excess = log_moment + log1p(-exp(-log_moment));
+        else
+            log_excess = log_moment > 1e-20 ? log(expm1(log_moment)) : log_size + 2.0 * log_mu; /* e^x - 1 = x there */
+        /* Centres are off by u, so log_moment by 8 u of itself. */
+        const double logarithms = 2.0 * fabs(log_excess) + 4.0 * (fabs(log_size) + fabs(log_mu));
+        const double error = UNIT * (32.0 + 16.0 * log_moment + logarithms);
+        if (isfinite(log_moment))
+            add_excess(&e, log_excess - error, log_excess + error);
+        else
+            add_excess(&e, 0.5 * DBL_MAX, HUGE_VAL);
         return e;
     }
     if (folded) {
@@ -340,7 +475,7 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
         excess up = noise_excess(&s, start);
         s.exchanged = 1;
         const excess down = noise_excess(&s, start);
-        add_excess(&up, log_of(&down.lower), log_of(&down.upper));
+        add_excess(&up, log_below(&down.lower), log_above(&down.upper));
         return up;
     }
     if (add_direction) s = (noise){p, q, -1.0, alpha, 0};
@@ -355,10 +490,12 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
 #define CUT_OFF 38.0
 #define LOG_CUT_MASS (-667.0) /* of all that was cut off, were the atom next to it the first of it */
 
-/* log((1-p) + p e^x), x >= 0. */
+/* Not below log((1-p) + p e^x), x >= 0 off by 8 u of itself. */
 static double log_of_sample(double p, double x)
 {
-    return x < 30.0 ? log1p(p * expm1(x)) : x + log(p) + log1p((1.0 - p) / p * exp(-x));
+    if (x < 30.0) return log1p(p * expm1(x)) * (1.0 + UNIT * (24.0 + 16.0 * x)); /* x e^x <= (1 + x) (e^x - 1) */
+    const double log_p = log(p);
+    return x + log_p + log1p((1.0 - p) / p * exp(-x)) + UNIT * (8.0 + 16.0 * x + 4.0 * fabs(log_p));
 }
 
 static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_atoms *a, double alpha, excess *e)
@@ -366,33 +503,48 @@ static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_ato
     const int replaced = m->without_replacement; /* such a pair is that of noise on twice the change */
     const double p = m->sampling_probability, change = (double)m->integer_sensitivity;
     const double shift = (replaced ? 2.0 : 1.0) * change / m->scale, rise = shift / m->scale;
-    const double greatest = prv_greatest_loss(m, add_direction);
-    const double log_ratio = isfinite(greatest) ? 0.0 : (alpha - 1.0) * rise - CUT_OFF / m->scale;
+    const double greatest = prv_greatest_loss(m, add_direction), log_rest = log(alpha - 1.0);
+    /* Of neighbouring atoms' terms: off by 8 u of both of its parts, which is what it has to be below. */
+    const double growth = (alpha - 1.0) * rise, fall = CUT_OFF / m->scale;
+    const double log_ratio = isfinite(greatest) ? 0.0 : growth - fall + 8.0 * UNIT * (growth + fall);
+    log_sum cut = nothing;
     if (isfinite(greatest)) {
-        add(&e->upper, LOG_CUT_MASS + (alpha - 1.0) * fmax(greatest, 0.0));
-    } else if (log_ratio < -1e-9) {
-        const double top = fmax(a->loss[a->length - 1], 0.0) + rise;
-        add(&e->upper, LOG_CUT_MASS + (alpha - 1.0) * top - log(-expm1(log_ratio)));
+        const double most = (alpha - 1.0) * fmax(greatest, 0.0);
+        add(&cut, LOG_CUT_MASS + most * (1.0 + 8.0 * UNIT));
+    } else if (log_ratio < 0.0) {
+        const double top = fmax(a->loss[a->length - 1], 0.0) + rise, most = (alpha - 1.0) * top;
+        const double series = -log(-expm1(log_ratio)); /* 1 / (1 - e^log_ratio), >= 0 */
+        add(&cut, LOG_CUT_MASS + most * (1.0 + UNIT * 16.0 + a->loss_error) + series * (1.0 + 8.0 * UNIT) + 8.0 * UNIT);
     } else {
-        add(&e->upper, HUGE_VAL);
+        add(&cut, HUGE_VAL);
     }
-    add(&e->upper, LOG_CUT_MASS + log(alpha - 1.0));
+    add(&cut, LOG_CUT_MASS + log_rest + 4.0 * UNIT * (fabs(log_rest) - LOG_CUT_MASS));
+    add(&e->upper, log_above(&cut));
     /* And without looking at atoms: the moment of noise that is not sampled is at most that of Gaussian
      * noise, as the sum of e^(-(x - alpha s)^2 / (2 scale^2)) over the integers is greatest where alpha s
      * is one; with a sample, by Minkowski's inequality, |(1-p) + p r| <= (1-p) + p |r| in the norm of order
      * alpha, or if exchanged by convexity. Losses below 0 of a sample of fixed size add at most alpha - 1. */
     const double one = 0.5 * (alpha - 1.0) * shift * shift;
     log_sum whole = nothing;
-    const double of_sample = add_direction && !replaced ? one : log_of_sample(p, one);
-    add(&whole, alpha * of_sample * (1.0 + 64.0 * UNIT) + 1e-12);
-    if (replaced) add(&whole, log(alpha - 1.0));
-    if (log_of(&whole) < log_of(&e->upper)) e->upper = whole;
+    const double of_sample = add_direction && !replaced ? one * (1.0 + 8.0 * UNIT) : log_of_sample(p, one);
+    add(&whole, alpha * of_sample * (1.0 + 4.0 * UNIT));
+    if (replaced) add(&whole, log_rest + 4.0 * UNIT * fabs(log_rest));
+    if (log_above(&whole) < log_above(&e->upper)) {
+        const double most = log_above(&whole);
+        e->upper = nothing;
+        add(&e->upper, most);
+    }
 }
 
 /* The logarithm of a mass, and what rounding of masses that are hardly doubles does to it. */
 static double log_mass_of(double mass, double *error)
 {
-    *error += mass < DBL_MIN ? 2.0 * DBL_TRUE_MIN / mass : 0.0;
+    if (mass < DBL_MIN) {
+        const double off = 2.0 * DBL_TRUE_MIN / mass;
+        *error += off < 0.5 ? -log1p(-off) : HUGE_VAL;
+        /* The most that it can be; the least is 0. */
+        if (!(off < 0.5)) return log(mass + 2.0 * DBL_TRUE_MIN);
+    }
     return log(mass);
 }
 
@@ -402,19 +554,23 @@ static excess atoms_excess(const prv_mechanism *m, int add_direction, double alp
     excess e = no_excess;
     for (size_t i = 0; i < a->length; i++) {
         const double y = a->loss[i], q = a->q[i], p = a->p[i];
-        if (!(q > 0.0 || p > 0.0)) continue;
+        if (!(q > 0.0 || p > 0.0) || y == 0.0) continue; /* f(1) = 0 */
         const double of_masses = a->unbounded ? 4.0 * 740.0 : 0.0;
         const double y_error = fabs(y) * (a->loss_error + 2.0 * UNIT);
         double lower, upper, error = UNIT * (32.0 + of_masses + 8.0 * fabs(y)) + y_error;
         const int of_p = p >= DBL_MIN || !(q > 0.0);
-        const double log_mass = of_p ? log_mass_of(p, &error) : log_mass_of(q, &error) - y;
+        double of_mass = 0.0;
+        const double log_mass = of_p ? log_mass_of(p, &of_mass) : log_mass_of(q, &of_mass) - y;
         bounds_of_f(y, y_error, alpha, &lower, &upper);
-        error += UNIT * 4.0 * fabs(log_mass);
-        add_excess(&e, lower + log_mass - error, upper + log_mass + error);
+        error += UNIT * 4.0 * (fabs(log_mass) + fabs(upper));
+        const int known = isfinite(of_mass);
+        add_excess(&e, known ? lower + log_mass - error - of_mass : -HUGE_VAL,
+                   upper + log_mass + error + (known ? of_mass : 0.0));
     }
     if (a->p_only > 0.0) {
-        const double only = log(a->p_only) + log(alpha - 1.0);
-        add_excess(&e, only - 1e-14, only + 1e-14);
+        const double log_mass = log(a->p_only), log_rest = log(alpha - 1.0), only = log_mass + log_rest;
+        const double error = UNIT * (32.0 + 4.0 * (fabs(log_mass) + fabs(log_rest)));
+        add_excess(&e, only - error, only + error);
     }
     if (a->unbounded && a->length > 0) add_cut_off(m, add_direction, a, alpha, &e);
     return e;
@@ -428,7 +584,7 @@ static void add_cells(const prv_cells *c, double greatest, double alpha, excess 
                       size_t *finer_length)
 {
     const size_t n = c->length;
-    const double *x = c->knots, blur = 1e-9;
+    const double *x = c->knots, log_rest = log(alpha - 1.0);
     size_t count = 0;
     *e = no_excess;
     for (int place = 0; place < 2; place++) {
@@ -436,21 +592,24 @@ static void add_cells(const prv_cells *c, double greatest, double alpha, excess 
         size_t halved = 0;
         for (size_t i = 0; i <= n; i++) {
             const double anchor = x[i > 0 ? i - 1 : 0];
-            const double high = i < n ? x[i] : x[n - 1] + blur * (1.0 + fabs(x[n - 1]));
+            const double high = i < n ? x[i] : fmax(greatest, x[n - 1]);
             double lower = -HUGE_VAL, upper = -HUGE_VAL;
-            if (i == n && c->mass[n] > 0.0 && greatest > high) {
+            if (i == n && c->mass[n] > 0.0 && !isfinite(high)) {
                 upper = HUGE_VAL;
             } else if (c->relative[i] > 0.0 || c->mass[i] > 0.0) {
                 const double relative = fmax(c->relative[i], DBL_MIN);
                 const double log_mass = log(relative) - anchor, y = anchor + log(c->mass[i] / relative);
                 if (i > 0) {
-                    const double y_error = 16.0 * UNIT * (1.0 + fabs(y));
-                    cell_bounds(log_mass, 16.0 * UNIT, fmin(fmax(y, anchor), high), y_error, anchor, high, alpha,
+                    /* The logarithms, their sum, and a quotient; what masses are off by is in tail_error. */
+                    const double y_error = UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(y)));
+                    const double mass_error = UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(log_mass)));
+                    cell_bounds(log_mass, mass_error, fmin(fmax(y, anchor), high), y_error, anchor, high, alpha,
                                 &lower, &upper);
                 } else {
                     /* Ratios are between 0 and that at the end. */
                     bounds_of_f(anchor, 0.0, alpha, &lower, &upper);
-                    upper = fmax(upper, log(alpha - 1.0)) + log_mass + 1e-12;
+                    upper = fmax(upper, log_rest + 4.0 * UNIT * fabs(log_rest)) + log_mass;
+                    upper += UNIT * (8.0 + 4.0 * (fabs(log_mass) + fabs(upper)));
                     lower = -HUGE_VAL;
                 }
             }
@@ -477,7 +636,7 @@ static prv_status bounded_excess(const prv_mechanism *m, int add_direction, cons
     size_t length = profile->knot_count + 1;
     memcpy(knots + 1, profile->knots, profile->knot_count * sizeof *knots);
     knots[0] = knots[1] - 1e-9 * (1.0 + fabs(knots[1]));
-    const double greatest = prv_greatest_loss(m, add_direction);
+    const double greatest = prv_greatest_loss(m, add_direction) + prv_greatest_loss_error(m, add_direction);
     prv_status status = PRV_OK;
     for (int round = 0; round < MOST_ROUNDS && length > 0 && status == PRV_OK; round++) {
         prv_cells cells;
@@ -490,11 +649,12 @@ static prv_status bounded_excess(const prv_mechanism *m, int add_direction, cons
             /* E_P[r^alpha] is an integral of H_gamma(Q, P) alpha (alpha - 1) gamma^(alpha - 2) over gamma >
              * 0: tails off by a, at losses off by b, make it a factor of (1 +- a) e^(+- (alpha - 1) b). */
             const double error = cells.tail_error * (1.0 + alpha);
-            add(&e->upper, log_of(&e->upper) + log(fmax(expm1(error), DBL_MIN)));
-            add(&e->upper, log(fmax(expm1(error), DBL_MIN)));
-            const double lower = log_difference(log_of(&e->lower), log(2.0 * fmax(expm1(error), DBL_MIN)));
+            const double log_error = log(expm1(error)) + UNIT * 64.0; /* of expm1 and of a logarithm of 40 at most */
+            add(&e->upper, log_above(&e->upper) + log_error);
+            add(&e->upper, log_error);
+            const double lower = log_difference_below(log_below(&e->lower), log(2.0) + log_error);
             e->lower = nothing;
-            add(&e->lower, lower + log1p(-fmin(2.0 * error, 0.5)));
+            if (error < 0.25) add(&e->lower, lower + log1p(-2.0 * error));
             if (length > MOST_KNOTS) length = 0;
         }
         prv_cells_free(&cells);
@@ -521,8 +681,11 @@ static prv_status step_excess(const prv_mechanism *m, int add_direction, double 
             excess part;
             const prv_status status = step_excess(m->part[i], add_direction, alpha, &part);
             if (status != PRV_OK) return status;
-            const double error = m->part_error + 4.0 * UNIT, log_weight = log(m->part_weight[i]);
-            add_excess(e, log_of(&part.lower) + log_weight - error, log_of(&part.upper) + log_weight + error);
+            const double low = log_below(&part.lower), high = log_above(&part.upper);
+            const double log_weight = log(m->part_weight[i]);
+            const double error = -log1p(-m->part_error) + UNIT * (8.0 + 4.0 * fabs(log_weight));
+            add_excess(e, low + log_weight - error - 2.0 * UNIT * fabs(low),
+                       high + log_weight + error + 2.0 * UNIT * fabs(high));
         }
         return PRV_OK;
     case PRV_BASE_ATOMS: *e = atoms_excess(m, add_direction, alpha); return PRV_OK;
@@ -549,11 +712,22 @@ static prv_status step_excess(const prv_mechanism *m, int add_direction, double 
     return status;
 }
 
-/* log M of an excess. */
-static double log_moment_of(const log_sum *excess_sum)
+/* log M = log(1 + e^l), and what exp, log1p and the sum are off by: 6 u of it, or a few of the least numbers. */
+static double log_moment_of(double l)
 {
-    const double l = log_of(excess_sum);
     return l > 30.0 ? l + log1p(exp(-l)) : log1p(exp(l));
+}
+
+static double log_moment_below(const log_sum *excess_sum)
+{
+    const double moment = log_moment_of(log_below(excess_sum));
+    return fmax(moment * (1.0 - 8.0 * UNIT) - 4.0 * DBL_TRUE_MIN, 0.0);
+}
+
+static double log_moment_above(const log_sum *excess_sum)
+{
+    const double l = log_above(excess_sum);
+    return l > -HUGE_VAL ? log_moment_of(l) * (1.0 + 8.0 * UNIT) + 4.0 * DBL_TRUE_MIN : 0.0;
 }
 
 static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds *b)
@@ -563,16 +737,18 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
         excess e;
         const prv_status status = step_excess(view->mechanisms[j], view->add, alpha, &e);
         if (status != PRV_OK) return status;
-        const double low = log_moment_of(&e.lower), high = log_moment_of(&e.upper);
-        lower += view->counts[j] * low * (1.0 - 16.0 * UNIT);
-        upper += view->counts[j] * high * (1.0 + 16.0 * UNIT);
+        lower += view->counts[j] * log_moment_below(&e.lower);
+        upper += view->counts[j] * log_moment_above(&e.upper);
     }
-    b->lower = lower / (alpha - 1.0);
-    b->upper = upper / (alpha - 1.0);
+    /* A product and a sum of terms >= 0 for each step, and the quotient. */
+    const double sums = UNIT * (2.0 * (double)view->steps + 8.0);
+    b->lower = fmax(lower / (alpha - 1.0) * (1.0 - sums) - DBL_TRUE_MIN, 0.0);
+    b->upper = upper > 0.0 ? upper / (alpha - 1.0) * (1.0 + sums) + DBL_TRUE_MIN : 0.0;
     /* Jensen's inequality costs about half as much as the chord does: a cell's ratios vary by (r_b - r_a)^2
      * / 12. */
     b->estimate = isfinite(b->upper) ? b->lower + (b->upper - b->lower) / 3.0 : b->lower;
-    return PRV_OK;
+    /* Whatever went wrong, bounds that hold nothing are not told. */
+    return b->lower <= b->upper ? PRV_OK : PRV_ERR_PRECISION;
 }
 
 prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,
