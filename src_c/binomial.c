@@ -3,6 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "allocate.h"
+
 #define LOG_TWO_PI 1.8378770664093454835606594728112L
 
 /* log(n!) - log(sqrt(2 pi n) (n / e)^n). */
@@ -90,7 +92,7 @@ prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k)
 void prv_binomial_probabilities(size_t n, double p, double *masses)
 {
     const long double odds = (long double)p / (1.0L - (long double)p);
-    const size_t mode = (size_t)fmin((double)n, floor(((double)n + 1.0) * p));
+    const size_t mode = prv_size_of(fmin((double)n, floor(((double)n + 1.0) * p)));
     long double sum = 1.0L, term = 1.0L;
     masses[mode] = 1.0;
     for (size_t k = mode; k < n; k++) {

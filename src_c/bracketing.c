@@ -427,7 +427,7 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     const outcome *best = &d->best;
     prv_report_reading(&best->read, asked, d->task.view->add, width, accurate, r);
     r->mesh_size = best->step;
-    r->memory = (size_t)fmin(best->bytes, 0x1p62);
+    r->memory = prv_size_of(best->bytes);
     r->tilt = best->tilt;
     r->cells = best->cells;
     r->engine = best->engine;
@@ -492,7 +492,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
         const double at = d->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * d->aim.deviation);
         status = advance(d, fmax(prv_width_asked(options, at), coarse));
-        if (status == PRV_ERR_MEMORY_LIMIT) report->memory = (size_t)fmin(d->best.bytes, 0x1p62);
+        if (status == PRV_ERR_MEMORY_LIMIT) report->memory = prv_size_of(d->best.bytes);
         if (status != PRV_OK) return status;
         lower = fmax(lower, d->bounds.lower);
         layer.now.passes = ++needed;

@@ -21,14 +21,15 @@
 
 /* ---- Workspace ---------------------------------------------------------------------------- */
 
-double prv_workspace_bytes(size_t length, size_t steps)
+double prv_workspace_bytes(double length, size_t steps)
 {
-    return (steps > 1 ? 3.0 : 2.0) * sizeof(double) * ((double)length + 2.0);
+    return (steps > 1 ? 3.0 : 2.0) * sizeof(double) * (length + 2.0);
 }
 
 prv_status prv_workspace_new(size_t length, size_t steps, size_t longest, prv_workspace *work)
 {
     memset(work, 0, sizeof *work);
+    if (length == 0) return PRV_ERR_MEMORY_LIMIT; /* what prv_transform_length says of more than there can be */
     work->length = length;
     work->real = prv_allocate(length + 2, sizeof(double));
     work->spectrum = prv_allocate(length + 2, sizeof(double));
@@ -52,25 +53,26 @@ void prv_workspace_free(prv_workspace *work)
 
 size_t prv_transform_length(double wanted, int odd)
 {
-    size_t best = 0;
-    const size_t limit = (size_t)1 << 40;
+    /* 64 bits on every machine: factors are multiplied past the limit. */
+    uint64_t best = 0;
+    const uint64_t limit = PRV_LONGEST_TRANSFORM;
     if (!(wanted <= (double)limit)) return 0;
     if (odd) {
-        for (size_t five = 1; five <= limit / 5; five *= 5)
-            for (size_t three = five; three <= limit; three *= 3)
-                for (size_t n = three, i = 0; i < 3; i++, n *= 7)
+        for (uint64_t five = 1; five <= limit; five *= 5)
+            for (uint64_t three = five; three <= limit; three *= 3)
+                for (uint64_t n = three, i = 0; i < 3 && n <= limit; i++, n *= 7)
                     if ((double)n >= wanted && (best == 0 || n < best)) best = n;
-        return best;
+        return (size_t)best;
     }
     /* 2^a and 3 2^a alone: planning a length for the first time costs more than a longer transform. */
-    static const size_t odd_parts[] = {1, 3};
+    static const uint64_t odd_parts[] = {1, 3};
     for (size_t i = 0; i < sizeof odd_parts / sizeof *odd_parts; i++)
-        for (size_t n = 64 * odd_parts[i]; n <= limit; n *= 2)
+        for (uint64_t n = 64 * odd_parts[i]; n <= limit; n *= 2)
             if ((double)n >= wanted) {
                 if (best == 0 || n < best) best = n;
                 break;
             }
-    return best;
+    return (size_t)best;
 }
 
 /* ---- Power of a spectrum ------------------------------------------------------------------ */
@@ -175,8 +177,8 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
     for (size_t i = 0; i < lattice->length; i++) {
         if (weight[i] < least) real[at] += weight[i];
         if (i + 1 < lattice->length) {
-            at += (size_t)(lattice->index[i + 1] - lattice->index[i]);
-            if (at >= length) at %= length;
+            const uint64_t next = at + (uint64_t)(lattice->index[i + 1] - lattice->index[i]);
+            at = (size_t)(next >= length ? next % length : next);
         }
     }
 }
@@ -302,7 +304,7 @@ static prv_status power_precisely(const prv_lattice *y, double k, const prv_fft 
     const double affordable = fmin(fmax(SINES / (double)count, LEAST_HEAVY), MOST_HEAVY);
     heavy_part h = {0};
     prv_status status = prv_check_interrupt(options);
-    if (status == PRV_OK) status = heavy_atoms(y, work->weight, n, (size_t)affordable, &h);
+    if (status == PRV_OK) status = heavy_atoms(y, work->weight, n, prv_size_of(affordable), &h);
     if (status == PRV_OK) {
         scatter(y, work->weight, h.least, work->real, n);
         fft->forward(fft->forward_plan, work->real, z);

@@ -3,6 +3,8 @@
 #ifndef PRV_CONVOLUTION_H
 #define PRV_CONVOLUTION_H
 
+#include <stdint.h>
+
 #include "composed.h"
 
 /* The loss of a point of the window, counted from its lowest, nats. */
@@ -16,11 +18,19 @@ typedef struct prv_workspace {
 } prv_workspace;
 
 /* Bytes that a workspace takes. */
-double prv_workspace_bytes(size_t length, size_t steps);
+double prv_workspace_bytes(double length, size_t steps);
 prv_status prv_workspace_new(size_t length, size_t steps, size_t longest, prv_workspace *work);
 void prv_workspace_free(prv_workspace *work);
 
-/* The smallest length >= wanted with small prime factors only, `odd` or any; 0 if there is none below 2^40. */
+/* No transform is longer: its buffers, and sums of sizes of some of them, fit in size_t. */
+#if SIZE_MAX > UINT32_MAX
+#define PRV_LONGEST_TRANSFORM (UINT64_C(1) << 40)
+#else
+#define PRV_LONGEST_TRANSFORM (UINT64_C(1) << 27)
+#endif
+
+/* The smallest length >= wanted with small prime factors only, `odd` or any; 0 if there is none up to
+ * PRV_LONGEST_TRANSFORM, which prv_workspace_new and prv_layout_plan take for PRV_ERR_MEMORY_LIMIT. */
 size_t prv_transform_length(double wanted, int odd);
 
 /* Composes. fft->length must be window->length; with NULL nothing is transformed, and several steps are multiplied out

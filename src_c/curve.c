@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "allocate.h"
 #include "convolution.h"
 #include "spectrum.h"
 #include "wide.h"
@@ -96,7 +97,7 @@ static place at(reader *r, double epsilon)
         const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 1};
         if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
         const double below = (epsilon - (double)c->lowest) / c->step;
-        size_t point = below > 0.0 ? (size_t)fmin(below, (double)c->length - 1.0) : 0;
+        size_t point = prv_size_of(fmin(below, (double)c->length - 1.0));
         while (point > 0 && prv_composed_loss(c, point - 1) > epsilon) point--;
         while (prv_composed_loss(c, point) <= epsilon) point++;
         const sums s = sums_at(r, point);

@@ -444,7 +444,7 @@ static prv_status answer(prv_history *h, asked_before *a, const int *adds, size_
     r->mesh_size = g->plan.layout.law_step;
     r->tilt = g->plan.layout.tilt;
     r->cells = g->now.enclosed.knots;
-    r->memory = (size_t)fmin(g->plan.layout.bytes, 0x1p62);
+    r->memory = prv_size_of(g->plan.layout.bytes);
     *found = 1;
     return PRV_OK;
 }

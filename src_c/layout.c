@@ -162,11 +162,11 @@ prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt,
     lay_out_window(view, aim, layout);
     prv_release(weight);
     if (engine == PRV_ENGINE_CONVOLUTION)
-        layout->bytes = layout->window.length > 0
-                            ? prv_workspace_bytes(layout->window.length, view->steps) +
-                                  prv_direct_bytes(layout->window.length)
-                            : 16.0 * layout->uniform_points;
-    return layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+        layout->bytes = prv_workspace_bytes(fmax(layout->uniform_points, (double)layout->window.length), view->steps) +
+                        prv_direct_bytes(layout->window.length);
+    /* No transform is that long: a limit of memory, too, whatever the caller's is. */
+    const int too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
+    return !too_long && layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
 }
 
 /* The meshes of a view whose cells in use are chosen. On failure only layout->bytes is left. */

@@ -127,7 +127,7 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
     const double low = fmax(-n, floor(-prv_greatest_loss(m, !add) / h) - 1.0);
     const double high = fmin(n, ceil(prv_greatest_loss(m, add) / h) + 1.0);
     if (!(low <= high)) return PRV_ERR_PRECISION;
-    const size_t points = (size_t)(high - low) + 1;
+    const size_t points = prv_size_of(high - low) + 1;
     prv_cells cells;
     prv_status status = prv_cells_new(points + 1, &cells);
     if (status != PRV_OK) return status;
@@ -194,7 +194,7 @@ typedef struct composed_curve {
 static composed_curve curve_of(const prv_composed *c, double floor, double *sums)
 {
     const double below = (floor - (double)c->lowest) / c->step - 2.0;
-    const size_t bottom = below > 0.0 ? (size_t)fmin(below, (double)c->length - 1.0) : 0;
+    const size_t bottom = prv_size_of(fmin(below, (double)c->length - 1.0));
     const composed_curve curve = {c, bottom, sums, c->mass};
     const prv_wide decay = prv_wide_of(exp(-c->step)), step = prv_wide_of(-expm1(-c->step));
     prv_wide d = prv_wide_of(0.0), b = prv_wide_of(0.0);
@@ -228,7 +228,7 @@ static double finite_delta(const composed_curve *curve, double epsilon, double *
     if (epsilon >= top) return 0.0;
     size_t point = curve->bottom;
     if (above > 0.0)
-        point = (size_t)fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0);
+        point = prv_size_of(fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0));
     while (point > curve->bottom && prv_composed_loss(c, point - 1) > epsilon) point--;
     while (prv_composed_loss(c, point) <= epsilon) point++;
     const double v = epsilon - prv_composed_loss(c, point), b = reverse_at(curve, point);
@@ -350,7 +350,7 @@ static prv_status setting_new(const prv_side_view *view, const prv_options *opti
     const double n = fmax(wanted, (double)s->length), steps = (double)view->steps;
     /* The lattices of all steps; and first the cells of one with their scratch, then the
      * transforms. */
-    const double transforms = prv_workspace_bytes((size_t)fmin(n, 0x1p60), view->steps) + 8.0 * n;
+    const double transforms = prv_workspace_bytes(n, view->steps) + 8.0 * n;
     s->bytes = 24.0 * n * steps + fmax(64.0 * n, transforms);
     return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK
                                                                       : PRV_ERR_MEMORY_LIMIT;
@@ -480,7 +480,7 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
         r.cells = c.knots;
         r.transform_length = view->all.count > 1.0 ? s->length : 0;
         r.transforms = c.transforms;
-        r.memory = (size_t)s->bytes;
+        r.memory = prv_size_of(s->bytes);
         for (size_t i = 0; i < length && status == PRV_OK; i++) {
             prv_bounds b;
             if (question == PRV_ASK_EPSILON)
@@ -521,7 +521,7 @@ prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_
         const prv_status status = setting_new(&views[i], options, &settings[i]);
         if (status == PRV_ERR_MEMORY_LIMIT)
             for (size_t k = 0; k < length; k++)
-                reports[k].memory = (size_t)fmin(settings[i].bytes, 0x1p62);
+                reports[k].memory = prv_size_of(settings[i].bytes);
         if (status != PRV_OK) return status;
     }
     /* First the direction whose losses reach farther; the other may turn out not to matter. */

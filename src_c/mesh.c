@@ -181,7 +181,7 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
-    const size_t most = (size_t)fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48);
+    const size_t most = prv_size_of(fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
     mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, 0, 0, most, NULL, NULL, NULL};
     const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {

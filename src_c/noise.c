@@ -123,7 +123,7 @@ static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mecha
                    ? prv_mechanism_disjoint(mechanism)
                    : PRV_ERR_SUPPORT;
     }
-    prv_atoms *a = prv_atoms_new((size_t)outcomes);
+    prv_atoms *a = prv_atoms_new(prv_size_of(outcomes));
     if (a == NULL) return PRV_ERR_MEMORY;
     long double normaliser = 0.0L;
     for (double x = reach; x >= 1.0; x -= 1.0)

@@ -49,7 +49,7 @@ static void gaussian_knots(const prv_mechanism *m, int add, double fineness, dou
     const double high = backward ? 12.0 : mu + 39.0;
     double step = fmin(0.25, fmax(0.6 / mu, 0.05)) / fineness;
     if ((high - low) / step > MOST_KNOTS - 8) step = (high - low) / (MOST_KNOTS - 8);
-    const size_t steps = (size_t)((high - low) / step) + 1;
+    const size_t steps = prv_size_of((high - low) / step) + 1;
     for (size_t i = 0; i <= steps; i++) {
         const double z = backward ? high - step * (double)i : low + step * (double)i;
         knots[i] = mu * (z - 0.5 * mu);
@@ -67,7 +67,7 @@ static void mixture_knots(const prv_mechanism *m, int add, double fineness, doub
     const double high = backward ? 12.0 : mixture->q.reach + 39.0;
     double step = fmin(0.25, fmax(0.6 / mixture->q.reach, 0.05)) / fineness;
     if ((high - low) / step > MOST_KNOTS - 8) step = (high - low) / (MOST_KNOTS - 8);
-    const size_t steps = (size_t)((high - low) / step) + 1;
+    const size_t steps = prv_size_of((high - low) / step) + 1;
     for (size_t i = 0; i <= steps; i++) {
         const double z = backward ? high - step * (double)i : low + step * (double)i;
         const double loss = prv_gaussian_mixture_loss(mixture, z);

@@ -391,8 +391,8 @@ typedef struct prv_report {
     size_t transforms;       /* executed in all passes, both lattices and directions */
     size_t frequencies;      /* of the spectrum; 0 for a convolution */
     size_t memory;           /* bytes of the largest buffers together, last pass; with
-                                PRV_ERR_MEMORY_LIMIT what the first refused point needs: the one
-                                field that is written without PRV_OK */
+                                PRV_ERR_MEMORY_LIMIT what the first refused point needs, SIZE_MAX if
+                                that is more: the one field that is written without PRV_OK */
     double discretization, truncation, wrap_around, rounding;
 } prv_report;
 

@@ -373,7 +373,7 @@ static prv_status transform_new(size_t length, prv_fft *fft)
 {
     /* Short transforms first have odd radices: rows are longest there, where these want most vectors. */
     static const size_t radices[] = {7, 5, 3, 4, 2};
-    if (length < 1 || length > (size_t)INT64_MAX / 16) return PRV_ERR_FFT;
+    if (length < 1 || length > SIZE_MAX / 16) return PRV_ERR_FFT;
     transform *t = prv_allocate(1, sizeof *t);
     if (t == NULL) return PRV_ERR_MEMORY;
     t->length = length;

@@ -48,7 +48,7 @@ if(KIND MATCHES "^pkg_config")
 else()
     file(COPY "${consumers}/${KIND}/CMakeLists.txt" DESTINATION "${project}")
     run("${CMAKE_COMMAND}" -Werror=dev -S . -B build "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
-        "-DPRVCORE_SOURCES=${archive}" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+        "-DPRVCORE_SOURCES=${archive}" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_UNITY_BUILD=ON)
     run("${CMAKE_COMMAND}" --build build --parallel 2)
     # No build type was asked for: the library is optimised all the same.
     file(STRINGS "${project}/build/compile_commands.json" slow REGEX "PRV_FFT_PLANNER")

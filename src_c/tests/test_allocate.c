@@ -1,7 +1,24 @@
 /* The allocator of a thread: every allocation failing once, counts that balance, blocks that go back where they came
  * from. */
+#include "../allocate.h"
 #include "asking.h"
 #include "pool.h"
+
+/* ---- Sizes ------------------------------------------------------------------------------------------ */
+
+static void sizes(void)
+{
+    const double most = (double)SIZE_MAX; /* or the power of two above */
+    check(prv_size_of(0.0) == 0 && prv_size_of(-0.0) == 0 && prv_size_of(0.999) == 0 && prv_size_of(1.0) == 1 &&
+              prv_size_of(12345.678) == 12345 && prv_size_of(0x1p31) == (size_t)1 << 31,
+          "sizes are whole parts");
+    check(prv_size_of(-1e-300) == 0 && prv_size_of(-1.0) == 0 && prv_size_of(-HUGE_VAL) == 0, "no size is below 0");
+    check(prv_size_of(most) == SIZE_MAX && prv_size_of(2.0 * most) == SIZE_MAX && prv_size_of(0x1p64) == SIZE_MAX &&
+              prv_size_of(1e300) == SIZE_MAX && prv_size_of(HUGE_VAL) == SIZE_MAX && prv_size_of(NAN) == SIZE_MAX,
+          "what no size holds is the largest");
+    const double below = nextafter(most, 0.0);
+    check((double)prv_size_of(below) == floor(below), "the double below that is its own size");
+}
 
 /* ---- Jobs ------------------------------------------------------------------------------------------ */
 
@@ -275,6 +292,7 @@ static void blocks_go_back(void)
 
 int main(void)
 {
+    sizes();
     blocks_go_back();
     allocations();
     return summary();

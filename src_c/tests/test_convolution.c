@@ -238,21 +238,27 @@ static void lengths(void)
 {
     int ok = 1, odd_ok = 1;
     for (int trial = 0; trial < 2000; trial++) {
-        const double wanted = log_uniform(100.0, 1e9);
+        const double wanted = log_uniform(100.0, fmin(1e9, 0.5 * (double)PRV_LONGEST_TRANSFORM));
         for (int odd = 0; odd <= 1; odd++) {
             size_t n = prv_transform_length(wanted, odd);
             ok = ok && (double)n >= wanted && (double)n <= (odd ? 1.8 : 1.51) * wanted;
             odd_ok = odd_ok && (!odd || n % 2 == 1);
             static const size_t primes[] = {2, 3, 5, 7};
-            for (size_t i = 0; i < 4; i++)
+            for (size_t i = 0; i < 4 && n > 0; i++)
                 while (n % primes[i] == 0) n /= primes[i];
             ok = ok && n == 1;
         }
     }
     check(ok, "transform lengths are long enough, not much longer, and have small factors only");
     check(odd_ok, "odd transform lengths are odd");
-    check(prv_transform_length(2e12, 0) == 0 && prv_transform_length(HUGE_VAL, 1) == 0,
-          "there is no length above 2^40");
+    const double longest = (double)PRV_LONGEST_TRANSFORM;
+    ok = prv_transform_length(longest, 0) == PRV_LONGEST_TRANSFORM;
+    for (int odd = 0; odd <= 1; odd++)
+        ok = ok && prv_transform_length(longest + 1.0, odd) == 0 && prv_transform_length(HUGE_VAL, odd) == 0 &&
+             prv_transform_length(NAN, odd) == 0 && (double)prv_transform_length(0.9 * longest, odd) <= longest;
+    check(ok && longest * sizeof(double) < (double)SIZE_MAX, "no length is above the longest, whose buffers have a size");
+    prv_workspace work;
+    check(prv_workspace_new(0, 2, 10, &work) == PRV_ERR_MEMORY_LIMIT, "a length of 0 is one that is too long");
 }
 
 /* What decides between direct products and transforms grows with the steps, and forbids long windows. */

@@ -276,6 +276,18 @@ static void status_codes(void)
     memset(&r, 0, sizeof r);
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT, "a mesh above the memory limit");
     check(r.memory > 1000, "... and the report says what it needs (%zu)", r.memory);
+    /* Such a window is longer than any transform on a machine of 32 bits, and its bytes are more than a size holds. */
+    wrong.engine = PRV_ENGINE_CONVOLUTION;
+    wrong.mesh_size = 1e-9;
+    wrong.memory_limit = (size_t)1 << 29;
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT, "a mesh of more bytes than 2^32");
+    check(r.memory > (size_t)UINT32_MAX || r.memory == SIZE_MAX, "... which the report says (%zu)", r.memory);
+    wrong.engine = PRV_ENGINE_AUTO;
+    wrong.discretization = PRV_MEAN_MATCHING;
+    wrong.delta_error = 1e-10;
+    r.memory = 0;
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT, "... by mean-matching");
+    check(r.memory > (size_t)UINT32_MAX || r.memory == SIZE_MAX, "... which the report says (%zu)", r.memory);
     wrong = options_of(0.1);
     wrong.discretization = PRV_MEAN_MATCHING;
     wrong.delta_error = 1e-30;
