@@ -43,6 +43,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_NEIGHBORS
         PRV_ERR_ORDER
         PRV_ERR_MOMENTS
+        PRV_ERR_GROUPS
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)

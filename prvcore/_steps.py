@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from prvcore import _arguments
 from prvcore.mechanisms import Mechanism
 
-__all__ = ["Steps", "merged", "pairs"]
+__all__ = ["Steps", "merged", "pairs", "refuse_mixed_groups"]
 
 Steps: TypeAlias = tuple[tuple[Mechanism, int], ...]
 
@@ -54,6 +54,24 @@ def _pair(item: Any, i: int) -> tuple[Mechanism, int]:
     raise TypeError(
         f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
     )
+
+
+def refuse_mixed_groups(mechanisms: Iterable[Mechanism]) -> None:
+    """Refuse to compose guarantees for groups of different sizes; a single record is one of 1."""
+    first = None
+    for mechanism in mechanisms:
+        first = mechanism if first is None else first
+        if mechanism._group_size() != first._group_size():
+            raise ValueError(
+                "mechanisms must all be for neighbours that differ by one record, or by groups of "
+                f"one size, got {first!r}, for {_unit(first)}, and {mechanism!r}, for "
+                f"{_unit(mechanism)}"
+            )
+
+
+def _unit(mechanism: Mechanism) -> str:
+    size = mechanism._group_size()
+    return "one record" if size == 1 else f"groups of {size}"
 
 
 def merged(steps: Iterable[tuple[Mechanism, int]]) -> Steps:

@@ -14,7 +14,7 @@ from prvcore import _arguments, _pickling
 from prvcore._chain import Link
 from prvcore._composition import History
 from prvcore._mechanism import Handle
-from prvcore._steps import Steps
+from prvcore._steps import Steps, refuse_mixed_groups
 from prvcore.bounds import Bounds
 from prvcore.calibration import calibrate
 from prvcore.composition import compose
@@ -59,7 +59,7 @@ class _Held:
 class _Version(Link):
     """What an accountant holds after one addition: what it did before, and what was added."""
 
-    __slots__ = ("count", "held", "mechanism", "number", "steps")
+    __slots__ = ("count", "first", "held", "mechanism", "number", "steps")
 
     def __init__(
         self, mechanism: Mechanism | None, count: int, number: int, steps: int, held: _Held | None
@@ -70,11 +70,14 @@ class _Version(Link):
         self.number = number  # of additions
         self.steps = steps  # all together
         self.held = held  # None until somebody asks
+        self.first = mechanism  # of all, None where nothing has run
 
     @classmethod
     def beginning(cls, counts: dict[Mechanism, int]) -> _Version:
         """Return the version of an accountant that goes on from these counts."""
-        return cls(None, 0, 0, sum(counts.values()), _Held(dict(counts), ()))
+        version = cls(None, 0, 0, sum(counts.values()), _Held(dict(counts), ()))
+        version.first = next(iter(counts), None)
+        return version
 
     def newest(self) -> _Version:
         """Return the last version with what it holds; this one must have it, too."""
@@ -165,6 +168,9 @@ class Accountant:
         """Record count > 0 of a mechanism, unless something has been recorded after `version`."""
         _arguments.total_count([version.steps, count])
         added = _Version(mechanism, count, version.number + 1, version.steps + count, None)
+        if version.first is not None:
+            refuse_mixed_groups((version.first, mechanism))
+            added.first = version.first
         if not version.extend(added):
             return False
         self._last = added
@@ -205,8 +211,8 @@ class Accountant:
         Raises
         ------
         TypeError, ValueError
-            An argument is of another kind or out of its range, or the counts would add up to more
-            than 2^53; nothing is recorded then.
+            An argument is of another kind or out of its range, the counts would add up to more than
+            2^53, or what has run is for groups of another size; nothing is recorded then.
 
         """
         last = self._recent
@@ -228,8 +234,8 @@ class Accountant:
         Raises
         ------
         TypeError, ValueError
-            An argument is of another kind or out of its range, or the counts would add up to more
-            than 2^53; nothing is recorded then.
+            An argument is of another kind or out of its range, the counts would add up to more than
+            2^53, or what has run is for groups of another size; nothing is recorded then.
 
         """
         if not isinstance(mechanism, Mechanism):

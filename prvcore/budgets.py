@@ -10,7 +10,7 @@ from prvcore._chain import Link
 from prvcore.accountant import Accountant, _Version
 from prvcore.bounds import Bounds
 from prvcore.errors import BudgetExceededError
-from prvcore.mechanisms import Gaussian, Mechanism, PoissonSubsampledGaussian
+from prvcore.mechanisms import Gaussian, Mechanism, PoissonSubsampled, PoissonSubsampledGaussian
 
 __all__ = ["OdometerReading", "PrivacyFilter", "PrivacyOdometer"]
 
@@ -218,15 +218,19 @@ class PrivacyFilter:
     def _check(self, mechanism: Mechanism) -> None:
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
-        gaussian = isinstance(mechanism, Gaussian) or (
-            isinstance(mechanism, PoissonSubsampledGaussian)
-            and mechanism.sampling_probability == 1.0
-        )
-        if self.adaptive and not gaussian:
+        if self.adaptive and not _is_gaussian(mechanism):
             raise ValueError(
                 f"mechanism must be Gaussian without sampling in an adaptive filter, got "
                 f"{mechanism!r}"
             )
+
+
+def _is_gaussian(mechanism: Mechanism) -> bool:
+    if isinstance(mechanism, PoissonSubsampled):
+        return mechanism.sampling_probability == 1.0 and _is_gaussian(mechanism.mechanism)
+    if isinstance(mechanism, PoissonSubsampledGaussian):
+        return mechanism.sampling_probability == 1.0
+    return isinstance(mechanism, Gaussian)
 
 
 class OdometerReading(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prvcore import _arguments, _pickling
 from prvcore._composition import Composition
-from prvcore._steps import pairs
+from prvcore._steps import pairs, refuse_mixed_groups
 from prvcore.bounds import Bounds
 from prvcore.composition import curve_of
 from prvcore.curve import PrivacyCurve
@@ -213,6 +213,7 @@ def _calibrate(
     composition = start._composition
     if before.mechanisms:
         together = [*before._steps, *start._steps]
+        refuse_mixed_groups(mechanism for mechanism, count in together if count)
         handles = tuple(mechanism._build(start.neighbors) for mechanism, _ in together)
         composition = Composition(handles, tuple(count for _, count in together))
     factor, eps_error, bounds, next_factor, _, next_bounds, compositions, fine = (

@@ -16,7 +16,7 @@ from prvcore import _arguments, _pickling
 from prvcore._composition import Composition, History
 from prvcore._mechanism import Handle
 from prvcore._settings import Settings
-from prvcore._steps import Steps, merged
+from prvcore._steps import Steps, merged, refuse_mixed_groups
 from prvcore.bounds import Bounds, ErrorBudget, shaped
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import Mechanism
@@ -75,6 +75,7 @@ class PrivacyCurve:
         set_(self, "_steps", merged(steps))
         # at once, so that what the C core refuses is refused here and not at the first query
         handles = tuple(mechanism._build(self.neighbors) for mechanism, _ in self._steps)
+        refuse_mixed_groups(mechanism for mechanism, count in self._steps if count)
         set_(self, "_composition", Composition(handles, self.counts))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -252,7 +253,7 @@ class PrivacyCurve:
 
         """
         lower, estimate, upper = self.power(false_positive_rate)
-        return Bounds(1.0 - upper, 1.0 - estimate, 1.0 - lower)
+        return Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
 
     def total_variation(self) -> Bounds:
         """Bound the total variation distance of the output distributions, which is delta(0).
@@ -618,3 +619,11 @@ class PrivacyCurve:
         from prvcore import plotting
 
         return plotting.plot(self, kind, ax, **options)
+
+
+def _complement(part: float | NDArray[np.float64], side: float) -> float | NDArray[np.float64]:
+    """Return 1 - part, parts in [0, 1], rounded down where `side` is -1, up where it is 1."""
+    nearest = 1.0 - part
+    missed = (1.0 - nearest) - part  # exact, as 1 is not below part (Dekker's fast two-sum)
+    found = np.where(side * missed > 0.0, np.nextafter(nearest, side * np.inf), nearest)
+    return found if np.ndim(part) else float(found)

@@ -89,9 +89,10 @@ prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k)
     return t;
 }
 
-void prv_binomial_probabilities(size_t n, double p, double *masses)
+void prv_binomial_probabilities(size_t n, double p, double rest, double *masses)
 {
-    const long double odds = (long double)p / (1.0L - (long double)p);
+    const long double drawn = (long double)p + (long double)rest;
+    const long double odds = drawn / ((1.0L - (long double)p) - (long double)rest);
     const size_t mode = prv_size_of(fmin((double)n, floor(((double)n + 1.0) * p)));
     long double sum = 1.0L, term = 1.0L;
     masses[mode] = 1.0;

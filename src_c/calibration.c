@@ -439,6 +439,7 @@ prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_
     s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
     int fixed = 0;
     prv_status status = check_arguments(parameter, epsilon, delta, tolerance, options);
+    if (status == PRV_OK) status = prv_check_steps(steps, step_count, options->neighbors);
     if (status == PRV_OK) status = range_of(&s, &fixed);
     if (status != PRV_OK) return status;
     s.scaled = prv_allocate(step_count, sizeof *s.scaled);

@@ -701,6 +701,8 @@ prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv
     if (status == PRV_OK && m->base == PRV_BASE_CDFS)
         status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
     if (status != PRV_OK) return status;
+    /* Densities that are off by a factor of 1 +- e, e <= 1/4, make masses so, and move losses by -log(1 - e) < 2 e. */
+    cells->tail_error += 2.0 * m->weight_error;
     clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
     cells->relative[cells->length] = fmin(cells->relative[cells->length], cells->mass[cells->length]);
     return PRV_OK;

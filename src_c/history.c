@@ -563,7 +563,6 @@ static prv_status follow(prv_history *h, const prv_step *steps, size_t length, c
     for (; h->length < length && status == PRV_OK; h->length++) {
         for (int add = 0; add < 2; add++) memset(&h->kinds[add][h->length], 0, sizeof **h->kinds);
         h->steps[h->length] = steps[h->length];
-        status = prv_mechanism_check_neighbors(steps[h->length].mechanism, options->neighbors);
     }
     for (size_t i = 0; i < directions; i++)
         for (size_t j = 0; j < length && status == PRV_OK; j++) {
@@ -617,6 +616,7 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
     if (distinct == NULL) return PRV_ERR_MEMORY;
     size_t kinds = 0;
     status = prv_distinct_steps(steps, step_count, distinct, &kinds);
+    if (status == PRV_OK) status = prv_check_steps(distinct, kinds, options->neighbors);
     int adds[2];
     const size_t directions = prv_directions(distinct, kinds, options->neighbors, adds);
     const int grows = kinds > 0 && may_grow(options);

@@ -266,6 +266,7 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
      * begins. */
     const int wide = m->mu > 0.0; /* of additive noise, and a bounded range */
     const double unit = wide ? 1024.0 * WIDE_UNIT : 4.0 * DBL_EPSILON;
+    error += 2.0 * m->weight_error * (1.0 + (double)sum.absolute); /* masses, and losses: cells.c */
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +
                  4.0 * DBL_EPSILON * (double)fabsl(mean.value) +
                  1e-12 * fmin(outside, 1.0) * fmin(fmax(fabs(low), fabs(high)), 1e300);

@@ -1,5 +1,7 @@
 #include "mechanisms.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "allocate.h"
@@ -11,6 +13,7 @@ prv_mechanism *prv_mechanism_new(prv_base base)
     memset(m, 0, sizeof *m);
     m->base = base;
     m->sampling_probability = 1.0;
+    m->group_size = 1;
     return m;
 }
 
@@ -104,17 +107,41 @@ prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2],
     return PRV_OK;
 }
 
-prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism)
+/* Takes the atoms of both directions, and frees them where it fails; either NULL is PRV_ERR_MEMORY. */
+static prv_status mechanism_of_both(prv_atoms *remove, prv_atoms *add, prv_mechanism **mechanism)
 {
-    prv_atoms *a = prv_atoms_of_outcomes(q, p, length), *reversed = a != NULL ? prv_atoms_reversed(a) : NULL;
-    if (reversed == NULL) {
-        prv_atoms_free(a);
+    if (remove == NULL || add == NULL) {
+        prv_atoms_free(remove);
+        prv_atoms_free(add);
         return PRV_ERR_MEMORY;
     }
-    const prv_status status = prv_mechanism_of_atoms(a, mechanism);
+    const prv_status status = prv_mechanism_of_atoms(remove, mechanism);
     if (status == PRV_OK)
-        (*mechanism)->atoms[1] = reversed;
+        (*mechanism)->atoms[1] = add;
     else
-        prv_atoms_free(reversed);
+        prv_atoms_free(add);
     return status;
+}
+
+prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism)
+{
+    prv_atoms *a = prv_atoms_of_outcomes(q, p, length);
+    return mechanism_of_both(a, a != NULL ? prv_atoms_reversed(a) : NULL, mechanism);
+}
+
+prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechanism)
+{
+    if (same == 0.0) return prv_mechanism_disjoint(mechanism);
+    prv_atoms *a = prv_atoms_new(1);
+    prv_atoms *reversed = NULL;
+    if (a != NULL) {
+        a->loss[0] = apart < 0.5 ? log1p(-apart) : log(same);
+        a->q[0] = same;
+        a->p[0] = 1.0;
+        /* 1 would say that no outcome is shared. */
+        a->q_infinity = fmin(apart, 1.0 - 0.5 * DBL_EPSILON);
+        a->loss_error = 4.0 * DBL_EPSILON;
+        reversed = prv_atoms_reversed(a);
+    }
+    return mechanism_of_both(a, reversed, mechanism);
 }

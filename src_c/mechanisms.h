@@ -52,7 +52,10 @@ struct prv_mechanism {
     int folded; /* losses above 0 are those of 'remove', below 0 of 'add', and the rest is an atom at 0 */
     prv_replacement replacement, base_replacement; /* of it, and of what was sampled */
     int replaced_only;                             /* the pair is none of added or removed records */
-    double sampling_probability;
+    uint64_t group_size; /* records by which neighbours differ: 1, or all those of a group */
+    double sampling_probability; /* of each record; a product where a sample was sampled */
+    double sampling_rest; /* what its rounding left out: the sum is the product to 2^-100 of itself */
+    double weight_error;  /* relative, of it and of 1 - it, where the pair is made of the rounded one */
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
     prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
     prv_mechanism *part[2];                       /* of a choice */
@@ -81,6 +84,9 @@ prv_status prv_mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism);
 
 /* A table of outcomes, as prv_atoms_of_outcomes takes it; 'add' is its reverse. */
 prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism);
+
+/* Q has an outcome that P never has with probability `apart`, else the only one of P: rounded, of sum 1. */
+prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechanism);
 
 /* P and Q share no outcome: epsilon is infinite. And whether they share none. */
 prv_status prv_mechanism_disjoint(prv_mechanism **mechanism);

@@ -34,9 +34,15 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     }
     case PRV_REPLACED_MIRRORED: {
         const double centers[2] = {0.0, m->mu}, weights[2] = {1.0 - p, p};
-        return prv_mechanism_of_mixture(centers, weights, 2, 1, pair);
+        const prv_status status = prv_mechanism_of_mixture(centers, weights, 2, 1, pair);
+        if (status == PRV_OK) (*pair)->weight_error = m->weight_error;
+        return status;
     }
-    case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);
+    case PRV_REPLACED_SEEN: {
+        const prv_status status = prv_mechanism_approximate_dp(0.0, p, pair);
+        if (status == PRV_OK) (*pair)->infinite_exact = m->infinite_exact;
+        return status;
+    }
     case PRV_REPLACED_CHOICE: return choice_replaced(m, pair);
     }
     return PRV_ERR_NEIGHBORS;
@@ -47,4 +53,18 @@ prv_status prv_mechanism_check_neighbors(const prv_mechanism *m, prv_neighbors n
     const int replaced = neighbors == PRV_REPLACE_ONE;
     const int known = replaced ? m->replacement != PRV_REPLACED_UNKNOWN : !m->replaced_only;
     return known ? PRV_OK : PRV_ERR_NEIGHBORS;
+}
+
+prv_status prv_check_steps(const prv_step *steps, size_t step_count, prv_neighbors neighbors)
+{
+    uint64_t group_size = 0; /* of those before */
+    for (size_t j = 0; j < step_count; j++) {
+        const prv_mechanism *m = steps[j].mechanism;
+        if (steps[j].count == 0) continue;
+        const prv_status status = prv_mechanism_check_neighbors(m, neighbors);
+        if (status != PRV_OK) return status;
+        if (group_size > 0 && m->group_size != group_size) return PRV_ERR_GROUPS;
+        group_size = m->group_size;
+    }
+    return PRV_OK;
 }

@@ -62,32 +62,18 @@ prv_status prv_mechanism_of_mixture(const double *centers, const double *weights
     return prv_mechanism_finish(status, m, mechanism);
 }
 
-/* P and Q share the outcomes of probability `same` alone. */
-static prv_status mechanism_disjoint_but(double same, prv_mechanism **mechanism)
-{
-    prv_mechanism *disjoint = NULL;
-    prv_status status = prv_mechanism_disjoint(&disjoint);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(disjoint, 1.0 - same, mechanism);
-    if (status == PRV_OK) {
-        (*mechanism)->sampled = 0; /* that is no parameter of it */
-        (*mechanism)->replacement = PRV_REPLACED_UNKNOWN;
-    }
-    prv_mechanism_free(disjoint);
-    return status;
-}
-
 prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
                                           const double *probabilities, size_t length,
                                           prv_mechanism **mechanism)
 {
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     if (length > PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
-    long double sum = 0.0L, same = 0.0L;
+    long double sum = 0.0L, same = 0.0L, apart = 0.0L;
     for (size_t i = 0; i < length; i++) {
         if (!(sensitivities[i] >= 0.0 && isfinite(sensitivities[i]))) return PRV_ERR_COMPONENTS;
         if (!(probabilities[i] >= 0.0 && probabilities[i] <= 2.0)) return PRV_ERR_COMPONENTS;
         sum += (long double)probabilities[i];
-        if (sensitivities[i] == 0.0) same += (long double)probabilities[i];
+        *(sensitivities[i] == 0.0 ? &same : &apart) += (long double)probabilities[i];
     }
     if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_COMPONENTS;
     double *centers = prv_allocate(length, sizeof *centers);
@@ -104,7 +90,9 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
         status = prv_with_noise(prv_mechanism_of_mixture(centers, probabilities, length, 0, mechanism),
                                 PRV_NOISE_MIXTURE, noise_multiplier, mechanism);
     else
-        status = mechanism_disjoint_but((double)(same / sum), mechanism);
+        status = apart > 0.0L ? prv_mechanism_apart((double)(apart / sum), (double)(same / sum), mechanism)
+                              : prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
+    if (near == 0) status = prv_with_replacement(status, PRV_REPLACED_UNKNOWN, mechanism);
     prv_release(centers);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "noise.h"
+#include "subsampled.h"
 
 /* The mechanism that was sampled, with its noise multiplied by a factor. */
 static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
@@ -32,6 +33,7 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
     if (copy == NULL) return PRV_ERR_MEMORY;
     copy->sampled = copy->without_replacement = copy->replaced_only = copy->folded = 0;
     copy->sampling_probability = 1.0;
+    copy->sampling_rest = copy->weight_error = 0.0;
     copy->replacement = replacement;
     if (m->base == PRV_BASE_ATOMS) {
         copy->atoms[0] = copy->atoms[1] = prv_atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]);
@@ -72,6 +74,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
     const int noise = parameter == PRV_NOISE_SCALE;
     double p = noise ? m->sampling_probability : m->sampling_probability * factor;
     if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */
+    if (m->group_size > 1) return prv_group_scaled(m, noise ? factor : 1.0, p, mechanism);
     prv_mechanism *base = NULL;
     prv_status status = unsampled(m, noise ? factor : 1.0, &base);
     if (status != PRV_OK) return status;

@@ -64,7 +64,7 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
         relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, UNIT) : 2.0 * UNIT;
     else if (m->base == PRV_BASE_MIXTURE)
         relative = UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
-    return relative * fabs(greatest);
+    return relative * fabs(greatest) + 2.0 * m->weight_error;
 }
 
 /* Where the losses of 'add' end, no lower than that: an ulp below there may lie much mass. */

@@ -86,9 +86,7 @@ size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors ne
 static prv_status views_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
                            prv_side_view views[2], size_t *count)
 {
-    prv_status status = PRV_OK;
-    for (size_t j = 0; j < step_count && status == PRV_OK; j++)
-        status = prv_mechanism_check_neighbors(steps[j].mechanism, neighbors);
+    prv_status status = prv_check_steps(steps, step_count, neighbors);
     if (status != PRV_OK) return status;
     int adds[2];
     const size_t directions = prv_directions(steps, step_count, neighbors, adds);

@@ -730,6 +730,45 @@ static double log_moment_above(const log_sum *excess_sum)
     return l > -HUGE_VAL ? log_moment_of(l) * (1.0 + 8.0 * UNIT) + 4.0 * DBL_TRUE_MIN : 0.0;
 }
 
+/* Of what is not sampled at all, under the law that is a mixture; 0 where that is not known, or both are mixtures. */
+static double least_ratio(const prv_mechanism *m)
+{
+    if (m->base != PRV_BASE_MIXTURE) return 1.0 - m->sampling_probability;
+    const prv_gaussian_mixture *g = m->mixture;
+    return !g->mirrored && g->q.center[0] == 0.0 ? g->q.weight[0] : 0.0;
+}
+
+/* What weights that are off by factors of 1 +- e do to M - 1, by the better of two bounds.
+ *
+ * A density off by such factors makes M off by (1 - e)^-(1 + alpha) at most, either way.
+ *
+ * With X = R - 1, R the ratio of the mixture to what is not sampled, X is linear in the weights of what is, E[X] = 0,
+ * and M - 1 = E[g(X)], g(x) = (1 + x)^b - 1 - b x with b = alpha, or 1 - alpha where the mixture is P. It rises with each
+ * of these weights, since their laws lie above the others; and if all of them become t times themselves, log g(t x) rises
+ * by at most c log t, where x g'(x) / g(x) <= c. That is so if the same quotient of g'' is at most c - 2 between 0 and x
+ * (integrate twice), and it is (b - 2) x / (1 + x) there. So c is 2 where (b - 2) x < 0, b where x > 0, and 2 + (1 + alpha)
+ * (1 - w) / w where b < 0 and R >= w; and b / (b - 1) where 1 < b < 2 and x < 0, as the series of g in -x has terms >= 0
+ * alone, so that the quotient is greatest at x = -1. */
+static void allow_for_weights(const prv_mechanism *m, int add_pair, double alpha, excess *e)
+{
+    if (m->weight_error == 0.0) return;
+    const double factor = -log1p(-m->weight_error), by = log(expm1((1.0 + alpha) * factor)) + 8.0 * UNIT;
+    const double low = log_below(&e->lower), high = log_above(&e->upper), least = least_ratio(m);
+    double lower = log_difference_below(low, by + log_moment_above(&e->lower));
+    excess wider = *e;
+    add(&wider.upper, by + log_moment_above(&e->upper));
+    double upper = log_above(&wider.upper);
+    if (least > 0.0) {
+        const double power = add_pair ? 2.0 + (1.0 + alpha) * (1.0 - least) / least
+                                      : fmax(fmax(alpha, 2.0), alpha / (alpha - 1.0));
+        /* Twice: for the rounding of this, and as the weights are those of either side. */
+        lower = fmax(lower, low - 2.0 * power * factor - 2.0 * UNIT * fabs(low));
+        upper = fmin(upper, high + 2.0 * power * factor + 2.0 * UNIT * fabs(high));
+    }
+    *e = no_excess;
+    add_excess(e, lower, upper);
+}
+
 static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds *b)
 {
     double lower = 0.0, upper = 0.0;
@@ -737,6 +776,8 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
         excess e;
         const prv_status status = step_excess(view->mechanisms[j], view->add, alpha, &e);
         if (status != PRV_OK) return status;
+        const prv_mechanism *m = view->mechanisms[j];
+        allow_for_weights(m, view->add && !prv_is_symmetric(m), alpha, &e);
         lower += view->counts[j] * log_moment_below(&e.lower);
         upper += view->counts[j] * log_moment_above(&e.upper);
     }

@@ -10,7 +10,7 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_SCALE: return "scale must be finite and >= 0 (> 0 for discrete mechanisms)";
     case PRV_ERR_SENSITIVITY:
         return "sensitivity must be finite and > 0 (an integer >= 1 for discrete mechanisms)";
-    case PRV_ERR_SAMPLING_PROBABILITY: return "sampling_probability must be in [0, 1]";
+    case PRV_ERR_SAMPLING_PROBABILITY: return "sampling_probability must be 0 or in [2^-1022, 1], and so must the product where a sample is sampled";
     case PRV_ERR_EPSILON: return "epsilon must not be nan, and >= 0 where it is a parameter";
     case PRV_ERR_DELTA: return "delta must be in [0, 1]";
     case PRV_ERR_RATE: return "a false positive rate must be in [0, 1]";
@@ -51,6 +51,8 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_ORDER: return "the order of a Renyi divergence must be in (1, 1e6]";
     case PRV_ERR_MOMENTS:
         return "a mechanism given by functions has no bounds of Renyi divergences: nothing is known of its tails";
+    case PRV_ERR_GROUPS:
+        return "the neighbors of all mechanisms that are composed must differ by one record, or by groups of one size";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

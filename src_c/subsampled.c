@@ -6,8 +6,43 @@
 #include "allocate.h"
 #include "binomial.h"
 #include "neighbors.h"
+#include "noise.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
+
+/* ---- Probabilities of being sampled --------------------------------------------------------- */
+
+/* A probability as a sum of two doubles, `rest` less than half an ulp of `p`. */
+typedef struct sampling {
+    double p, rest;
+} sampling;
+
+static sampling probability_of(const prv_mechanism *m)
+{
+    return (sampling){m->sampling_probability, m->sampling_rest};
+}
+
+/* Of samples of samples: (p + rest) q to 2^-100 of itself, and of 1 less it, which is 2^-53 or more. */
+static sampling sampled_again(sampling s, double q)
+{
+    const double p = s.p * q, rest = fma(s.p, q, -p) + s.rest * q;
+    const double sum = p + rest;
+    return (sampling){sum, p - sum + rest};
+}
+
+/* A product that is not a normal double has lost its digits, or is 0, which would say that nothing is sampled. */
+static int is_probability(sampling s)
+{
+    return s.p == 0.0 || (s.p >= DBL_MIN && s.p <= 1.0);
+}
+
+/* What the rest is of either probability, to be in the sample or not, at most; and what that itself is off by, where
+ * fma has no room for the digits of a tiny product. */
+static double relative_rest(sampling s)
+{
+    const double lost = s.rest != 0.0 && s.p < 0x1p-900 ? DBL_EPSILON : 0.0;
+    return s.rest != 0.0 ? fabs(s.rest) / fmin(s.p, 1.0 - s.p) * (1.0 + DBL_EPSILON) + lost : 0.0;
+}
 
 double prv_subsampled_loss(double y, double p)
 {
@@ -131,6 +166,73 @@ static prv_status mixture_copy(const prv_gaussian_mixture *m, prv_gaussian_mixtu
     return prv_gaussian_mixture_new(m->q.center, m->q.weight, m->q.length, m->mirrored, copy);
 }
 
+/* ---- Groups of records ------------------------------------------------------------------------ */
+
+/* The mixture whose weights are those of a binomial law. What they are off by, LDBL_EPSILON for each of the members
+ * and of the four roundings of their odds at most, and 2^-100 of what a product may miss, is less than 4 (n + 2)
+ * LDBL_EPSILON; with their own rounding it is what prv_gaussian_mixture_error counts, and this. */
+static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t group_size,
+                                    prv_mechanism **mechanism)
+{
+    const size_t length = group_size + 1;
+    double *sensitivities = prv_allocate(2 * length, sizeof *sensitivities);
+    if (sensitivities == NULL) return PRV_ERR_MEMORY;
+    for (size_t k = 0; k < length; k++) sensitivities[k] = (double)k;
+    prv_binomial_probabilities(group_size, s.p, s.rest, sensitivities + length);
+    const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, sensitivities,
+                                                             sensitivities + length, length, mechanism);
+    if (status == PRV_OK) (*mechanism)->weight_error = 4.0 * (double)(length + 1) * (double)LDBL_EPSILON;
+    prv_release(sensitivities);
+    return status;
+}
+
+/* A group of more than one: Gaussian noise on what is in the sample of its members, which are sampled each by
+ * itself, however often. */
+static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t group_size,
+                                 prv_mechanism **mechanism)
+{
+    prv_status status;
+    if (s.p == 0.0) {
+        status = prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    } else if (s.p == 1.0) {
+        status = prv_mechanism_additive(PRV_BASE_GAUSSIAN, prv_separation((double)group_size, noise_multiplier),
+                                        mechanism);
+        status = prv_with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
+    } else {
+        status = binomial_gaussian(noise_multiplier, s, (size_t)group_size, mechanism);
+    }
+    if (status != PRV_OK) return status;
+    prv_mechanism *m = *mechanism;
+    m->group_size = group_size;
+    m->scale = noise_multiplier;
+    m->sampled = s.p > 0.0; /* their probability can be changed */
+    m->sampling_probability = s.p;
+    m->sampling_rest = s.rest;
+    return prv_with_replacement(status, PRV_REPLACED_UNKNOWN, mechanism);
+}
+
+prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
+                                        prv_mechanism **mechanism)
+{
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (group_size < 1 || group_size >= PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
+    if (group_size > 1) return group_gaussian(noise_multiplier, (sampling){p, 0.0}, group_size, mechanism);
+    prv_mechanism *record = NULL;
+    prv_status status = prv_mechanism_gaussian(noise_multiplier, &record);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(record, p, mechanism);
+    prv_mechanism_free(record);
+    return status;
+}
+
+prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability, prv_mechanism **mechanism)
+{
+    sampling s = probability_of(m);
+    if (probability != s.p) s = (sampling){probability, 0.0};
+    if (!is_probability(s)) return PRV_ERR_SAMPLING_PROBABILITY;
+    return group_gaussian(m->scale * noise_factor, s, m->group_size, mechanism);
+}
+
 /* ---- Mechanisms ------------------------------------------------------------------------------ */
 
 /* What m, sampled from base, keeps of it, so that a parameter can be changed. */
@@ -161,12 +263,20 @@ static prv_replacement replacement_of_sample(const prv_mechanism *base, double p
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
                                             prv_mechanism **mechanism)
 {
-    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->replaced_only || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
+    const sampling both = sampled_again(probability_of(base), p);
+    if (p > 0.0 && base->sampling_probability > 0.0 && !(both.p >= DBL_MIN))
+        return PRV_ERR_SAMPLING_PROBABILITY;
+    if (base->group_size > 1) return group_gaussian(base->scale, both, base->group_size, mechanism);
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
     prv_mechanism *m = prv_mechanism_like(base);
     if (m == NULL) return PRV_ERR_MEMORY;
-    m->sampling_probability = base->sampling_probability * p;
+    m->sampling_probability = both.p;
+    m->sampling_rest = both.rest;
+    /* Atoms and mixtures take one probability after the other, and not the product. */
+    const int by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
+    m->weight_error = by_product ? relative_rest(both) : 0.0;
     m->infinite_exact = base->infinite_exact && p == 1.0;
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
@@ -180,8 +290,8 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
 prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base, double p,
                                                         prv_mechanism **mechanism)
 {
-    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
-    if (base->sampled || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
+    if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (base->sampled || base->base == PRV_BASE_CHOICE || base->group_size > 1) return PRV_ERR_NEIGHBORS;
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
     if (status == PRV_OK && p == 0.0) {
@@ -210,26 +320,4 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
     }
     prv_mechanism_free(pair);
     return prv_mechanism_finish(status, m, mechanism);
-}
-
-prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
-                                        prv_mechanism **mechanism)
-{
-    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
-    if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
-    if (group_size < 1 || group_size >= PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
-    if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
-    if (p == 1.0) {
-        const prv_status whole = prv_mechanism_gaussian(noise_multiplier / (double)group_size, mechanism);
-        return prv_with_replacement(whole, PRV_REPLACED_UNKNOWN, mechanism);
-    }
-    const size_t length = (size_t)group_size + 1;
-    double *sensitivities = prv_allocate(2 * length, sizeof *sensitivities);
-    if (sensitivities == NULL) return PRV_ERR_MEMORY;
-    for (size_t k = 0; k < length; k++) sensitivities[k] = (double)k;
-    prv_binomial_probabilities(length - 1, p, sensitivities + length);
-    const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, sensitivities,
-                                                             sensitivities + length, length, mechanism);
-    prv_release(sensitivities);
-    return status;
 }

@@ -51,6 +51,10 @@ class Mechanism(_pickling.Pickled):
             )
         return handle
 
+    def _group_size(self) -> int:
+        """Return by how many records neighbouring data sets differ."""
+        return 1
+
     def _missing_mass(self) -> str | None:
         """Say where a function of one's own is not near its limit, None where none is known to be.
 

@@ -41,6 +41,9 @@ class _Subsampled(Mechanism):
             return replace(self, mechanism=self.mechanism._with(name, value))
         return replace(self, sampling_probability=value)
 
+    def _group_size(self) -> int:
+        return self.mechanism._group_size()
+
     def _missing_mass(self) -> str | None:
         return self.mechanism._missing_mass()
 
@@ -50,7 +53,8 @@ class PoissonSubsampled(_Subsampled):
     """A mechanism on a Poisson sample.
 
     With (P, Q) the pair of the mechanism and p the sampling probability, removing a record has the
-    pair ((1-p)P + pQ, P), adding one (Q, (1-p)Q + pP) [1]_.
+    pair ((1-p)P + pQ, P), adding one (Q, (1-p)Q + pP) [1]_. That is for one record: of a
+    `GroupPoissonSubsampledGaussian` it is the same with the product of both probabilities.
 
     Parameters
     ----------
@@ -63,7 +67,9 @@ class PoissonSubsampled(_Subsampled):
     ------
     TypeError, ValueError
         `mechanism` is no mechanism, or `sampling_probability` is out of its range. `compose` raises
-        ValueError for a mechanism whose subsampling is not defined.
+        ValueError for a mechanism whose subsampling is not defined (`RandomizedResponse`,
+        `SubsampledWithoutReplacement`, `TruncatedPoissonSubsampledGaussian`), and for a
+        probability, or a product of those of samples of samples, between 0 and 2^-1022.
 
     References
     ----------
@@ -90,7 +96,8 @@ class SubsampledWithoutReplacement(_Subsampled):
     Parameters
     ----------
     mechanism : Mechanism
-        What runs on the sample. It is not sampled itself, and has a pair for replaced records.
+        What runs on the sample: noise without sampling, `PureDP`, `ApproximateDP`, `BoundedRange`,
+        or a `RandomizedResponse` whose answers are published without names.
     sampling_probability : float
         Size of the sample over the number of records, in [0, 1].
 
@@ -232,7 +239,8 @@ class GroupPoissonSubsampledGaussian(Mechanism):
 
     All records of the group are in one of the data sets and none in the other. How many of them are
     in the sample is binomial, and so many times the sensitivity is the greatest change of the
-    query: a `MixtureOfGaussians` [1]_.
+    query: a `MixtureOfGaussians` [1]_. A guarantee for such groups, which composes with others for
+    groups of the same size alone: all other mechanisms are stated for one record.
 
     Parameters
     ----------
@@ -241,12 +249,18 @@ class GroupPoissonSubsampledGaussian(Mechanism):
     sampling_probability : float
         Probability in [0, 1] with which each record enters the sample, independently of all others.
     group_size : int
-        Records of the group, in [1, 4095].
+        Records of the group, in [1, 4095]. Of 1 it is a `PoissonSubsampledGaussian`.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is of another kind, or is out of its range.
+        An argument is of another kind, or is out of its range. `compose`, an `Accountant`, and all
+        else that composes raise ValueError for groups of different sizes, or a group and a record.
+
+    Notes
+    -----
+    A Poisson sample of it is the same with the product of both probabilities: each member of the
+    group enters the sample by itself, not all or none of them.
 
     References
     ----------
@@ -259,7 +273,10 @@ class GroupPoissonSubsampledGaussian(Mechanism):
     sampling_probability: float
     group_size: int
 
-    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+    _FIELDS: ClassVar[dict[str, str]] = {
+        "noise": "noise_multiplier",
+        "sampling_probability": "sampling_probability",
+    }
 
     def __post_init__(self) -> None:
         self._check(
@@ -267,6 +284,9 @@ class GroupPoissonSubsampledGaussian(Mechanism):
             sampling_probability=_arguments.probability,
             group_size=partial(_arguments.integer, least=1, greatest=_arguments.MAX_COMPONENTS - 1),
         )
+
+    def _group_size(self) -> int:
+        return self.group_size
 
     def _handle(self) -> _mechanism.Handle:
         return _mechanism.group_gaussian(

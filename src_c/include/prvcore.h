@@ -62,7 +62,7 @@ typedef enum prv_status {
     PRV_ERR_NOISE_MULTIPLIER,     /* noise_multiplier is negative, infinite or nan */
     PRV_ERR_SCALE,                /* scale is negative, infinite or nan (discrete: not positive) */
     PRV_ERR_SENSITIVITY,          /* sensitivity is not positive and finite (discrete: >= 1) */
-    PRV_ERR_SAMPLING_PROBABILITY, /* sampling_probability is outside [0, 1] */
+    PRV_ERR_SAMPLING_PROBABILITY, /* it, or the product of several, is outside {0} and [2^-1022, 1] */
     PRV_ERR_EPSILON,              /* an epsilon is nan, or negative where it is a parameter */
     PRV_ERR_DELTA,                /* a delta is outside [0, 1] */
     PRV_ERR_RATE,                 /* a false positive rate is outside [0, 1] */
@@ -89,6 +89,7 @@ typedef enum prv_status {
     PRV_ERR_NEIGHBORS,            /* no dominating pair of a mechanism is known for the neighbors asked */
     PRV_ERR_ORDER,                /* an order of a Renyi divergence is outside (1, 1e6] */
     PRV_ERR_MOMENTS,              /* Renyi divergences of a mechanism given by functions, whose tails are unknown */
+    PRV_ERR_GROUPS,               /* mechanisms whose neighbors differ by groups of different sizes are composed */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -241,17 +242,19 @@ PRV_API prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, 
                                        prv_mechanism **mechanism);
 
 /* The base mechanism on a Poisson sample: each record enters with probability
- * sampling_probability in [0, 1]. 'remove' is the pair ((1-p)P + pQ, P), 'add' (Q, (1-p)Q + pP)
- * (Zhu, Dong, Wang 2022, Theorem 11). The base is copied; PRV_ERR_NEIGHBORS where its own neighbours are
- * records that are replaced, and no others. */
+ * sampling_probability, 0 or in [2^-1022, 1], independently of all others. 'remove' is the pair ((1-p)P + pQ, P),
+ * 'add' (Q, (1-p)Q + pP) (Zhu, Dong, Wang 2022, Theorem 11), which is for one record: of what
+ * prv_mechanism_group_gaussian made it is that with probabilities multiplied. Where the base is a sample itself, bounds
+ * allow for the rounding of the product, which must be 0 or in [2^-1022, 1] too. The base is copied; PRV_ERR_NEIGHBORS
+ * where its own neighbours are records that are replaced, and no others, or a truncated sample. */
 PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double sampling_probability,
                                                     prv_mechanism **mechanism);
 
 /* The base mechanism on a sample of fixed size, drawn without replacement: sampling_probability in [0, 1]
- * is that size over the number of records. Its neighbours are records that are replaced, PRV_REPLACE_ONE,
+ * is that size over the number of records. Its neighbours are single records that are replaced, PRV_REPLACE_ONE,
  * and no others. With (P, Q) the pair of the base for them, and P' = (1-p)P + pQ: H_a(P', P) for a >= 1,
  * and what is symmetric to it below (MECHANISMS.md, section 4). PRV_ERR_NEIGHBORS where the base has no
- * such pair, or is sampled itself. */
+ * such pair, as of groups, or is sampled itself. */
 PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base,
                                                                 double sampling_probability,
                                                                 prv_mechanism **mechanism);
@@ -274,13 +277,13 @@ PRV_API prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multipl
 PRV_API prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
                                                      prv_mechanism **mechanism);
 
-/* PRV_ERR_NEIGHBORS where queries with these neighbours will return it. */
+/* PRV_ERR_NEIGHBORS where queries with these neighbours will return it. prv_check_steps says more. */
 PRV_API prv_status prv_mechanism_check_neighbors(const prv_mechanism *mechanism, prv_neighbors neighbors);
 
 /* What prv_mechanism_scaled and prv_calibrate change. */
 typedef enum prv_parameter {
     PRV_NOISE_SCALE = 0,      /* noise_multiplier or scale, of the four kinds of noise, sampled or not */
-    PRV_SAMPLING_PROBABILITY, /* of what prv_mechanism_poisson_subsampled made */
+    PRV_SAMPLING_PROBABILITY, /* of what prv_mechanism_..._subsampled and prv_mechanism_group_gaussian made */
     PRV_STEPS                 /* the counts (prv_calibrate alone) */
 } prv_parameter;
 
@@ -304,7 +307,9 @@ PRV_API prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const
 
 /* prv_mechanism_gaussian on a Poisson sample where `group_size` records, in [1, PRV_MAX_COMPONENTS), are
  * added or removed together: c_i = i with binomial probabilities (Ganesh 2024, arXiv:2401.10294, Theorem
- * 3.1). */
+ * 3.1). With a group_size of 1 it is prv_mechanism_poisson_subsampled of prv_mechanism_gaussian. Its neighbours are data
+ * sets that differ by such a group, those of all other constructors by one record: PRV_ERR_GROUPS where steps of
+ * different sizes are composed. */
 PRV_API prv_status prv_mechanism_group_gaussian(double noise_multiplier, double sampling_probability,
                                                 uint64_t group_size, prv_mechanism **mechanism);
 
@@ -317,6 +322,11 @@ typedef struct prv_step {
     const prv_mechanism *mechanism;
     uint64_t count; /* 0 is allowed: the step then does nothing, and its mechanism is not looked at */
 } prv_step;
+
+/* What every query and prv_calibrate look at first. PRV_ERR_NEIGHBORS where no pair of a mechanism is known for these
+ * neighbours, PRV_ERR_GROUPS where those of two mechanisms differ by groups of different sizes. Steps of count 0 are not
+ * looked at. */
+PRV_API prv_status prv_check_steps(const prv_step *steps, size_t step_count, prv_neighbors neighbors);
 
 typedef enum prv_discretization {
     PRV_BRACKETING = 0, /* dominating and dominated lattices, any delta */

@@ -63,6 +63,31 @@ static prv_status a_subsampled_group(void)
     return status;
 }
 
+static prv_status a_subsampled_mixture(void)
+{
+    const double changes[] = {0.0, 1.0, 2.0}, odds[] = {0.9604, 0.0392, 0.0004};
+    prv_mechanism *mixture = NULL, *m = NULL, *scaled = NULL;
+    prv_status status = prv_mechanism_gaussian_mixture(1.0, changes, odds, 3, &mixture);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(mixture, 0.5, &m);
+    if (status == PRV_OK) status = prv_mechanism_scaled(m, PRV_SAMPLING_PROBABILITY, 0.5, &scaled);
+    prv_mechanism_free(mixture);
+    prv_mechanism_free(m);
+    prv_mechanism_free(scaled);
+    return status;
+}
+
+static prv_status a_group_without_noise(void)
+{
+    prv_mechanism *group = NULL, *one = NULL, *scaled = NULL;
+    prv_status status = prv_mechanism_group_gaussian(0.0, 0.1, 5, &group);
+    if (status == PRV_OK) status = prv_mechanism_group_gaussian(2.0, 0.1, 1, &one);
+    if (status == PRV_OK) status = prv_mechanism_scaled(group, PRV_SAMPLING_PROBABILITY, 10.0, &scaled);
+    prv_mechanism_free(group);
+    prv_mechanism_free(one);
+    prv_mechanism_free(scaled);
+    return status;
+}
+
 static prv_status a_sample_without_replacement(void)
 {
     prv_mechanism *base = NULL, *m = NULL, *scaled = NULL;
@@ -227,6 +252,8 @@ static void allocations(void)
     every_allocation(subsampled_atoms, "a subsampled discrete Gaussian");
     every_allocation(a_table, "a subsampled table");
     every_allocation(a_subsampled_group, "a subsampled group");
+    every_allocation(a_subsampled_mixture, "a subsampled mixture, scaled");
+    every_allocation(a_group_without_noise, "groups without noise, and of one");
     every_allocation(a_sample_without_replacement, "a sample without replacement");
     every_allocation(replaced_records, "replaced records");
     every_allocation(shuffled_batches, "shuffled batches");
@@ -238,9 +265,10 @@ static void allocations(void)
     prv_mechanism *laplace = NULL;
     if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
     query_steps[0] = (prv_step){gaussian(10.0), 4};
-    prv_mechanism *group = NULL;
-    if (prv_mechanism_group_gaussian(1.0, 0.02, 2, &group) != PRV_OK) abort();
-    query_steps[1] = (prv_step){group, 5};
+    prv_mechanism *mixture = NULL;
+    const double changes[] = {0.0, 1.0, 2.0}, odds[] = {0.9604, 0.0392, 0.0004};
+    if (prv_mechanism_gaussian_mixture(1.0, changes, odds, 3, &mixture) != PRV_OK) abort();
+    query_steps[1] = (prv_step){mixture, 5};
     query_steps[2] = (prv_step){laplace, 2};
     for (query_delta = 0; query_delta <= 1; query_delta++) {
         query_way = PRV_BRACKETING;

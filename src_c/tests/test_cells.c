@@ -297,6 +297,24 @@ static void mixtures(void)
     const law of_three = {GAUSSIAN, 0.0L, 0.0L, &three, 0, 0}, of_one = {GAUSSIAN, 0.5L, p, NULL, 0, 0};
     against(group, &of_three, -1.0, 12.0, 801, "a group of three");
     prv_mechanism_free(group);
+    /* Each member of a group enters one more sample by itself, in whatever order, also where the group always did. */
+    static const double again[][2] = {{0.25, 0.5}, {1.0, 0.125}, {0.125, 1.0}, {0.3, 0.7}, {1e-3, 0.9999}, {1.0 - 0x1p-52, 1.0 - 0x1p-50}};
+    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
+        for (int changed = 0; changed <= 1; changed++) {
+            prv_mechanism *base = NULL, *sampled = NULL;
+            if (prv_mechanism_group_gaussian(changed ? 8.0 : 2.0, again[i][0], 3, &base) != PRV_OK) abort();
+            if (prv_mechanism_poisson_subsampled(base, again[i][1], &group) != PRV_OK) abort();
+            if (changed && prv_mechanism_scaled(group, PRV_NOISE_SCALE, 0.25, &sampled) != PRV_OK) abort();
+            const long double a = (long double)again[i][0], b = (long double)again[i][1], t = a * b;
+            const long double not_a = 1.0L - a, not_b = 1.0L - b, r = not_a + a * not_b;
+            const mixture drawn = {4, {0.0L, 0.5L, 1.0L, 1.5L}, {r * r * r, 3.0L * t * r * r, 3.0L * t * t * r, t * t * t}, 0};
+            const law of_drawn = {GAUSSIAN, 0.0L, 0.0L, &drawn, 0, 0};
+            const double lowest = i + 1 < sizeof again / sizeof *again ? -1.0 : -8.0;
+            against(changed ? sampled : group, &of_drawn, lowest, 12.0, 801, "a group of three sampled again");
+            prv_mechanism_free(base);
+            prv_mechanism_free(group);
+            prv_mechanism_free(sampled);
+        }
     if (prv_mechanism_group_gaussian(2.0, 0.125, 1, &group) != PRV_OK) abort();
     against(group, &of_one, -1.0, 12.0, 801, "a group of one");
     prv_mechanism_free(group);

@@ -169,6 +169,50 @@ static prv_status unknown_plan(void *context, size_t length, prv_fft *fft)
     return (prv_status)(PRV_STATUS_COUNT + 7);
 }
 
+/* Records and groups, or groups of different sizes, are asked about together; whichever question it is. */
+static void mixed_groups(const prv_step *records)
+{
+    prv_mechanism *pair = NULL, *three = NULL, *sampled = NULL, *always = NULL, *one = NULL, *never = NULL, *m = NULL;
+    if (prv_mechanism_group_gaussian(1.0, 0.5, 2, &pair) != PRV_OK) abort();
+    if (prv_mechanism_group_gaussian(1.0, 0.5, 3, &three) != PRV_OK) abort();
+    if (prv_mechanism_poisson_subsampled(three, 0.5, &sampled) != PRV_OK) abort();
+    if (prv_mechanism_group_gaussian(1.0, 1.0, 3, &always) != PRV_OK) abort();
+    if (prv_mechanism_group_gaussian(1.0, 0.5, 1, &one) != PRV_OK) abort();
+    if (prv_mechanism_poisson_subsampled(always, 0.0, &never) != PRV_OK) abort();
+    const prv_step mixed[][2] = {
+        {*records, {pair, 1}}, {{pair, 1}, {three, 1}}, {{pair, 2}, {sampled, 1}}, {{always, 1}, *records}, {{never, 1}, *records}};
+    const prv_step same[][2] = {
+        {*records, {one, 1}}, {{three, 1}, {sampled, 1}}, {{three, 1}, {always, 1}}, {*records, {pair, 0}}, {{three, 1}, {never, 1}}};
+    prv_options o = options_of(1e-2);
+    const double delta = 1e-3, epsilon = 1.0, rate = 0.5, order = 2.0;
+    prv_bounds b;
+    prv_calibration c;
+    prv_history *history = NULL;
+    if (prv_history_new(&history) != PRV_OK) abort();
+    for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++) {
+        expect(prv_check_steps(mixed[i], 2, o.neighbors), PRV_ERR_GROUPS, "mixed groups");
+        expect(prv_epsilon(mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... epsilon");
+        expect(prv_delta(mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS, "... delta");
+        expect(prv_history_epsilon(history, mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... of a history");
+        expect(prv_history_delta(history, mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS, "... and delta");
+        expect(prv_power(mixed[i], 2, &o, &rate, 1, &b), PRV_ERR_GROUPS, "... power");
+        expect(prv_gaussian_mu(mixed[i], 2, &o, &delta, 1, &b), PRV_ERR_GROUPS, "... mu");
+        expect(prv_renyi_divergence(mixed[i], 2, &o, &order, 1, &b), PRV_ERR_GROUPS, "... a Renyi divergence");
+        for (int p = PRV_NOISE_SCALE; p <= PRV_STEPS; p++)
+            for (size_t fixed = 0; fixed < 2; fixed++)
+                expect(prv_calibrate(mixed[i], 2, fixed, (prv_parameter)p, 1.0, 1e-3, 1e-3, &o, &c), PRV_ERR_GROUPS,
+                       "... a calibration");
+        expect(prv_epsilon(same[i], 2, &o, &delta, 1, &b, NULL), PRV_OK, "the same unit");
+        expect(prv_history_epsilon(history, same[i], 2, &o, &delta, 1, &b, NULL), PRV_OK, "... of a history");
+    }
+    expect(prv_mechanism_subsampled_without_replacement(pair, 0.5, &m), PRV_ERR_NEIGHBORS, "a group in a sample of fixed size");
+    expect(prv_mechanism_subsampled_without_replacement(always, 0.5, &m), PRV_ERR_NEIGHBORS, "... of the whole group");
+    expect(prv_mechanism_subsampled_without_replacement(never, 0.5, &m), PRV_ERR_NEIGHBORS, "... of none of it");
+    prv_mechanism *made[] = {pair, three, sampled, always, one, never};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) prv_mechanism_free(made[i]);
+    prv_history_free(history);
+}
+
 static void status_codes(void)
 {
     prv_mechanism *m = NULL;
@@ -205,6 +249,7 @@ static void status_codes(void)
     expect(prv_mechanism_bounded_range(-1.0, &m), PRV_ERR_EPSILON, "a range of -1");
     expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
     expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");
+    expect(prv_mechanism_group_gaussian(1.0, 5e-324, 2, &m), PRV_ERR_SAMPLING_PROBABILITY, "group, probability 2^-1074");
     prv_mechanism *good = gaussian(2.0);
     prv_mechanism *response = NULL, *table = NULL;
     const double even[] = {-1.0, 1.0}, odds[] = {1.0 / (1.0 + exp(1.0)), 1.0 / (1.0 + exp(-1.0))};
@@ -220,6 +265,11 @@ static void status_codes(void)
           "neighbours that mechanisms have");
     expect(prv_mechanism_poisson_subsampled(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability 1.5");
     expect(prv_mechanism_poisson_subsampled(good, NAN, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability nan");
+    prv_mechanism *rare = NULL;
+    if (prv_mechanism_poisson_subsampled(good, 1e-200, &rare) != PRV_OK) abort();
+    expect(prv_mechanism_poisson_subsampled(rare, 1e-200, &m), PRV_ERR_SAMPLING_PROBABILITY, "a product of 1e-400");
+    expect(prv_mechanism_poisson_subsampled(rare, 1e-120, &m), PRV_ERR_SAMPLING_PROBABILITY, "a product of 1e-320");
+    prv_mechanism_free(rare);
     const prv_step step = {good, 10};
     prv_options o = options_of(1e-2);
     const double bad = 1.5, nothing = NAN;
@@ -228,6 +278,7 @@ static void status_codes(void)
     expect(prv_epsilon(&answers, 1, &o, &small, 1, &b, NULL), PRV_ERR_NEIGHBORS, "answers added");
     o.neighbors = PRV_REPLACE_ONE;
     expect(prv_epsilon(&rows, 1, &o, &small, 1, &b, NULL), PRV_ERR_NEIGHBORS, "rows of a table replaced");
+    mixed_groups(&step);
     o.neighbors = PRV_REMOVE;
     expect(prv_epsilon(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_DELTA, "delta 1.5 asked");
     expect(prv_epsilon(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_DELTA, "delta nan asked");

@@ -251,7 +251,12 @@ def _smooth_step(rng, most):
             p=[0.45, 0.15, 0.1, 0.1, 0.1, 0.05, 0.05],
         )
     )
-    return _mechanism(rng, kind, count), count
+    mechanism = _mechanism(rng, kind, count)
+    while isinstance(
+        mechanism, prv.GroupPoissonSubsampledGaussian
+    ):  # all others are for one record
+        mechanism = _mechanism(rng, kind, count)
+    return mechanism, count
 
 
 def _replaced_step(rng):
