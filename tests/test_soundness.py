@@ -3,21 +3,26 @@
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
-from soundness import oracle
+from flint import arb
+from soundness.balls import ONE, TooSlowError, exact
 from soundness.batches import truncation
-from soundness.judge import judge
-from soundness.laws import LONG, TooSlowError
-from soundness.settings import ResponseCurve, Setting, draw
+from soundness.contour import Contour
+from soundness.judge import judge, objections
+from soundness.laws import GaussianLaw
+from soundness.oracle import Oracle, pairs_of
+from soundness.residues import Sums
+from soundness.settings import KINDS, ResponseCurve, Setting, draw
+from soundness.worst import Truth, pure_samples, two_ranges, two_records
 from test_truth import ROWS, mechanism
 
 import prvcore as prv
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning"),
-    pytest.mark.skipif(np.finfo(LONG).eps > 1e-18, reason="long double has no more than 53 bits"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+
+REPLACED = {"neighbors": "replace-one"}
 
 
 @pytest.fixture(autouse=True)
@@ -25,91 +30,212 @@ def little_memory(memory_limit):
     prv.set_memory_limit(2**25)
 
 
+def alone(step, direction):
+    return pairs_of([(step, 1)], direction)[0][0]
+
+
+# ---- The oracle --------------------------------------------------------------------------------
+
+
+def test_ways_of_the_oracle_agree():
+    laplace, single = alone(prv.Laplace(2.0), "add"), alone(prv.BoundedRange(0.7), "add")
+    response = alone(prv.ApproximateDP(0.3, 1e-3), "add")
+    for x in (-0.4, 0.0, 0.2, 0.9):
+        for law in (laplace, single, response):
+            value = Sums([(law, 1)]).value(x) + law.infinite
+            assert value.overlaps(law.curve(exact(x)))
+            assert value.rad() < 1e-40
+    # a density among losses of which there are few
+    steps = [(response, 3), (laplace, 1)]
+    assert Sums(steps).value(0.5).overlaps(Oracle(steps)._by_sum(exact(0.5)))
+    noise = GaussianLaw(exact(0.5))
+    for steps in ([(noise, 1)], [(noise, 1), (response, 2)]):
+        for x in (0.05, 1.0, 3.0):
+            value = Contour(steps).value(x)
+            assert value.overlaps(Oracle(steps)._by_sum(exact(x)))
+            assert value.rad() < 1e-8 * value.mid()
+
+
 @pytest.mark.parametrize("direction", ["add", "remove", "replace-one"])
-@pytest.mark.parametrize("count", [1, 2])
-def test_ways_of_the_oracle_agree(direction, count):
-    cut = prv.TruncatedPoissonSubsampledGaussian(2.0, 0.3, 10, 4)
-    steps = [cut]
-    if direction == "replace-one":
-        bases = (prv.Gaussian(4.0), prv.BoundedRange(0.5))
-        steps = [prv.SubsampledWithoutReplacement(base, 0.3) for base in bases]
-    for step in steps:
-        asked = oracle.Oracle([(step, count)], direction)
-        for epsilon in (0.05, 0.15):
-            a, b = (asked.delta(epsilon, way) for way in ("nested integrals", "contour"))
-            assert abs(a.value / b.value - 1) <= a.error + b.error
-
-
-def test_the_binomial_sums_of_truncation_are_exact():
-    for n, p, most in ((1, 0.3, 1), (9, 0.25, 3), (40, 0.9, 38), (12, 0.5, 12), (7, 1.0, 3)):
-        q, others = Fraction(p), n - 1
-        masses = [math.comb(others, k) * q**k * (1 - q) ** (others - k) for k in range(others + 1)]
-        above = sum(masses[most:])
-        kept = sum(q * most / (k + 1) * masses[k] for k in range(most, others + 1))
-        step = prv.TruncatedPoissonSubsampledGaussian(1.0, p, n, most)
-        exact = 1 - above, above, kept / above if above else 0
-        for found, truth in zip(truncation(step), exact, strict=True):
-            assert abs(found - LONG(truth.numerator) / LONG(truth.denominator)) <= 1e-18
-
-
-@pytest.mark.parametrize("epsilon", [0.02, 0.3, 1.0])
-def test_replaced_records_of_a_poisson_sample_are_what_a_fine_sum_over_outcomes_says(epsilon):
+def test_sums_of_mixtures_are_what_doubles_say(direction):
     noise, p = 2.0, 0.25
-    z, step = np.linspace(-20.0, 20.0, 2001, retstep=True)
-    first, second = (
-        (1 - p) * np.exp(-0.5 * (z / noise) ** 2) + p * np.exp(-0.5 * ((z - x) / noise) ** 2)
-        for x in (1.0, -1.0)
-    )
+    z, step = np.linspace(-24.0, 24.0, 4001, retstep=True)
+    zero, one, other = (np.exp(-0.5 * ((z - x) / noise) ** 2) for x in (0.0, 1.0, -1.0))
+    sampled = (1 - p) * zero + p * one
+    first, second = {
+        "add": (zero, sampled),
+        "remove": (sampled, zero),
+        "replace-one": (sampled, (1 - p) * zero + p * other),
+    }[direction]
     first, loss = step * first / (noise * math.sqrt(2 * math.pi)), np.log(first / second)
-    for masses, losses, count in (
-        (first, loss, 1),
-        (np.outer(first, first), np.add.outer(loss, loss), 2),
-    ):
+    oracle = Oracle(pairs_of([(prv.PoissonSubsampledGaussian(noise, p), 2)], direction))
+    for epsilon in (0.05, 0.3):
+        masses, losses = np.outer(first, first), np.add.outer(loss, loss)
         found = -(masses * np.expm1(np.minimum(epsilon - losses, 0.0))).sum()
-        truth = oracle.delta(
-            [(prv.PoissonSubsampledGaussian(noise, p), count)], "replace-one", epsilon
-        )
-        assert float(truth.value) == pytest.approx(found, rel=2e-3)
+        value, _ = oracle.delta(epsilon)
+        assert float(value.mid()) == pytest.approx(found, rel=1e-3)
 
 
-def test_a_choice_is_the_mixture_of_its_parts():
-    noise, p, n, most = 2.0, 0.3, 10, 4
-    step = prv.TruncatedPoissonSubsampledGaussian(noise, p, n, most)
-    never, cut, kept = truncation(step)
-    parts = (
-        (never, prv.PoissonSubsampledGaussian(noise, p)),
-        (cut, prv.SubsampledWithoutReplacement(prv.Gaussian(noise), float(kept))),
-    )
-    for epsilon in (0.1, 0.8):
-        one = oracle.delta([(step, 1)], "replace-one", epsilon)
-        both = [(w, oracle.delta([(part, 1)], "replace-one", epsilon)) for w, part in parts]
-        value = sum(w * truth.value for w, truth in both)
-        error = one.error + max(truth.error for _, truth in both) + 1e-13  # kept is rounded
-        assert abs(one.value / value - 1) <= error
+def test_sums_of_binomials_are_those_of_integers():
+    for n, k, most in ((1, 1, 1), (9, 1, 3), (40, 9, 38), (12, 5, 12), (7, 16, 3)):
+        masses = [math.comb(n - 1, i) * k**i * (16 - k) ** (n - 1 - i) for i in range(n)]
+        above = flint.fmpq(sum(masses[most:]), 16 ** (n - 1))
+        kept = sum((flint.fmpq(k * most * masses[i], 16**n * (i + 1)) for i in range(most, n)), 0)
+        found = truncation(prv.TruncatedPoissonSubsampledGaussian(1.0, k / 16, n, most))
+        assert found[0].contains(1 - above)
+        assert found[1].contains(above)
+        assert found[2].contains(kept / above if above else 0)
 
 
 def test_every_way_of_the_oracle_finds_the_truth():
-    tried = dict.fromkeys(("contour", "nested integrals", "sum", "uniform sums"), 0)
+    ways = set()
     for row in ROWS:
         steps = [(mechanism(step["mechanism"]), step["count"]) for step in row["steps"]]
         direction = "remove" if row["direction"] == "both" else row["direction"]
-        asked, truth = oracle.Oracle(steps, direction), float(row["delta"])
+        epsilon = float(row["eps"])
+        if sum(count for _, count in steps) > 1000 and len(steps) > 1:
+            continue  # takes long
+        try:
+            value, way = Oracle(pairs_of(steps, direction)).delta(epsilon)
+        except TooSlowError:
+            continue
+        ways.add(way)
+        # parameters and epsilon are decimals in the table, doubles here
         slope = abs(float(row.get("dlogdelta_deps") or 0.0))
-        for way in asked.ways():
-            try:
-                found = asked.delta(float(row["eps"]), way)
-            except TooSlowError:
-                continue
-            tried[way] += 1
-            # parameters and epsilon are decimals in the table, doubles here
-            slack = found.error + 1e-12 + slope * 1e-15 * max(1.0, float(row["eps"]))
-            assert abs(float(found.value) - truth) <= slack * truth, (row["id"], way)
-    assert min(tried.values()) > 0
+        slack = 1e-12 + slope * 1e-15 * max(1.0, epsilon)
+        truth = arb(row["delta"])
+        assert abs(value - truth) <= slack * truth, (row["id"], way)
+    assert ways >= {"contour", "residues", "sum"}
 
 
-@pytest.mark.parametrize("number", range(30))
+def test_worst_cases_are_those_of_others():
+    # exact optima: two adaptive bounded ranges (arXiv:1909.13830); linear programmes over extreme
+    # triples; all records in a disc, on a grid
+    assert 0.152452 < two_ranges(1.0, 0.5) < 0.1537
+    assert 0.057005 < two_ranges(1.0, 1.0) < 0.0577
+    assert abs(pure_samples(1.0, 0.5, 2, 0.3) - arb("0.198982")) < 5e-7
+    assert abs(pure_samples(2.0, 0.25, 2, 0.3) - arb("0.236118")) < 5e-7
+    assert abs(two_records(1.0, 0.5, 0.3) - arb("0.116422")) < 5e-7
+    # one step is its pair
+    sample = prv.SubsampledWithoutReplacement(prv.PureDP(0.7), 0.4)
+    for x in (-0.3, 0.0, 0.2):
+        assert pure_samples(0.7, 0.4, 1, x).overlaps(alone(sample, "replace-one").curve(exact(x)))
+
+
+# ---- What it is used for -------------------------------------------------------------------------
+
+
+def neighbours(ball):
+    """Return the greatest double below a ball, and the least above it."""
+    middle = float(ball.mid())
+    low = math.nextafter(middle, -math.inf) if not arb(middle) < ball else middle
+    high = math.nextafter(middle, math.inf) if not arb(middle) > ball else middle
+    assert arb(low) < ball < arb(high)
+    return low, high
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "step", "count"),
+    [
+        ("delta", 0.3, prv.PureDP(0.4), 3),
+        ("delta", -0.7, prv.Laplace(2.0), 2),
+        ("delta", math.inf, prv.ApproximateDP(0.1, 1e-3), 7),
+        ("delta", 1.5, prv.PoissonSubsampledGaussian(1.0, 0.2), 1),
+        ("delta", 1.0, prv.Gaussian(1.7), 5),
+        ("power", 1e-9, prv.ApproximateDP(0.5, 1e-12), 4),
+        ("power", 1e-20, prv.Gaussian(10.0), 1),
+        ("trade_off", 1e-20, prv.Gaussian(10.0), 1),
+        ("renyi", 2.0, prv.MixtureOfGaussians(2.0, [0.0, 3.0, 8.0], [0.5, 0.25, 0.25]), 10),
+        ("mu", 1e-6, prv.Gaussian(3.0), 7),
+    ],
+)
+def test_a_bound_that_is_wrong_by_the_last_place_is_refuted(name, point, step, count):
+    setting = Setting("", ((step, count),), ((name, point),), {"neighbors": "remove"})
+    truth = Truth(setting.steps, "remove")
+    if name == "mu":
+        value = truth.mu(point)
+    elif name == "trade_off":
+        value = 1 - truth.power(point)[0]
+    else:
+        value = getattr(truth, name)(point)[0]
+    low, high = neighbours(value)
+    for answer, right in (
+        ((low, low, high), True),
+        ((low, low, low), False),
+        ((high, high, high), False),
+        ((high, high, low), False),
+        ((low, high, math.nextafter(low, 0.0)), False),
+    ):
+        found = objections(setting, name, point, prv.Bounds(*answer))
+        assert (not found) == right, (answer, found)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-12])
+@pytest.mark.parametrize("step", [prv.PureDP(0.4), prv.Gaussian(2.0)], ids=str)
+def test_an_epsilon_that_is_wrong_by_the_last_place_is_refuted(step, delta):
+    setting = Setting("", ((step, 3),), (("epsilon", delta),))
+    truth = Truth(setting.steps, "add-or-remove")
+    low, high = 0.0, 50.0
+    while math.nextafter(low, high) < high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if truth.delta(middle)[0] > delta else (low, middle)
+    ask = lambda *answer: objections(setting, "epsilon", delta, prv.Bounds(*answer))  # noqa: E731
+    assert not ask(low, low, high)
+    assert ask(high, high, high)
+    assert ask(low, low, low)
+    assert ask(low, low, math.nextafter(low, 0.0))
+
+
+def test_an_epsilon_beside_the_mass_at_infinity_is_refuted():
+    step = prv.ApproximateDP(0.5, 1e-3)
+    setting = Setting("", ((step, 1),), ())
+    below, above = math.nextafter(1e-3, 0.0), math.nextafter(1e-3, 1.0)
+    endless, top = (math.inf,) * 3, (0.5,) * 3
+    for delta, right, wrong in (
+        (below, endless, top),
+        (1e-3, top, endless),
+        (1e-3, top, (math.nextafter(0.5, 1.0),) * 3),
+        (1e-3, top, (math.nextafter(0.5, 0.0),) * 3),
+        (above, (0.4999999, 0.49999999999, 0.5), endless),
+    ):
+        assert not objections(setting, "epsilon", delta, prv.Bounds(*right)), delta
+        assert objections(setting, "epsilon", delta, prv.Bounds(*wrong)), delta
+
+
+def test_lower_bounds_that_no_data_have_are_refuted():
+    # each is the value of a pair that is attained by no data sets
+    for step, count, options, point, pair in (
+        (prv.BoundedRange(1.0), 2, {}, 0.5, 0.170969),
+        (prv.BoundedRange(0.1), 1000, {}, 8.846, 1e-5),
+        (prv.SubsampledWithoutReplacement(prv.PureDP(1.0), 0.5), 2, REPLACED, 0.3, 0.215658),
+        (
+            prv.TruncatedPoissonSubsampledGaussian(1.0, 0.5, 2, 1),
+            *(1, {"neighbors": "remove"}, 0.3, 0.124167),
+        ),
+    ):
+        setting = Setting("", ((step, count),), (), options)
+        assert objections(setting, "delta", point, prv.Bounds(pair, pair, 1.0))
+        assert not objections(setting, "delta", point, prv.Bounds(0.0, pair, 1.0))
+        low = float(Truth(setting.steps, options.get("neighbors", "add"))._delta(point)[0].mid())
+        assert objections(setting, "delta", point, prv.Bounds(0.0, 0.0, 0.999 * low))
+
+
+def test_groups_that_are_sampled_again_enter_one_by_one():
+    group = prv.GroupPoissonSubsampledGaussian
+    again, once = prv.PoissonSubsampled(group(0.5, 1.0, 3), 0.25), group(0.5, 0.25, 3)
+    for direction in ("add", "remove"):
+        for x in (0.0, 1.0):
+            value = alone(again, direction).curve(exact(x))
+            assert value.overlaps(alone(once, direction).curve(exact(x)))
+            assert value < ONE
+
+
+QUICK = [kind for kind in KINDS if kind not in ("crowd", "distinct steps", "calibration")]
+
+
+@pytest.mark.parametrize("number", range(60))
 def test_random_questions(number):
-    verdict = judge(draw(2024, number), patience=0.4)
+    verdict = judge(draw(2025, number, QUICK), patience=0.3)
     assert verdict.outcome != "violated", verdict.violations
 
 
@@ -128,9 +254,8 @@ NEARLY_ALL = [1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-5, 0.99]
 def test_samples_of_nearly_everything(base, p, delta):
     # log(1 - p + p e^-y) cancels where p is near 1 and y is large
     for direction in ("add", "remove"):
-        setting = Setting(
-            "", ((prv.PoissonSubsampled(base, p), 1),), delta, {"neighbors": direction}
-        )
+        steps, asked = ((prv.PoissonSubsampled(base, p), 1),), (("epsilon", delta), ("share", 0.97))
+        setting = Setting("", steps, asked, {"neighbors": direction})
         verdict = judge(setting, patience=5.0)
         assert verdict.outcome == "held", verdict.violations
 
@@ -139,22 +264,21 @@ def test_the_greatest_loss_of_nearly_everything():
     # of 'add': -log(1 - p + p e^-20)
     p = 1.0 - 1e-12
     step = prv.PoissonSubsampled(prv.PureDP(20.0), p)
-    exact = -np.log(1 - LONG(p) + LONG(p) * np.exp(LONG(-20.0)))
+    top = -(1 - arb(p) + arb(p) * arb(-20).exp()).log()
     lower, _, upper = prv.compose(step, 1, neighbors="add").epsilon(0.0)
-    assert lower <= exact <= upper
+    assert arb(lower) < top < arb(upper)
     assert upper - lower <= 1e-12
 
 
 @pytest.mark.parametrize("scale", [0.7538651346396048, 3.0, 7.1, 0.3])
 def test_the_greatest_loss_is_not_rounded_down(scale):
     # 1 / scale is no double: epsilon(0) must contain it, and so must what follows for tiny deltas
-    exact = 1 / LONG(scale)
     for step in (prv.Laplace(scale), prv.DiscreteLaplace(scale)):
-        for delta in (0.0, 1e-300, 1e-90):
+        questions = [("epsilon", delta) for delta in (0.0, 1e-300, 1e-90)]
+        verdict = judge(Setting("", ((step, 1),), questions), patience=5.0)
+        assert verdict.outcome == "held", verdict.violations
+        for _, delta in questions:
             lower, _, upper = prv.compose(step, 1).epsilon(delta)
-            assert lower <= exact
-            # delta(eps) of either is at least 1e-3 (1/scale - eps) there
-            assert upper >= exact - LONG(delta) * 1000
             assert upper - lower <= 1e-10 * upper
 
 
@@ -162,14 +286,13 @@ def test_greatest_losses_that_are_doubles_are_exact():
     assert prv.compose(prv.PureDP(0.75), 1000).epsilon(0.0) == (750.0, 750.0, 750.0)
     assert prv.compose(prv.PureDP(0.1), 1).epsilon(0.0) == (0.1, 0.1, 0.1)
     lower, _, upper = prv.compose(prv.PureDP(0.1), 3).epsilon(0.0)
-    assert lower <= 3 * LONG(0.1) <= upper
+    assert Fraction(lower) <= 3 * Fraction(0.1) <= Fraction(upper)
     assert lower < math.nextafter(upper, 0.0)
 
 
 @pytest.mark.parametrize("epsilon", [50.1, 300.7, 1000.3])
 @pytest.mark.parametrize("count", [10**15 + 1, 2**53 - 1])
 @pytest.mark.parametrize("delta", [1e-20, 0.5])
-@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 def test_the_greatest_loss_of_so_many_steps_that_rounding_hides_the_answer(epsilon, count, delta):
     # all losses are the greatest but with probability below count e^-epsilon < 1e-5, so that
     # epsilon(delta) >= count epsilon + log(1 - delta / 0.99999) there
@@ -182,33 +305,29 @@ RARE = prv.PoissonSubsampled(prv.ApproximateDP(0.45, 1e-3), 1.7179905673910752e-
 
 @pytest.mark.parametrize("counts", [(1, 2), (2, 20), (1, 80)])
 @pytest.mark.parametrize("mesh_size", [None, 1e-4, 2e-5])
-@pytest.mark.parametrize("share", [0.3, 0.6, 1.1, 1.5])
-def test_windows_for_steep_curves(counts, mesh_size, share):
+def test_windows_for_steep_curves(counts, mesh_size):
     # delta falls by a factor e within 1e-6 below the greatest loss, far less than the width asked:
     # the budget for what a window leaves out came out above 1, and its shifts below 0
     noise = prv.DiscreteLaplace(12.225835074697583)
     steps = ((RARE, counts[0]), (noise, counts[1]))
     top = -math.log1p(-RARE.sampling_probability)
-    at = counts[0] * top + counts[1] / noise.scale - share * top
-    truth = oracle.delta(steps, "add", at)
+    greatest = counts[0] * top + counts[1] / noise.scale
+    questions = [("delta", greatest - share * top) for share in (0.3, 0.6, 1.1, 1.5)]
     for engine in ("convolution", "spectrum"):
-        curve = prv.compose(steps, neighbors="add", engine=engine, mesh_size=mesh_size)
-        lower, _, upper = curve.delta(at)
-        assert lower <= truth.high
-        assert upper >= truth.low
+        options = {"neighbors": "add", "engine": engine, "mesh_size": mesh_size}
+        verdict = judge(Setting("", steps, questions, options), patience=5.0)
+        assert verdict.outcome == "held", verdict.violations
 
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("eps_error", [1e-2, 4.3e-3, 1e-3])
-@pytest.mark.parametrize("share", [0.5, 0.9, 0.97])
-def test_a_curve_of_values_is_not_extrapolated_by_their_rounding(count, eps_error, share):
+def test_a_curve_of_values_is_not_extrapolated_by_their_rounding(count, eps_error):
     # where the width asked leads to knots some 1e-13 apart, slopes by the values are hardly known
     own = prv.FromPrivacyCurve(ResponseCurve(3.3057488124135754))
-    at = share * count * own.delta.single
-    truth = oracle.delta(((own, count),), "add", at)
-    lower, _, upper = prv.compose(own, count, neighbors="add", eps_error=eps_error).delta(at)
-    assert lower <= truth.high
-    assert upper >= truth.low
+    questions = [("delta", share * count * own.delta.single) for share in (0.5, 0.9, 0.97)]
+    options = {"neighbors": "add", "eps_error": eps_error}
+    verdict = judge(Setting("", ((own, count),), questions, options), patience=5.0)
+    assert verdict.outcome == "held", verdict.violations
 
 
 @pytest.mark.parametrize("mesh_size", [0.02, 0.1, 1.0])
@@ -220,30 +339,17 @@ def test_losses_far_smaller_than_the_mesh(mesh_size, delta):
         for direction in ("add", "remove"):
             for engine in ("auto", "convolution"):
                 options = {"neighbors": direction, "mesh_size": mesh_size, "engine": engine}
-                verdict = judge(Setting("", ((step, count),), delta, options), patience=5.0)
-                assert verdict.outcome != "violated", verdict.violations
-
-
-def test_the_oracle_survives_a_moment_that_explodes_above_its_saddle():
-    # rare large losses take over there
-    step = prv.PoissonSubsampledGaussian(106.12568540840314, 0.006845862439728706)
-    options = {"neighbors": "remove", "engine": "convolution"}
-    verdict = judge(Setting("", ((step, 4),), 3.4e-191, options), patience=5.0)
-    assert verdict.outcome != "violated", verdict.violations
+                asked = (("epsilon", delta), ("share", 0.97), ("share", 1.0))
+                verdict = judge(Setting("", ((step, count),), asked, options), patience=5.0)
+                assert verdict.outcome == "held", verdict.violations
 
 
 @pytest.mark.parametrize("count", [10**12, 26826696547493, 2**50])
-@pytest.mark.parametrize("share", [0.0, 0.3, 2.0, 6.0, 7.0, 60.0])
-def test_rounding_greater_than_the_value(count, share):
+def test_rounding_greater_than_the_value(count):
     # a lower bound came from the product of two factors that were both negative, and was 1
-    mu = 0.4
-    step = prv.Gaussian(math.sqrt(count) / mu)
-    truth = oracle.delta(((step, count),), "add", share) if share > 0 else None
+    step = prv.Gaussian(math.sqrt(count) / 0.4)
+    questions = [("delta", x) for x in (0.0, 0.3, 2.0, 6.0, 7.0, 60.0)] + [("epsilon", 1e-9)]
     for engine in ("auto", "spectrum", "convolution"):
-        curve = prv.compose(step, count, engine=engine, eps_error=2e-3)
-        lower, _, upper = curve.delta(share)
-        low, _, high = curve.epsilon(1e-9)
-        if truth is not None:
-            assert lower <= truth.high
-            assert upper >= truth.low
-        assert low <= 2.2936396491115493 <= high  # by the closed form
+        options = {"engine": engine, "eps_error": 2e-3}
+        verdict = judge(Setting("", ((step, count),), questions, options), patience=5.0)
+        assert verdict.outcome == "held", verdict.violations

@@ -42,7 +42,7 @@ def main(arguments=None):
     warnings.simplefilter("ignore", prvcore.AccuracyWarning)
     prvcore.set_memory_limit(options.memory)
     start, number = time.monotonic(), options.first
-    kinds, outcomes, held, ways, reasons = (Counter() for _ in range(5))
+    kinds, outcomes, held, ways, reasons, questions, wrong = (Counter() for _ in range(7))
     compared, violations, slowest = 0, [], 0.0
     while time.monotonic() - start < 60 * options.minutes:
         if options.settings is not None and number >= options.first + options.settings:
@@ -57,27 +57,36 @@ def main(arguments=None):
         kinds[setting.kind] += 1
         outcomes[verdict.outcome] += 1
         compared += verdict.compared
+        questions.update(verdict.questions)
         if verdict.outcome == "held":
             held[setting.kind] += 1
-            ways[verdict.way] += 1
+            ways.update(verdict.ways)
         elif verdict.outcome == "violated":
             violations += verdict.violations
+            wrong[setting.kind] += 1
             for line in verdict.violations:
                 command = f"--seed {seed} --first {number} --settings 1{again}"
-                print(f"VIOLATION {line}  # {command}", flush=True)
+                print(f"VIOLATION {setting.kind}: {line}  # {command}", flush=True)
         elif verdict.violations:
             reasons[verdict.violations[0]] += 1
         if options.verbose:
             spent = time.monotonic() - began
             print(
-                f"{number} {spent:.2f} s {verdict.outcome} {verdict.way}: {setting!r}", flush=True
+                f"{number} {spent:.2f} s {verdict.outcome} {' and '.join(verdict.ways)}: "
+                f"{setting.kind} {setting!r}",
+                flush=True,
             )
         number += 1
     print(f"seed {seed}, settings {options.first} to {number - 1}")
-    print(f"{'kind':24}{'tried':>8}{'held':>8}")
+    print(f"{'kind':30}{'tried':>8}{'held':>8}{'violated':>10}")
     for kind, count in sorted(kinds.items()):
-        print(f"{kind:24}{count:8}{held[kind]:8}")
-    for title, counter in (("outcome", outcomes), ("truth by", ways), ("gave up", reasons)):
+        print(f"{kind:30}{count:8}{held[kind]:8}{wrong[kind]:10}")
+    for title, counter in (
+        ("outcome", outcomes),
+        ("asked", questions),
+        ("truth by", ways),
+        ("gave up", reasons),
+    ):
         for name, count in counter.most_common(8):
             print(f"{title}: {name}: {count}")
     print(f"longest setting {slowest:.1f} s")

@@ -3,286 +3,490 @@
     delta(eps) = 1/(2 pi i) * integral over Re z = c of M(z) e^(-z eps) / (z (z + 1)) dz,    c > 0,
 
 M(z) = E[e^(zY); Y finite], Y the composed loss, since 1/(z (z + 1)) is the transform of the payoff
-(1 - e^-s)_+. The trapezoid rule of spacing h has exactly the error sum over l != 0 of
-e^(c l W) delta(eps + l W), W = 2 pi / h; where the line is cut, what is left out is bounded. The
-value is computed on two lines with two spacings.
+(1 - e^-s)_+. All that is left out is bounded:
 
-Where every step has some mass at loss 0, and what moves has a density that jumps there, M falls too
-slowly. Then what no step or one step has moved is taken out of M, and added as it is: with w the
-masses at 0, n the counts and r the rough moving parts, prod w_j^n_j (1 + sum n_j r_j / w_j).
+Spacing. The trapezoid rule of spacing h is exactly the sum over all integers l of
+e^(c l W) delta(eps + l W), W = 2 pi / h (Poisson's summation formula): all terms are positive, so
+that it is an upper bound of delta. Those of l < 0 are at most e^(-c |l| W). By Chernoff's bound,
+delta(y) <= M(b) e^(-b y) b^b / (1 + b)^(1 + b) for every b > 0, those of l > 0 are bounded by
+b > c, and those of l < 0 by b < c, too.
 
-Where all losses lie on one lattice x + g Z, M repeats itself along the line, up to a phase, and one
-period is enough, with the sum over i >= 0 of e^(-z g i) (1 - e^(eps - x - g i)) for 1/(z (z + 1)),
-x the first point of the lattice above eps.
+Cut. |M(c + it)| is bounded for all t beyond the last one by `decay` of each law.
+
+Moments of mixtures. M(z) is the integral over x of N(x; 0, s^2) A(x)^alpha A(-x)^beta with A the
+mixture's density over that of N(0, s^2); alpha is z + 1 for 'remove' and 'replace-one', -z for
+'add', and beta is -z for 'replace-one'. On the line x + i sigma, |A^(it)| is e^(-t arg A), and
+0 <= arg A <= sigma max(c_i) / s^2 =: theta. The trapezoid rule of spacing eta on that line has at
+most the error (N(0) + N(2 sigma)) / (e^(2 pi sigma / eta) - 1), N(y) the integral of the modulus of
+the integrand on the line x + iy (Trefethen, Weideman, "The exponentially convergent trapezoidal
+rule", SIAM Review 56, 2014, Theorem 5.1). For t >= 0 and lines within 0 <= y <= 2 sigma, N(y) is at
+most e^(y^2 / 2 s^2) cos(theta / 2)^(-c) M(c), since |A(x + iy)| <= A(x), and >= cos(theta / 2) A(x)
+as all its terms point into one sector of the angle theta. ('add' takes y < 0, its mirror image.)
 """
 
 import math
 
 import numpy as np
+from flint import acb, acb_mat, arb
 
-from .laws import LONG, TooSlowError
+from .balls import ONE, ZERO, TooSlowError, exact, normal_tail, total
+from .laws import Atoms, MixtureLaw
 
-TINY = 38.0  # e^-38 is what may be left out, relatively
-TINY_ROUGH = 27.0  # the same where M falls like a power
-MOST_COST = 6e8  # complex products
-MOST_POINTS = 3e6
-BLOCK = 4096
-RATIOS = (0.03, 0.06, *(i / 10 for i in range(1, 11)), 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)
+TOLERANCE = 30.0  # e^-30 of delta is what may be left out
+DEPTH = 78.0  # e^-78 of M(c) is what the nodes of a mixture may leave out
+MOST_POINTS = 15_000
+MOST_WORK = 5e6  # nodes times points
+MOST_NODES = 4_000
+GIANT = 32
+PARTS = [2.0 ** (-0.7 * i) for i in range(18)]
+RATIOS = (1.0, 0.8, 0.6, 0.4, 0.25, 0.15, 0.08, 0.04)
+PI = arb.pi()
 
 
 class Contour:
-    """The finite part of delta for steps (law, count), near one epsilon."""
+    """The finite part of delta for steps (law, count)."""
 
     def __init__(self, steps):
-        self.steps = steps
-        self.counts = [LONG(count) for _, count in steps]
-        self.lattice = None if any(law.smooth for law, _ in steps) else common_lattice(steps)
-        if self.lattice is None and not any(law.smooth for law, _ in steps):
+        for law, _ in steps:
+            if not hasattr(law, "moment") and not isinstance(law, MixtureLaw):
+                raise TooSlowError("a moment that is not known")
+            if isinstance(law, Atoms) and law.missing > 0:
+                raise TooSlowError("losses that are not written down")
+        if all(isinstance(law, Atoms) for law, _ in steps):
             raise TooSlowError("the characteristic function does not fall")
-        self.rough = all(law.still > 0 for law, _ in steps)
-        self._start, self._step = 0.0, 2.0  # of the search for the saddle, in log c
+        self.steps = [(_Nodes(law) if isinstance(law, MixtureLaw) else law, n) for law, n in steps]
+        self._lines = []
+        self._start = 0.0
+        self._moments = {}
 
-    def log_moment(self, c):
-        parts = [law.log_moment(LONG(c)) for law, _ in self.steps]
-        value = sum(n * v for n, (v, _) in zip(self.counts, parts, strict=True))
-        return value, [m for _, m in parts]
+    # ---- Where to integrate: nothing here is part of the proof --------------------------------
 
-    def _known(self, epsilon):
-        """Return the logarithms of the mass where nothing moves, and of what is taken out of M."""
-        if not self.rough:
-            return -LONG(np.inf), -LONG(np.inf)
-        still = [law.still for law, _ in self.steps]
-        nothing = sum(n * np.log(w) for n, w in zip(self.counts, still, strict=True))
-        value = -np.expm1(min(LONG(epsilon), LONG(0)))
-        for (law, _), n, w in zip(self.steps, self.counts, still, strict=True):
-            value += n * law.moved_curve(LONG(epsilon)) / w
-        with np.errstate(divide="ignore"):
-            return nothing, nothing + np.log(value)
+    def _log_moment(self, c):
+        if c not in self._moments:
+            value = 0.0
+            for law, count in self.steps:
+                if isinstance(law, _Nodes):
+                    value += count * law.log_moment(c)
+                else:
+                    value += count * float(law.moment(exact(c)).real.mid().log())
+            self._moments[c] = value
+        return self._moments[c]
 
     def _height(self, c, epsilon):
-        return float(self.log_moment(c)[0] - c * LONG(epsilon)) - math.log(c) - math.log1p(c)
+        return self._log_moment(c) - c * epsilon - math.log(c) - math.log1p(c)
 
-    def saddle(self, epsilon):
-        """Return c > 0 where the integrand on the real line is least."""
-        values = {}
+    def _saddle(self, epsilon):
+        at, step = self._start, 1.0
+        height = lambda x: self._height(math.exp(x), epsilon)  # noqa: E731
+        while step > 0.02:
+            here = height(at)
+            if height(at + step) < here:
+                at += step
+            elif height(at - step) < here:
+                at -= step
+            else:
+                step /= 2
+            if abs(at) > 25:
+                raise TooSlowError("no saddle")
+        self._start = at
+        return math.exp(at)
 
-        def height(x):
-            if x not in values:
-                try:
-                    values[x] = self._height(math.exp(x), epsilon)
-                except TooSlowError:
-                    values[x] = math.inf
-            return values[x]
+    def _line(self, epsilon):
+        """Choose c and the period W."""
+        saddle = self._saddle(epsilon)
+        a, b = 0.98 * saddle, 1.02 * saddle
+        heights = [self._log_moment(c) for c in (a, saddle, b)]
+        curvature = (heights[0] - 2 * heights[1] + heights[2]) / (0.02 * saddle) ** 2
+        curvature = max(curvature, 0.0) + 1 / saddle**2 + 1 / (1 + saddle) ** 2
+        log_delta = self._height(saddle, epsilon) - 0.5 * math.log(2 * math.pi * curvature) - 2
+        chernoff = lambda c: (  # noqa: E731
+            self._log_moment(c) - c * epsilon + c * math.log(c / (1 + c)) - math.log1p(c)
+        )
+        wanted, best = log_delta - TOLERANCE, None
+        for ratio in RATIOS:
+            c = ratio * saddle
+            if self._height(c, epsilon) > log_delta + 18:
+                break
+            left = min(-wanted / c, (chernoff(0.6 * c) - wanted) / (0.4 * c))
+            right, above = min(
+                ((chernoff(r * c) - wanted) / (r * c - c), r * c) for r in (1.2, 1.5, 2.0, 3.0, 5.0)
+            )
+            found = max(left, right, 1e-9 / c), c, above
+            best = found if best is None or found < best else best
+        if best is None:
+            raise TooSlowError("no line")
+        return best[1], best[0] * 1.02, best[2], log_delta
 
-        at, step = self._start, self._step
-        for direction in (step, -step):
-            while height(at + direction) < height(at):
-                at += direction
-                if abs(at) > 60:
-                    raise TooSlowError("no saddle")
-        low, high = at - step, at + step
-        golden = (math.sqrt(5) - 1) / 2
-        while high - low > 0.01:
-            a, b = high - golden * (high - low), low + golden * (high - low)
-            low, high = (low, b) if height(a) < height(b) else (a, high)
-        # not the middle: M may explode just above, where rare large losses begin to weigh
-        self._start, self._step = min(values, key=height), 0.1
-        return math.exp(self._start)
+    # ---- The value -----------------------------------------------------------------------------
 
     def value(self, epsilon):
-        """Return the logarithm of delta's finite part, and a bound of the relative error."""
-        saddle = self.saddle(epsilon)
-        means = self.log_moment(saddle)[1]
-        beside = self.log_moment(saddle * 0.99)[1]
-        steps = zip(self.counts, beside, means, strict=True)
-        variance = max(float(sum(n * (b - a) for n, a, b in steps)) / (0.01 * saddle), 0.0)
-        curvature = variance + 1 / saddle**2 + 1 / (1 + saddle) ** 2
-        heights = self._heights(saddle, epsilon)
-        log_delta = self._height(saddle, epsilon) - 0.5 * math.log(2 * math.pi * curvature) - 1
-        for _ in range(2):
-            lines = self._lines(heights, saddle, log_delta)
-            one, two = (
-                self._integral(c, 1.1 * period, epsilon, fineness, curvature)
-                for (c, period), fineness in zip(lines, (7.0, 8.6), strict=True)
-            )
-            apart = abs(float(two[0] - one[0]))
-            error = (4 * math.expm1(apart) if apart < 1 else math.inf) + one[1] + two[1]
-            lowest = float(min(one[0], two[0]))
-            if error < 1e-9 and lowest > log_delta - 2:
-                break
-            log_delta = min(lowest, log_delta) - 2
-        return one[0], error
+        """Return a ball that has delta but for the mass at infinity."""
+        x = exact(epsilon)
+        for line in self._lines[-3:]:
+            found = line.value(x)
+            if _close(found):
+                return found
+        c, period, above, log_delta = self._line(float(epsilon))
+        line = _Line(self.steps, c, period, above, log_delta + c * float(epsilon))
+        self._lines.append(line)
+        return line.value(x)
 
-    def _heights(self, saddle, epsilon):
-        """Return the logarithm of Chernoff's bound of delta for some c, by c / saddle.
 
-        It is M(c) e^(-c eps) max_s e^(-c s) (1 - e^-s).
-        """
-        heights = {}
-        for part in RATIOS:
-            c = part * saddle
-            try:
-                height = self._height(c, epsilon)
-            except TooSlowError:
-                break
-            heights[part] = height + (1 + c) * math.log(c / (1 + c)) + math.log1p(c)
-        return heights
+def _close(ball):
+    return ball > 0 and ball.rad() < ball.mid() * 1e-9
 
-    def _lines(self, heights, saddle, log_delta):
-        """Choose two c and a period W for each at which the neighbouring images are negligible.
 
-        e^(-cW) delta(eps - W) is at most e^(-cW), and e^(height(b) - (c - b) W) for b < c;
-        e^(cW) delta(eps + W) is at most e^(height(b) - (b - c) W) for b > c. At the saddle rare
-        large losses can weigh much, and W is huge; c may be smaller as long as what is integrated
-        is not far larger than delta.
-        """
-        wanted = log_delta - TINY
-        counts = float(sum(self.counts))
-        loss = max(1.0, min(9.0, math.log(1e-10 / (4e-16 * counts + 1e-15)))) + 3
-        found = []
-        for c, height in heights.items():
-            if c > 1 or (c < 1 and height > log_delta + loss):
-                continue
-            left, right = [-wanted / c], []
-            for b, other in heights.items():
-                if b != c:
-                    (left if b < c else right).append((other - wanted) / abs(c - b))
-            left, right = min(left), min(right, default=math.inf)
-            found.append((max(left, right, 0.0) / saddle, c * saddle))
-        found.sort()
-        (period, c), (second, d) = found[0], found[min(1, len(found) - 1)]
-        if not 0 < period < math.inf:
-            raise TooSlowError("no period")
-        if second > 2 * period:  # no other line is as good
-            d, second = 0.97 * c, 1.1 * period
-        return (c, period), (d, 1.15 * second)
+class _Line:
+    """The values of M on one line, for all epsilons near that for which it was chosen."""
 
-    def _integral(self, c, period, epsilon, fineness, curvature):
-        moment, means = self.log_moment(c)
-        spectra = [
-            law.spectrum(LONG(c), mean, fineness)
-            for (law, _), mean in zip(self.steps, means, strict=True)
-        ]
-        if self.lattice is not None:  # an odd number of points, and no end
-            step = float(self.lattice[1])
-            period = step * (2 * math.ceil(period / step / 2) + 1)
+    def __init__(self, steps, c, period, above, log_size):
+        self.c, self.period, self.above = exact(c), exact(period), exact(above)
+        self.below = exact(0.6 * c)
+        self.spacing = 2 * PI / self.period
         spacing = 2 * math.pi / period
-        counts = [float(n) for n in self.counts]
-
-        nothing, known = self._known(epsilon)
-        share = float(np.exp(nothing - moment))  # of nothing moving, in the tilted law
-        if share == 0.0:
-            known = -LONG(np.inf)  # nothing is taken out
-
-        def log_bound(t):
-            if share > 0:
-                log = _log_moved(share, counts, spectra, t)
-            else:
-                logs = [math.log(max(s.bound(t), 1e-300)) for s in spectra]
-                log = sum(n * log for n, log in zip(counts, logs, strict=True))
-            return log - math.log(t)  # integral of |1/z^2| beyond t
-
-        width = 1 / math.sqrt(curvature)
-        points = self._points(log_bound, width, c, spacing)
-        if points * sum(s.cost + 200 for s in spectra) > MOST_COST:
+        for law, _ in steps:
+            if isinstance(law, _Nodes):
+                law.prepare(c)
+        points = _points(steps, c, spacing, log_size)
+        nodes = sum(law.size for law, _ in steps if isinstance(law, _Nodes))
+        if points * max(nodes, 1) > MOST_WORK:
             raise TooSlowError("points")
-        reach = spacing * points
-        mean = sum(n * m for n, m in zip(self.counts, means, strict=True))
-        shift = mean - LONG(epsilon)
-        total, absolute = LONG(0), 0.0
-        for first in range(0, points, BLOCK):
-            count = min(BLOCK, points - first)
-            t = spacing * (first + np.arange(count))
-            exponent = np.asarray(1j * t * float(shift))
-            for n, s in zip(counts, spectra, strict=True):
-                exponent += n * s.log_ratio(first, spacing, count)
-            z = c + 1j * t
-            values = np.exp(exponent)
-            sizes = np.abs(values)
-            if share > 0:
-                moved = np.ones_like(z)
-                for n, m, s in zip(counts, means, spectra, strict=True):
-                    turn = np.exp(1j * t * float(m))
-                    moved += n / s.still * turn * s.rough(first, spacing, count)
-                taken = share * np.exp(-1j * t * epsilon) * moved
-                values, sizes = values - taken, sizes + np.abs(taken)
-            kernel = self._kernel(z, epsilon)
-            terms = values * kernel
-            if first == 0:
-                terms[0] *= 0.5
-            total += terms.real.sum()
-            absolute += float((np.abs(kernel) * sizes).sum())
-        factor = moment - c * LONG(epsilon) + np.log(LONG(spacing) / LONG(np.pi))
-        total += np.exp(known - factor)
-        whole = float(total)
-        if not whole > 0:
-            return LONG(0), math.inf
-        left_out = 0.0
-        if self.lattice is None:
-            left_out = math.exp(min(log_bound(reach), 700.0)) / (spacing * whole)
-        missed = sum(n * getattr(s, "error", 0.0) for n, s in zip(counts, spectra, strict=True))
-        rounding = (4e-16 * sum(counts) + 2 * missed + 1e-14) * absolute / whole
-        phase = 2e-16 * abs(float(shift)) * reach
-        if share > 0:
-            phase += 2e-16 * float(max(np.abs(means))) * reach
-            phase *= absolute / whole
-        return factor + np.log(total), left_out + rounding + phase + 1e-12
+        values = [acb(1)] * points
+        decay = ONE
+        self.moments = [ONE, ONE]  # at `above` and `below`
+        last = self.spacing * points
+        for law, count in steps:
+            if isinstance(law, _Nodes):
+                column = law.values(self.spacing, points)
+                fall = law.decay_to(last)
+            else:
+                column = [law.moment(acb(self.c, self.spacing * n)) for n in range(points)]
+                top = law.moment(self.c)
+                fall = top if isinstance(law, Atoms) else top * law.decay(self.c, last)
+            values = [v * m**count for v, m in zip(values, column, strict=True)]
+            decay = decay * fall**count
+            for i, b in enumerate((self.above, self.below)):
+                here = law.moment_above(b) if isinstance(law, _Nodes) else law.moment(b)
+                self.moments[i] = self.moments[i] * here**count
+        self.values, self.points = values, points
+        # |sum of what is cut| <= h / pi * decay * sum over n >= points of 1 / (n h)^2
+        self.cut = decay / PI / (self.spacing * (points - 1))
+        z = [acb(self.c, self.spacing * n) for n in range(points)]
+        self.weights = [v / (w * (w + 1)) for v, w in zip(values, z, strict=True)]
 
-    def _points(self, log_bound, width, c, spacing):
-        """Return how many t >= 0 are summed."""
-        if self.lattice is not None:
-            return round(math.pi / float(self.lattice[1]) / spacing - 0.5) + 1
-        wanted = math.log(width / (c * (c + 1))) - (TINY_ROUGH if self.rough else TINY) + 6
-        reach, most = width, spacing * MOST_POINTS
-        while log_bound(reach) > wanted:
-            reach *= 1.3
-            if reach > most:
-                raise TooSlowError("the characteristic function falls too slowly")
-        return int(reach / spacing) + 2
+    def value(self, x):
+        c = self.c
+        turn = acb(0, -self.spacing * x).exp()
+        whole, power = self.weights[0].real / 2, acb(1)
+        for weight in self.weights[1:]:
+            power = power * turn
+            whole += (weight * power).real
+        scale = (-c * x).exp()
+        whole = whole * scale * self.spacing / PI
+        cut = (self.cut * scale).abs_upper()
+        images = self._images(x)
+        low = whole - cut - images
+        return low.union(whole + cut).max(ZERO).min(ONE)
 
-    def _kernel(self, z, epsilon):
-        if self.lattice is None:
-            return 1 / (z * (z + 1))
-        offset, step = self.lattice
-        v = float((np.floor((LONG(epsilon) - offset) / step) + 1) * step + offset - LONG(epsilon))
-        g = float(step)
-        # g e^(-z v) (1/(1 - e^(-z g)) - e^(-v)/(1 - e^(-(z + 1) g)))
-        return g * np.exp(-z * v) * (-1 / np.expm1(-z * g) + math.exp(-v) / np.expm1(-(z + 1) * g))
+    def _images(self, x):
+        c, period = self.c, self.period
+
+        def chernoff(b, moment):
+            return moment * (-b * x).exp() * (b / (1 + b)) ** b / (1 + b)
+
+        step = (-c * period).exp()
+        left = (step / (1 - step)).abs_upper()
+        step = (-(c - self.below) * period).exp()
+        other = chernoff(self.below, self.moments[1]) * step / (1 - step)
+        left = left.min(other.abs_upper())
+        step = (-(self.above - c) * period).exp()
+        right = chernoff(self.above, self.moments[0]) * step / (1 - step)
+        return left + right.abs_upper()
 
 
-def _log_moved(share, counts, spectra, t):
-    """Bound the logarithm of what is left of |M| at t and beyond, over M(c).
+def _points(steps, c, spacing, log_size):
+    """Return how many points are enough: by doubles, the bound is made of balls afterwards."""
 
-    All coefficients of prod (1 + r_j)^n_j are positive.
-    """
-    logs, calm, rough = 0.0, 0.0, 0.0
-    for n, s in zip(counts, spectra, strict=True):
-        moving = s.rough_bound(t) / s.still
-        still = s.calm_bound(t) / s.still
-        logs += n * math.log1p(moving + still)
-        rough += n * moving
-        calm += n * still
-    if logs > 700:
-        return math.log(share) + logs
-    # e^(a + b) - 1 - a <= b + (a + b)^2 for a + b < 1, and the logarithms are below the sums
-    both = rough + calm
-    left = calm + both * both if both < 1e-2 else math.expm1(logs) - rough
-    return math.log(share) + math.log(max(left, 1e-300))
+    def log_bound(t):
+        value = -math.log(t * math.pi)
+        for law, count in steps:
+            if isinstance(law, _Nodes):
+                value += count * law.log_decay(t)
+            elif isinstance(law, Atoms):
+                value += count * float(law.moment(exact(c)).mid().log())
+            else:
+                top = law.moment(exact(c)) * law.decay(exact(c), exact(t))
+                value += count * float(top.mid().log())
+        return value
+
+    points = 16
+    while log_bound(spacing * points) > log_size - TOLERANCE:
+        points = int(points * 1.25) + 1
+        if points > MOST_POINTS:
+            raise TooSlowError("the characteristic function falls too slowly")
+    return points + 2
 
 
-def common_lattice(steps):
-    """Return a point and the step of the lattice that has all sums, if long double knows one."""
-    gaps = np.concatenate([np.diff(law.losses) for law, _ in steps])
-    offset = sum((LONG(n) * law.losses[0] for law, n in steps), LONG(0))
-    if len(gaps) == 0:
-        return None
-    step = gaps.min()
-    if not step > 0:
-        return None
-    ratios = gaps / step
-    size = max(float(np.abs(law.losses).max()) for law, _ in steps)
-    if (np.abs(ratios - np.rint(ratios)) > 1e-16 * size / step).any():
-        return None
-    law = steps[0][0]
-    span = law.losses[-1] - law.losses[0]
-    return offset, span / np.rint(span / step) if span > 0 else step
+class _Nodes:
+    """The moment of a mixture by nodes on a line beside the real one, see above."""
+
+    def __init__(self, law):
+        if float(law.widest) == 0.0:
+            raise TooSlowError("no loss")
+        self.law, self.direction = law, law.direction
+        self.noise = float(law.noise)
+        self.centers = np.array([float(c) for c in law.centers])
+        self.weights = np.array([float(w) for w in law.weights])
+        self.c = None
+        if law.direction == "replace-one" and not law.still > 0:
+            raise TooSlowError("no mass at rest")
+
+    # by doubles
+    def _log_ratio(self, x):
+        s2 = self.noise**2
+        with np.errstate(divide="ignore"):
+            logs = (
+                np.log(self.weights)[:, None]
+                + self.centers[:, None] * (x - self.centers[:, None] / 2) / s2
+            )
+        top = logs.max(0)
+        return top + np.log(np.exp(logs - top).sum(0))
+
+    def _log_integrand(self, c, x):
+        s = self.noise
+        there = -(x**2) / (2 * s * s) - math.log(s * math.sqrt(2 * math.pi))
+        if self.direction == "add":
+            return there - c * self._log_ratio(x)
+        there = there + (c + 1) * self._log_ratio(x)
+        return there - c * self._log_ratio(-x) if self.direction == "replace-one" else there
+
+    def _window(self, c):
+        s, widest = self.noise, self.centers.max()
+        if self.direction == "add":
+            return -c * widest - 14 * s, 14 * s + widest
+        if self.direction == "remove":
+            return -14 * s, (c + 1) * widest + 14 * s
+        return -14 * s - c * widest, (2 * c + 1) * widest + 14 * s
+
+    def log_moment(self, c):
+        low, high = self._window(c)
+        strip = min(self.noise**2 / self.centers.max(), self.noise) / 3
+        count = int((high - low) / strip) + 50
+        if count > 200_000:
+            raise TooSlowError("nodes")
+        x, step = np.linspace(low, high, count, retstep=True)
+        logs = self._log_integrand(c, x)
+        return float(logs.max() + np.log(np.exp(logs - logs.max()).sum() * step))
+
+    def _setup(self, c):
+        """Return spacing and ends of the nodes, and how far the line is from the real one."""
+        s, widest = self.noise, self.centers.max()
+        sigma = min(0.5 * s * s / widest, 1.6 * s)
+        spacing = 2 * math.pi * sigma / DEPTH
+        low, high = self._window(c)
+        x = np.linspace(low, high, 4000)
+        logs = self._bound(c, x)
+        top = self.log_moment(c)
+        inside = np.flatnonzero(logs > top - DEPTH)
+        if len(inside) == 0:
+            raise TooSlowError("tilt")
+        pad = (high - low) / 2000
+        low, high = x[inside[0]] - pad - 0.5 * s, x[inside[-1]] + pad + 0.5 * s
+        return sigma, spacing, math.floor(low / spacing), math.ceil(high / spacing)
+
+    def _bound(self, c, x):
+        """Return the logarithm of the bound of the integrand that `_tail` integrates."""
+        s, w = self.noise, self.weights[:, None]
+        still = self.weights[self.centers == 0].sum()
+        with np.errstate(divide="ignore"):
+            logw = np.log(w)
+        q = -c if self.direction == "add" else c + 1
+        shift = q * self.centers[:, None]
+        logs = logw + (c * c + c) * self.centers[:, None] ** 2 / (2 * s * s)
+        logs = logs - (x - shift) ** 2 / (2 * s * s) - math.log(s * math.sqrt(2 * math.pi))
+        top = logs.max(0)
+        bound = top + np.log(np.exp(logs - top).sum(0))
+        if still > 0 and self.direction == "add":
+            alone = -c * math.log(still) - x**2 / (2 * s * s)
+            bound = np.minimum(bound, alone - math.log(s * math.sqrt(2 * math.pi)))
+        if self.direction == "replace-one":
+            bound = bound - c * math.log(still)
+        return bound
+
+    # by balls
+    def prepare(self, c):
+        """Write down the nodes for a line Re z = c."""
+        if self.c == c:
+            return
+        self.c = None
+        sigma, spacing, first, last = self._setup(c)
+        self.sigma, self.eta, self.first, self.last, self._fast = sigma, spacing, first, last, {}
+        self.size = last - first + 1
+        if self.size > MOST_NODES:
+            raise TooSlowError("nodes")
+        sigma, eta, line, c = exact(sigma), exact(spacing), c, exact(c)
+        law, s2 = self.law, self.law.noise**2
+        side = -1 if self.direction == "add" else 1
+        norm = eta / (2 * PI * s2).sqrt()
+        self.nodes, self.losses = [], []
+        whole = ZERO
+        for n in range(first, last + 1):
+            x = acb(eta * n, side * sigma)
+            there = -(x * x) / (2 * s2)
+            removed = law.log_ratio(x)
+            if self.direction == "add":
+                loss = -removed
+                log = there + c * loss
+            elif self.direction == "remove":
+                loss = removed
+                log = there + (c + 1) * removed
+            else:
+                loss = removed - law.log_ratio(-x)
+                log = there + removed + c * loss
+            weight = log.exp() * norm
+            self.nodes.append(weight)
+            self.losses.append(loss)
+            whole += weight.real
+        # bounds: on lines up to 2 sigma, and beyond the nodes on the line sigma
+        theta = law.widest * 2 * sigma / s2
+        turned = ONE if self.direction == "remove" else (theta / 2).cos() ** -c
+        far = (2 * sigma) ** 2 / (2 * s2)
+        share = 2 * far.exp() * turned / ((2 * PI * sigma / eta).exp() - 1)
+        theta = law.widest * sigma / s2
+        turned = ONE if self.direction == "remove" else (theta / 2).cos() ** -c
+        tail = (sigma**2 / (2 * s2)).exp() * turned * self._tail(c, eta, first, last)
+        real = whole + tail  # M(c) at most, but for `share` of M(c)
+        self.error = (real / (1 - share) * share + tail).abs_upper()
+        self.moment = whole + (-self.error).union(self.error)
+        self.top = (real / (1 - share)).abs_upper()
+        self.c = line  # now that all is there, whatever may have interrupted it before
+
+    def _tail(self, c, eta, first, last):
+        """Bound the integrand's sums beyond the nodes, on the real line.
+
+        By Jensen's inequality A^q <= sum w_i e^(q c_i (x - c_i / 2) / s^2) for q = c + 1 and -c:
+        weights times normal densities with the centres q c_i. Also A^-c <= still^-c.
+        """
+        law = self.law
+        s = law.noise
+        left, right = eta * (first - 1), eta * (last + 1)
+        q = -c if self.direction == "add" else c + 1
+
+        def of(center):
+            """Bound the sum of eta * density at both ends and beyond, if they are beyond it."""
+            if not (left < center and center < right):
+                return arb.pos_inf()
+            result = ZERO
+            for gap in (center - left, right - center):
+                density = (-(gap**2) / (2 * s**2)).exp() / (s * (2 * PI).sqrt())
+                result += eta * density + normal_tail(gap / s)
+            return result
+
+        terms = zip(law.centers, law.weights, strict=True)
+        jensen = total(w * ((c * c + c) * a**2 / (2 * s**2)).exp() * of(q * a) for a, w in terms)
+        if self.direction == "add" and law.still > 0:
+            alone = law.still**-c * of(ZERO)
+            return jensen.min(alone) if jensen.is_finite() else alone
+        return jensen * law.still**-c if self.direction == "replace-one" else jensen
+
+    def moment_above(self, b):
+        """Return an upper bound of the moment at b, a double."""
+        other = _Nodes(self.law)
+        other.prepare(float(b))
+        return other.top
+
+    def values(self, spacing, points):
+        """Return M(c + i n spacing) for n = 0 .. points - 1."""
+        babies, giants = GIANT, -(-points // GIANT)
+        small = acb_mat(self.size, babies, self._powers(spacing, babies))
+        large = []
+        steps = [(acb(0, spacing * babies) * loss).exp() for loss in self.losses]
+        row = list(self.nodes)
+        for _ in range(giants):
+            large += row
+            row = [a * b for a, b in zip(row, steps, strict=True)]
+        product = acb_mat(giants, self.size, large) * small
+        either = (-self.error).union(self.error)
+        blur = acb(either, either)
+        flat = [product[i, j] + blur for i in range(giants) for j in range(babies)]
+        return flat[:points]
+
+    def _powers(self, spacing, babies):
+        rows = []
+        for loss in self.losses:
+            turn, power = (acb(0, spacing) * loss).exp(), acb(1)
+            for _ in range(babies):
+                rows.append(power)
+                power = power * turn
+        return rows
+
+    # ---- How it falls: below the integral of the modulus on any line x + iy, y <= sigma --------
+
+    def _line_of(self, part):
+        """Return sizes and angles of the integrand on the line part * sigma, as doubles."""
+        if part not in self._fast:
+            s, sigma = self.noise, self.sigma * part
+            x = self.eta * np.arange(self.first, self.last + 1)
+            log, arg = self._polar(x, sigma)
+            size = -(x * x - sigma * sigma) / (2 * s * s)
+            if self.direction == "add":
+                size, angle = size - self.c * log, arg
+            elif self.direction == "remove":
+                size, angle = size + (self.c + 1) * log, arg
+            else:
+                other, back = self._polar(-x, -sigma)
+                size, angle = size + (self.c + 1) * log - self.c * other, arg - back
+            size += math.log(self.eta / (s * math.sqrt(2 * math.pi)))
+            self._fast[part] = size, angle
+        return self._fast[part]
+
+    def _polar(self, x, y):
+        s2 = self.noise**2
+        exponents = self.centers[:, None] * (x - self.centers[:, None] / 2) / s2
+        top = exponents.max(0)
+        parts = self.weights[:, None] * np.exp(exponents - top)
+        whole = (parts * np.exp(1j * self.centers[:, None] * y / s2)).sum(0)
+        return top + np.log(np.abs(whole)), np.angle(whole)
+
+    def log_decay(self, t):
+        """Return about the logarithm of what `decay_to` returns."""
+        return min(self._decays(t))[0]
+
+    def _decays(self, t):
+        for part in PARTS:
+            sizes, angles = self._line_of(part)
+            logs = sizes - t * angles
+            yield float(logs.max() + np.log(np.exp(logs - logs.max()).sum())), part
+
+    def decay_to(self, t):
+        """Bound |M(c + iu)| for every u >= t by an integral of the modulus.
+
+        It is taken by the trapezoid rule. Since log|A| and arg A at x + iy are the half sum and,
+        over i, the half difference of log A(x + iy) and log A(x - iy), the modulus is analytic in
+        x, too. At x + ia with a <= sigma it is at most e^((a^2 + y^2) / 2 s^2) cos(theta / 2)^-c
+        times the integrand of M(c) at x, theta the angle at the height a + y <= 2 sigma: what
+        depends on t is e^(-t (arg A(x + i(a + y)) - arg A(x + i(a - y))) / 2) <= 1, since arg A
+        rises with the height as long as all its terms lie in one sector of the angle pi / 2.
+        """
+        part = min(self._decays(float(t)))[1]
+        y, eta, c = exact(part) * exact(self.sigma), exact(self.eta), exact(self.c)
+        law, s2 = self.law, self.law.noise**2
+        side = -1 if self.direction == "add" else 1
+        result = ZERO
+        for n in range(self.first, self.last + 1):
+            x = acb(eta * n, side * y)
+            log = -(x * x) / (2 * s2)
+            removed = law.log_ratio(x)
+            loss = -removed if self.direction == "add" else removed
+            if self.direction == "replace-one":
+                loss = loss - law.log_ratio(-x)
+            log = log + c * loss if self.direction == "add" else log + removed + c * loss
+            result += (log.real - t * loss.imag).exp()
+        return (result * eta / (2 * PI * s2).sqrt()).abs_upper() + self.error
+
+
+def real_moment(law, b):
+    """Return E[e^(bY)] of a mixture's loss at a real b > 0, in a ball."""
+    nodes = _Nodes(law)
+    nodes.prepare(float(b))
+    return nodes.moment

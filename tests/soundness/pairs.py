@@ -1,25 +1,28 @@
 """From a mechanism of prvcore, of which only the parameters are read, to the law of its loss.
 
-Where a record is replaced, noise has twice the sensitivity to one that is added or removed; what
-else has a pair for that is written down in `replaced`.
+Parameters are the exact doubles. Where a record is replaced, noise has twice the sensitivity to one
+that is added or removed; what else has a pair for that is written down in `replaced`.
 """
 
-import math
+from math import comb
 
 import numpy as np
+from flint import arb
 
-from .batches import choice, truncation
-from .folded import FoldedLoss
+from .balls import ONE, ZERO, exact, total
+from .batches import truncation
 from .laws import (
-    FAR,
-    LONG,
-    DiscreteBase,
-    GaussianMixtureLoss,
-    GaussianNoise,
-    LaplaceNoise,
-    Range,
-    SampledGaussian,
+    ChoiceLaw,
+    DiscretePair,
+    GaussianPair,
+    LaplacePair,
+    MixtureLaw,
+    ProgressionLaw,
+    RangePair,
 )
+
+MANY = 4096  # atoms of a table
+FAR = 39  # standard deviations of discrete Gaussian noise that are written down
 
 
 def law_of(mechanism, direction):
@@ -28,128 +31,165 @@ def law_of(mechanism, direction):
         return replaced(mechanism)
     name = type(mechanism).__name__
     if name == "MixtureOfGaussians":
-        weights = mechanism.probabilities.astype(LONG)
-        centers = mechanism.sensitivities.astype(LONG)
-        noise = LONG(mechanism.noise_multiplier)
-        return GaussianMixtureLoss(noise, centers, weights / weights.sum(), direction)
-    if name == "GroupPoissonSubsampledGaussian":
-        p, size = LONG(mechanism.sampling_probability), mechanism.group_size
-        centers = np.arange(size + 1).astype(LONG)
-        ways = np.array([LONG(math.comb(size, i)) for i in range(size + 1)])
-        weights = ways * p**centers * (1 - p) ** (size - centers)
-        return GaussianMixtureLoss(LONG(mechanism.noise_multiplier), centers, weights, direction)
+        weights = [exact(w) for w in mechanism.probabilities]
+        weights = [w / total(weights) for w in weights]
+        centers = [exact(c) for c in mechanism.sensitivities]
+        return MixtureLaw(exact(mechanism.noise_multiplier), centers, weights, direction)
     if name == "TruncatedPoissonSubsampledGaussian":
         never, cut, kept = truncation(mechanism)
-        noise, p = mechanism.noise_multiplier, mechanism.sampling_probability
+        noise, p = exact(mechanism.noise_multiplier), exact(mechanism.sampling_probability)
         return choice(
-            (never, lambda: GaussianNoise(noise).sampled(p, direction)),
-            (cut, lambda: SampledGaussian(GaussianNoise(noise / 2), kept, direction)),
+            (never, lambda: GaussianPair(1 / noise**2).sampled(p, direction)),
+            (cut, lambda: GaussianPair(4 / noise**2).sampled(kept, direction)),
         )
+    if name == "FromTable" and len(mechanism.losses) > MANY:
+        crowd = progression(mechanism)
+        if crowd is not None:
+            return crowd
     base, probability = split(mechanism)
     return base.sampled(probability, direction)
+
+
+def progression(table):
+    """Return the law of a table whose losses but the first advance by equal steps, or None."""
+    losses, masses = table.losses[1:], table.probabilities[1:]
+    steps = np.diff(losses)
+    even = (steps == steps[0]).all() and (losses[0] + steps[0] == losses[1]).all()
+    if not even or not (masses == masses[0]).all() or table.mass_at_infinity:
+        return None
+    whole = exact(table.probabilities[0]) + exact(masses[0]) * len(masses)
+    parts = exact(table.probabilities[0]) / whole, exact(masses[0]) / whole
+    return ProgressionLaw(exact(table.losses[0]), parts[0], losses, parts[1])
+
+
+class Group:
+    """A group of records of a Gaussian mechanism on a Poisson sample."""
+
+    def __init__(self, noise, size):
+        self.noise, self.size = noise, size
+
+    def sampled(self, p, direction):
+        """Each of the group enters on its own: how many do is binomial."""
+        if p == 1:
+            return GaussianPair((self.size / self.noise) ** 2).sampled(ONE, direction)
+        size = self.size
+        weights = [comb(size, i) * p**i * (1 - p) ** (size - i) for i in range(size + 1)]
+        return MixtureLaw(self.noise, [arb(i) for i in range(size + 1)], weights, direction)
+
+
+def choice(*parts):
+    """Return the law of a choice that is known, of (probability, how to make the law)."""
+    laws = [(weight, make()) for weight, make in parts if weight > 0]
+    return laws[0][1] if len(laws) == 1 else ChoiceLaw(laws)
 
 
 def replaced(mechanism):
     """Return the law of a mechanism's loss where one record is in the place of another."""
     name = type(mechanism).__name__
     if name == "SubsampledWithoutReplacement":
-        return _fixed_size(split(mechanism.mechanism, 2)[0], mechanism.sampling_probability)
+        p = exact(mechanism.sampling_probability)
+        return (
+            split(mechanism.mechanism, 2)[0].folded(p) if p < 1 else replaced(mechanism.mechanism)
+        )
     if name == "TruncatedPoissonSubsampledGaussian":
         never, cut, kept = truncation(mechanism)
-        noise, p = mechanism.noise_multiplier, mechanism.sampling_probability
+        noise, p = exact(mechanism.noise_multiplier), exact(mechanism.sampling_probability)
+        wide = GaussianPair(4 / noise**2)
         return choice(
-            (never, lambda: _mirrored(noise, p)),
-            (cut, lambda: _fixed_size(GaussianNoise(noise / 2), kept)),
+            (never, lambda: mirrored(noise, p)),
+            (cut, lambda: wide.folded(kept) if kept < 1 else wide.sampled(ONE, "remove")),
         )
     base, probability = split(mechanism, 2)
-    if probability == 1.0:
-        return base.sampled(1.0, "remove")
-    if not isinstance(base, GaussianNoise):
+    if probability == 1:
+        return base.sampled(ONE, "remove")
+    if not isinstance(base, GaussianPair):
         raise NotImplementedError(name)
-    return _mirrored(2 * base.noise, probability)
+    return mirrored(2 / base.mu, probability)
 
 
-def _mirrored(noise, probability):
+def mirrored(noise, p):
     """Return the law of (1-p) N(0, s^2) + p N(1, s^2) against (1-p) N(0, s^2) + p N(-1, s^2)."""
-    p = LONG(probability)
-    if probability == 1.0:
-        return GaussianNoise(noise / 2).sampled(1.0, "remove")
-    centers, weights = np.array([LONG(0), LONG(1)]), np.array([1 - p, p])
-    return GaussianMixtureLoss(LONG(noise), centers, weights, "replace-one")
-
-
-def _fixed_size(base, probability):
-    if probability == 1.0:
-        return base.sampled(1.0, "remove")
-    if isinstance(base, DiscreteBase):
-        return base.folded(probability)
-    return FoldedLoss(base, probability)
+    if p == 1:
+        return GaussianPair(4 / noise**2).sampled(ONE, "remove")
+    return MixtureLaw(noise, [ZERO, ONE], [1 - p, p], "replace-one")
 
 
 def split(mechanism, times=1):
-    """Return the mechanism without its subsampling, and the sampling probability.
+    """Return the pair of a mechanism without its subsampling, and the sampling probability.
 
-    Noise gets `times` the sensitivity.
+    Noise gets `times` the sensitivity. Samples of samples are samples with the product of the
+    probabilities.
     """
     name = type(mechanism).__name__
     if name in ("FromCDFs", "FromPrivacyCurve"):  # own functions say what they are like
         function = mechanism.cdf_q if name == "FromCDFs" else mechanism.delta
         return split(function.like)
     if name == "PoissonSubsampledGaussian":
-        return GaussianNoise(mechanism.noise_multiplier / times), mechanism.sampling_probability
+        noise = exact(mechanism.noise_multiplier)
+        return GaussianPair((times / noise) ** 2), exact(mechanism.sampling_probability)
+    if name == "GroupPoissonSubsampledGaussian":
+        noise, size = exact(mechanism.noise_multiplier), mechanism.group_size
+        return Group(noise, size), exact(mechanism.sampling_probability)
     if name == "PoissonSubsampled":
         base, probability = split(mechanism.mechanism, times)
-        if probability != 1.0:
-            raise NotImplementedError("a sample of a sample")
-        return base, mechanism.sampling_probability
+        return base, probability * exact(mechanism.sampling_probability)
     if name == "Gaussian":
-        return GaussianNoise(mechanism.noise_multiplier / times), 1.0
+        return GaussianPair((times / exact(mechanism.noise_multiplier)) ** 2), ONE
     if name == "Laplace":
-        return LaplaceNoise(mechanism.scale, times * LONG(mechanism.sensitivity)), 1.0
+        return LaplacePair(times * exact(mechanism.sensitivity) / exact(mechanism.scale)), ONE
     if name == "BoundedRange":
-        return Range(mechanism.epsilon), 1.0
-    return _atoms_of(mechanism, name, times), 1.0
+        return RangePair(exact(mechanism.epsilon)), ONE
+    return discrete(mechanism, name, times), ONE
 
 
-def _atoms_of(mechanism, name, times):
+def discrete(mechanism, name, times):
+    """Return the pair of a mechanism with finitely many losses."""
     if name in ("PureDP", "ApproximateDP"):
-        epsilon, delta = LONG(mechanism.epsilon), LONG(getattr(mechanism, "delta", 0.0))
-        low, high = -epsilon - np.log1p(np.exp(-epsilon)), -np.log1p(np.exp(-epsilon))
-        with np.errstate(divide="ignore"):
-            rest, one = np.log1p(-delta), np.log(delta)
-        nothing = LONG(-np.inf)
-        log_q = np.array([one, high + rest, low + rest, nothing])
-        losses = np.array([LONG(np.inf), epsilon, -epsilon, nothing])
-        return DiscreteBase(log_q, log_q[::-1], losses)
+        epsilon, delta = exact(mechanism.epsilon), exact(getattr(mechanism, "delta", 0.0))
+        high, rest = 1 / (1 + (-epsilon).exp()), 1 - delta
+        q = [rest * (1 - high), rest * high]
+        return DiscretePair(q, q[::-1], [-epsilon, epsilon], delta, delta, step=2 * epsilon)
     if name == "RandomizedResponse":
-        epsilon, others = LONG(mechanism.epsilon), LONG(mechanism.categories - 1)
-        high = -np.log1p(others * np.exp(-epsilon))
-        with np.errstate(divide="ignore"):
-            log_q = np.array([high, high - epsilon + np.log(others - 1), high - epsilon])
-        return DiscreteBase(log_q, log_q[::-1], np.array([epsilon, LONG(0), -epsilon]))
+        epsilon, others = exact(mechanism.epsilon), mechanism.categories - 1
+        high = 1 / (1 + others * (-epsilon).exp())
+        low = high * (-epsilon).exp()
+        if others == 1:
+            return DiscretePair([low, high], [high, low], [-epsilon, epsilon], step=2 * epsilon)
+        q, losses = [low, (others - 1) * low, high], [-epsilon, ZERO, epsilon]
+        return DiscretePair(q, q[::-1], losses, step=epsilon)
     if name == "DiscreteLaplace":
-        s, b = times * mechanism.sensitivity, LONG(mechanism.scale)
-        x = np.arange(s + 1).astype(LONG)
-        tail = -np.log1p(np.exp(-1 / b))
-        log_q = tail + np.log(-np.expm1(-1 / b)) - (s - x) / b
-        log_q[0], log_q[-1] = tail - s / b, tail
-        return DiscreteBase(log_q, log_q[::-1], (2 * x - s) / b)
+        # outcomes below 0 have the same loss, and so have those above the shift s
+        s, rate = times * mechanism.sensitivity, 1 / exact(mechanism.scale)
+        tail = 1 / (1 + (-rate).exp())
+        q = [tail * -(-rate).expm1() * (-rate * (s - x)).exp() for x in range(s + 1)]
+        q[0], q[-1] = tail * (-rate * s).exp(), tail
+        losses = [(2 * x - s) * rate for x in range(s + 1)]
+        return DiscretePair(q, q[::-1], losses, step=2 * rate)
     if name == "DiscreteGaussian":
-        s, sigma = times * mechanism.sensitivity, LONG(mechanism.scale)
-        reach = int(FAR * float(sigma)) + 2
-        x = np.arange(-reach, s + reach + 1).astype(LONG)
-        total = np.exp(-(np.arange(-reach, reach + 1).astype(LONG) ** 2) / (2 * sigma**2)).sum()
-        log_q = -((x - s) ** 2) / (2 * sigma**2) - np.log(total)
-        log_p = -(x**2) / (2 * sigma**2) - np.log(total)
-        return DiscreteBase(log_q, log_p, s * (2 * x - s) / (2 * sigma**2))
+        s, variance = times * mechanism.sensitivity, exact(mechanism.scale) ** 2
+        reach = int(FAR * mechanism.scale) + 3
+        half = [(-arb(x * x) / (2 * variance)).exp() for x in range(reach + s + 1)]
+        # beyond: each term is below the one before by e^(-reach / variance) at least
+        ratio = (-arb(reach) / variance).exp()
+        rest = 2 * half[reach] * ratio / (1 - ratio)
+        whole = 2 * total(half[: reach + 1]) - half[0]
+        whole = whole.union(whole + rest)
+        x = range(-reach, reach + s + 1)
+        far = [
+            (-arb(n * n) / (2 * variance)).exp() for n in range(reach + s + 1, reach + 2 * s + 1)
+        ]
+        half += far
+        p = [half[abs(n)] / whole for n in x]
+        q = [half[abs(n - s)] / whole for n in x]
+        losses = [arb(s * (2 * n - s)) / (2 * variance) for n in x]
+        return DiscretePair(q, p, losses, missing=2 * rest / whole, step=arb(s) / variance)
     if name == "FromTable":
-        losses, masses = mechanism.losses.astype(LONG), mechanism.probabilities.astype(LONG)
-        infinite = LONG(mechanism.mass_at_infinity)
-        total = masses.sum() + infinite
-        masses, infinite = masses / total, infinite / total
-        only_p = max(1 - (masses * np.exp(-losses)).sum(), LONG(0))
-        with np.errstate(divide="ignore"):
-            log_q = np.log(np.array([*masses, infinite, LONG(0)]))
-            log_p = np.log(np.array([*(masses * np.exp(-losses)), LONG(0), only_p]))
-        return DiscreteBase(log_q, log_p, np.array([*losses, LONG(np.inf), LONG(-np.inf)]))
+        infinite = exact(mechanism.mass_at_infinity)
+        losses = [exact(loss) for loss in mechanism.losses]
+        masses = [exact(mass) for mass in mechanism.probabilities]
+        whole = total(masses) + infinite
+        q = [mass / whole for mass in masses]
+        p = [mass * (-loss).exp() for mass, loss in zip(q, losses, strict=True)]
+        only_p = (1 - total(p)).max(ZERO)
+        return DiscretePair(q, p, losses, infinite / whole, only_p)
     raise NotImplementedError(name)
