@@ -350,6 +350,7 @@ cdef class Composition:
             found.next_factor,
             found.next_eps_error,
             bounds_of(&found.next_epsilon),
+            found.monotone,
             found.compositions,
             found.fine,
         )

@@ -279,6 +279,7 @@ cdef extern from "prvcore.h" nogil:
         double next_factor
         double next_eps_error
         prv_bounds next_epsilon
+        bint monotone
         size_t compositions
         size_t fine
 

@@ -11,7 +11,12 @@ from prvcore._steps import pairs, refuse_mixed_groups
 from prvcore.bounds import Bounds
 from prvcore.composition import curve_of
 from prvcore.curve import PrivacyCurve
-from prvcore.mechanisms import Mechanism, PoissonSubsampled
+from prvcore.mechanisms import (
+    DiscreteGaussian,
+    Mechanism,
+    PoissonSubsampled,
+    SubsampledWithoutReplacement,
+)
 from prvcore.memory_limit import get_memory_limit
 from prvcore.progress import Progress, listener
 
@@ -25,6 +30,7 @@ _PARAMETERS = {
     "steps": "steps",
 }
 _TOLERANCE = 1e-4
+_MOST_START = 2**17  # as a scale: discrete Gaussian noise of some more has too many values
 _LEAST_TOLERANCE, _GREATEST_TOLERANCE = 1e-9, 0.1
 
 
@@ -55,6 +61,9 @@ class Calibration(_pickling.Pickled):
         again, to the bit where nothing has run before.
     epsilon, delta : float
         The target.
+    monotone : bool
+        Whether epsilon is known to rise from `value` on to all cheaper ones, so that none of them
+        need be tried. It is not where the scale of a `DiscreteGaussian` was chosen.
     compositions : int
         How many compositions were bounded to find all this.
     fine_compositions : int
@@ -71,17 +80,21 @@ class Calibration(_pickling.Pickled):
     curve: PrivacyCurve
     epsilon: float
     delta: float
+    monotone: bool
     compositions: int
     fine_compositions: int
 
     @property
     def proven(self) -> bool:
-        """Whether even the lower bound at the next value is above the target.
+        """Whether no cheaper value meets the target, however it is accounted for.
 
-        Then the next value does not meet it however it is accounted for. Rounding, or more steps
-        than 1 / tolerance, may leave only the upper bound above the target.
+        That is so if the lower bound at the next value is above the target, and epsilon is
+        `monotone`; or if there is no next value. Rounding, or more steps than 1 / tolerance, may
+        leave only the upper bound above the target.
         """
-        return self.next_bounds is None or self.next_bounds.lower > self.epsilon
+        if self.next_bounds is None:
+            return True
+        return self.monotone and bool(self.next_bounds.lower > self.epsilon)
 
 
 def calibrate(
@@ -145,9 +158,12 @@ def calibrate(
     The certified upper bound decides, so the value is safe. It also is tight: bounds are made so
     close that at the next value even the lower one is above the target (`Calibration.proven`).
     Epsilon falls with more noise, a smaller sampling probability and fewer steps, since each is
-    post-processing, so that no value beyond the next need be tried. Only the discrete Gaussian is
-    an exception: at scales below its sensitivity epsilon may rise with the scale, so that a still
-    smaller one than `next_value` may meet the target.
+    post-processing, so that no value beyond the next need be tried. Only the scale of a
+    `DiscreteGaussian` is an exception: epsilon may rise with it, most below the sensitivity, but
+    at any scale. The value is as safe, but one smaller than `next_value` may meet the target too:
+    then nothing is `proven`. A single such mechanism is searched from a scale that depends on its
+    sensitivity alone, so that `value` does not depend on the scale that it has; of a schedule it
+    does.
 
     Examples
     --------
@@ -205,6 +221,8 @@ def _calibrate(
             raise ValueError("counts must not be 0 throughout where parameter is 'steps'")
     else:
         steps = [(_started(mechanism, name, parameter, alone), n) for mechanism, n in steps]
+        if alone and name == "noise":
+            steps = [(_restarted(mechanism), n) for mechanism, n in steps]
         if all(mechanism._parameter(name) is None or not count for mechanism, count in steps):
             raise ValueError(f"no mechanism that runs has a {parameter}, got {mechanisms!r}")
 
@@ -216,7 +234,7 @@ def _calibrate(
         refuse_mixed_groups(mechanism for mechanism, count in together if count)
         handles = tuple(mechanism._build(start.neighbors) for mechanism, _ in together)
         composition = Composition(handles, tuple(count for _, count in together))
-    factor, eps_error, bounds, next_factor, _, next_bounds, compositions, fine = (
+    factor, eps_error, bounds, next_factor, _, next_bounds, monotone, compositions, fine = (
         composition.calibrate(
             name,
             len(before.mechanisms),
@@ -251,6 +269,7 @@ def _calibrate(
         ),
         epsilon=epsilon,
         delta=delta,
+        monotone=monotone,
         compositions=compositions,
         fine_compositions=fine,
     )
@@ -271,6 +290,16 @@ def _started(mechanism: Mechanism, name: str, parameter: str, alone: bool) -> Me
             "no factor changes it"
         )
     return mechanism._with(name, 1.0)
+
+
+def _restarted(mechanism: Mechanism) -> Mechanism:
+    """Return discrete Gaussian noise, sampled or not, of a scale that its own has no part in."""
+    base = mechanism
+    while isinstance(base, PoissonSubsampled | SubsampledWithoutReplacement):
+        base = base.mechanism
+    if not isinstance(base, DiscreteGaussian):
+        return mechanism
+    return mechanism._with("noise", float(min(base.sensitivity, _MOST_START)))
 
 
 def _scaled(mechanism: Mechanism, count: int, name: str, factor: float) -> tuple[Mechanism, int]:

@@ -52,6 +52,14 @@ static int changes(const search *s, size_t j)
     return s->parameter == PRV_STEPS || prv_has_parameter(s->steps[j].mechanism, s->parameter);
 }
 
+/* Whether all that is changed is changed by post-processing. */
+static int is_monotone(const search *s)
+{
+    for (size_t j = 0; j < s->step_count; j++)
+        if (s->parameter == PRV_NOISE_SCALE && changes(s, j) && !prv_falls_with_noise(s->steps[j].mechanism)) return 0;
+    return 1;
+}
+
 static void release_made(search *s)
 {
     for (size_t j = 0; j < s->step_count; j++) {
@@ -455,6 +463,7 @@ prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_
     }
     prv_release(s.scaled);
     prv_release(s.made);
+    found.monotone = is_monotone(&s);
     found.compositions = s.compositions;
     found.fine = s.fine;
     if (status == PRV_OK)

@@ -51,6 +51,8 @@ int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
                                         : parameter == PRV_SAMPLING_PROBABILITY && m->sampled;
 }
 
+int prv_falls_with_noise(const prv_mechanism *m) { return m->noise != PRV_NOISE_DISCRETE_GAUSSIAN; }
+
 /* Which of the parts it is does not depend on the noise. */
 static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
 {

@@ -1,6 +1,7 @@
 import math
 import threading
 
+import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +39,7 @@ def check_promises(found):
         assert found.next_bounds is None
     else:
         assert found.next_bounds.upper > found.epsilon
-        assert found.proven == (found.next_bounds.lower > found.epsilon)
+        assert found.proven == (found.monotone and found.next_bounds.lower > found.epsilon)
 
 
 @pytest.mark.parametrize("row", REPORTED, ids=lambda row: f"epsilon={row[0]:g}-steps={row[3]}")
@@ -293,3 +294,50 @@ def test_noise_after_others_is_that_of_the_rest():
         before[1],
         prv.PoissonSubsampledGaussian(found.value, 1e-2),
     }
+
+
+def exact_discrete_gaussian_delta(scale, epsilon):
+    """Sum the excess of a discrete Gaussian over e^epsilon times its shift by 1, to 40 digits."""
+    with mp.workdps(50):
+        weights = [mp.exp(-(mp.mpf(x) ** 2) / (2 * mp.mpf(scale) ** 2)) for x in range(101)]
+        total = weights[0] + 2 * mp.fsum(weights[1:])
+        a = mp.exp(epsilon)
+        excess = (weights[abs(x - 1)] - a * weights[abs(x)] for x in range(-99, 100))
+        return mp.fsum(part for part in excess if part > 0) / total
+
+
+@pytest.mark.parametrize(
+    ("delta", "better"), [(4.3e-4, 1.5), (3.96e-8, 2.5)], ids=["scale 1.5", "scale 2.5"]
+)
+def test_epsilon_may_rise_with_the_scale_of_a_discrete_gaussian(delta, better):
+    """Above the sensitivity too: a scale well below the one that is found meets the target."""
+    assert exact_discrete_gaussian_delta(better, 2) < delta
+    assert exact_discrete_gaussian_delta(better + 0.02, 2) > delta
+    found = [
+        prv.calibrate(prv.DiscreteGaussian(s), epsilon=2, delta=delta, parameter="scale")
+        for s in (0.3, better, 2.0, 20.0)
+    ]
+    assert len({(one.value, one.next_value, one.bounds) for one in found}) == 1
+    for one in found:
+        check_promises(one)
+        assert exact_discrete_gaussian_delta(one.value, 2) <= delta
+        assert exact_discrete_gaussian_delta(one.next_value, 2) > delta
+        assert one.next_bounds.lower > 2
+        assert not one.monotone
+        assert not one.proven
+
+
+def test_what_is_known_to_be_monotone():
+    discrete = prv.DiscreteGaussian(3.0)
+    target = {"epsilon": 4.0, "delta": 1e-5}
+    sampled = prv.PoissonSubsampled(discrete, 0.1)
+    assert prv.calibrate(discrete, parameter="steps", **target).monotone
+    assert prv.calibrate(sampled, 10, parameter="sampling_probability", **target).monotone
+    assert not prv.calibrate(sampled, 10, parameter="scale", **target).monotone
+    fixed = prv.SubsampledWithoutReplacement(discrete, 0.1)
+    assert not prv.calibrate(fixed, neighbors="replace-one", **target).monotone
+    mixed = [prv.Gaussian(2.0), discrete]
+    assert not prv.calibrate(mixed, **target).monotone
+    assert prv.calibrate([prv.Gaussian(2.0)], after=[discrete], **target).monotone
+    for other in (prv.DiscreteLaplace(2.0), prv.Laplace(2.0), prv.Gaussian(2.0)):
+        assert prv.calibrate(other, **target).monotone

@@ -494,6 +494,8 @@ typedef struct prv_calibration {
     prv_bounds next_epsilon; /* with that factor: next_epsilon.upper > target. Where next_epsilon.lower > target, as
                                 it is wherever rounding and the tolerance allow, the next factor does not
                                 meet the target however it is accounted for */
+    int monotone;            /* 1: what fails at the next factor fails at all cheaper ones. 0: not known, since the
+                                scale of discrete Gaussian noise was chosen */
     size_t compositions;     /* queries of an epsilon that were needed */
     size_t fine;             /* those of them whose bounds were as close as the tolerance asks */
 } prv_calibration;
@@ -517,9 +519,11 @@ typedef struct prv_calibration {
  * no sampling, or at the last factor if they do not tell.
  *
  * Epsilon falls with the noise and rises with the probability and the counts, since more noise, a smaller sample, or
- * fewer steps are post-processing: what is known of two factors decides all beyond them. The discrete Gaussian is an
- * exception (with sensitivity 1, delta at epsilon 3 is 0.052 at scale 0.42 and 0.121 at 0.56): its factor meets the target
- * and the next does not, but a still smaller one may.
+ * fewer steps are post-processing: what is known of two factors decides all beyond them. The scale of the discrete
+ * Gaussian is an exception, wherever it is: its noise is no sum of less of it and of other noise, and delta may rise with
+ * the scale between the losses of two integers (sensitivity 1, epsilon 3: 0.052 at scale 0.42, 0.121 at 0.56; epsilon 2:
+ * 4.253e-4 at 1.50, 4.384e-4 at 1.54; rises get small where the scale is large). Its factor meets the target and the next
+ * does not, but a still smaller one may, and which is found depends on where the search starts: monotone is 0.
  * Starting from factor 1, a secant in log epsilon against log factor, on coarse lattices, finds the crossing; then come
  * two queries as fine as the tolerance asks, seldom more. Any thread. */
 PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count,

@@ -76,6 +76,7 @@ static void closed_forms(void)
                   fabs(c.factor / rows[i].noise - 1.0) <= rows[i].tolerance,
               "Gaussian, epsilon %g at %g: noise %.9g, got %.9g", rows[i].epsilon, rows[i].delta, rows[i].noise, c.factor);
         promises(&step, 1, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c);
+        check(c.monotone == 1, "... and at all below");
         check(c.next_epsilon.lower > rows[i].epsilon, "... proven by the lower bound %.12g", c.next_epsilon.lower);
     }
     prv_mechanism_free(m);
