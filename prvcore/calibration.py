@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from prvcore import _arguments, _pickling
 from prvcore._composition import Composition
 from prvcore._steps import pairs, refuse_mixed_groups
 from prvcore.bounds import Bounds
-from prvcore.composition import curve_of
 from prvcore.curve import PrivacyCurve
+from prvcore.errors import PrecisionError
 from prvcore.mechanisms import (
     DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
     Mechanism,
     PoissonSubsampled,
+    PoissonSubsampledGaussian,
     SubsampledWithoutReplacement,
 )
 from prvcore.memory_limit import get_memory_limit
@@ -31,6 +36,8 @@ _PARAMETERS = {
 }
 _TOLERANCE = 1e-4
 _MOST_START = 2**17  # as a scale: discrete Gaussian noise of some more has too many values
+_LEAST_SCALE = 2.0**-10  # of noise on integers: e^-1024, what falls on others, is no double
+_NUDGE, _MOST_NUDGES = 2.0**-48, 64
 _LEAST_TOLERANCE, _GREATEST_TOLERANCE = 1e-9, 0.1
 
 
@@ -45,7 +52,8 @@ class Calibration(_pickling.Pickled):
     value : float or int
         The least noise, the greatest sampling probability, or the most steps. Of a schedule, the
         factor by which all its noises or probabilities are multiplied; steps are how often all is
-        repeated.
+        repeated. Where no noise at all meets the target it is 0, or for noise that has to be > 0 a
+        value that is as good as none.
     bounds : Bounds
         Of epsilon at `delta` with this value, nats; ``bounds.upper <= epsilon``.
     next_value : float, int or None
@@ -134,8 +142,8 @@ def calibrate(
     neighbors, engine : str
         As `compose` takes them.
     after : PrivacyCurve or iterable, optional
-        What has run before and stays as it is: its mechanisms, as `compose` takes them. The target
-        is that of all together.
+        What has run before and stays as it is: its mechanisms, as `compose` takes them, or a curve
+        of the same `neighbors`. The target is that of all together.
     progress : callable, optional
         As `PrivacyCurve.epsilon` takes it.
 
@@ -149,6 +157,8 @@ def calibrate(
     TargetError
         No value meets the target: what the parameter does not change is above it already, or delta
         is below every mass of infinite loss.
+    PrecisionError
+        The parameter's own rounding moves epsilon across the target.
     TypeError, ValueError
         An argument is of another kind or out of its range; no mechanism has the parameter; one that
         is to be scaled has the value 0.
@@ -226,29 +236,46 @@ def _calibrate(
         if all(mechanism._parameter(name) is None or not count for mechanism, count in steps):
             raise ValueError(f"no mechanism that runs has a {parameter}, got {mechanisms!r}")
 
-    before = curve_of(after, None, {})
     start = PrivacyCurve(steps, neighbors=neighbors, engine=engine)
+    before = _before(after, start.neighbors)
     composition = start._composition
     if before.mechanisms:
         together = [*before._steps, *start._steps]
         refuse_mixed_groups(mechanism for mechanism, count in together if count)
         handles = tuple(mechanism._build(start.neighbors) for mechanism, _ in together)
         composition = Composition(handles, tuple(count for _, count in together))
-    factor, eps_error, bounds, next_factor, _, next_bounds, monotone, compositions, fine = (
-        composition.calibrate(
-            name,
-            len(before.mechanisms),
-            epsilon=epsilon,
-            delta=delta,
-            tolerance=tolerance,
-            neighbors=start.neighbors,
-            engine=start.engine,
-            memory_limit=memory_limit,
-            progress=listener(progress),
-        )
+    (
+        factor,
+        eps_error,
+        bounds,
+        next_factor,
+        next_eps_error,
+        next_bounds,
+        monotone,
+        compositions,
+        fine,
+    ) = composition.calibrate(
+        name,
+        len(before.mechanisms),
+        epsilon=epsilon,
+        delta=delta,
+        tolerance=tolerance,
+        neighbors=start.neighbors,
+        engine=start.engine,
+        memory_limit=memory_limit,
+        progress=listener(progress),
     )
-    found = tuple(_scaled(mechanism, count, name, factor) for mechanism, count in steps)
     last = next_factor != next_factor
+    if factor == 0.0 and name == "noise":
+        factor = _least_noise([mechanism for mechanism, _ in steps])
+
+    def curve_at(factor: float, eps_error: float) -> PrivacyCurve:
+        return PrivacyCurve(
+            [*before._steps, *_all_scaled(steps, name, factor)],
+            neighbors=neighbors,
+            engine=engine,
+            eps_error=eps_error,
+        )
 
     def value_of(factor: float) -> float | int:
         if name == "steps":
@@ -257,22 +284,89 @@ def _calibrate(
             return factor
         return _scaled(*steps[0], name, factor)[0]._parameter(name)
 
+    curve = curve_at(factor, eps_error)
+    bounds = Bounds(*bounds)
+    next_bounds = None if last else Bounds(*next_bounds)
+    if not before.mechanisms and not _same_in_core(steps, name):
+        # The core multiplies what it has made of the parameters, which may round otherwise.
+        for _ in range(_MOST_NUDGES):
+            bounds, _ = curve._answer("epsilon", delta, memory_limit=memory_limit)
+            if bounds.upper <= epsilon:
+                break
+            factor *= 1.0 + _NUDGE if name == "noise" else 1.0 - _NUDGE
+            curve = curve_at(factor, eps_error)
+        else:
+            raise PrecisionError(
+                f"rounding of {parameter} moves epsilon = {epsilon!r} at delta = {delta!r} by more "
+                "than it can be told apart"
+            )
+        if not last:
+            following = curve_at(next_factor, next_eps_error)
+            next_bounds, _ = following._answer("epsilon", delta, memory_limit=memory_limit)
     return Calibration(
         parameter=parameter,
         value=value_of(factor),
-        bounds=Bounds(*bounds),
+        bounds=bounds,
         next_value=None if last else value_of(next_factor),
-        next_bounds=None if last else Bounds(*next_bounds),
-        mechanisms=found,
-        curve=PrivacyCurve(
-            [*before._steps, *found], neighbors=neighbors, engine=engine, eps_error=eps_error
-        ),
+        next_bounds=next_bounds,
+        mechanisms=_all_scaled(steps, name, factor),
+        curve=curve,
         epsilon=epsilon,
         delta=delta,
         monotone=monotone,
         compositions=compositions,
         fine_compositions=fine,
     )
+
+
+def _before(after: Any, neighbors: str) -> PrivacyCurve:
+    """Return the composition of what has run before, for the neighbours that are asked about."""
+    if not isinstance(after, PrivacyCurve):
+        return PrivacyCurve(pairs(after, None), neighbors=neighbors)
+    if after.neighbors != neighbors:
+        raise ValueError(
+            f"after must be a curve of the same neighbors, got neighbors={after.neighbors!r} in it "
+            f"where {neighbors!r} are asked about"
+        )
+    return after
+
+
+def _least_noise(mechanisms: list[Mechanism]) -> float:
+    """Return a factor that leaves no noise, or hardly any where a mechanism must have some."""
+    scales = []
+    for mechanism in mechanisms:
+        scale = mechanism._parameter("noise")
+        try:
+            if scale is not None:
+                mechanism._with("noise", 0.0)
+        except ValueError:
+            scales.append(scale)
+    return _LEAST_SCALE / max(scales) if scales else 0.0
+
+
+def _same_in_core(steps: list[tuple[Mechanism, int]], name: str) -> bool:
+    """Return whether what the core makes of a factor has the bits of what is made here.
+
+    A number of steps changes no mechanism; one mechanism with one number of noise is made of the
+    product in either place. Several may come in another order, or become equal.
+    """
+    if name == "steps":
+        return True
+    if len(steps) > 1:
+        return False
+    mechanism = steps[0][0]
+    while isinstance(mechanism, PoissonSubsampled | SubsampledWithoutReplacement):
+        mechanism = mechanism.mechanism
+    return isinstance(
+        mechanism,
+        Gaussian | PoissonSubsampledGaussian | Laplace | DiscreteGaussian | DiscreteLaplace,
+    )
+
+
+def _all_scaled(
+    steps: list[tuple[Mechanism, int]], name: str, factor: float
+) -> tuple[tuple[Mechanism, int], ...]:
+    return tuple(_scaled(mechanism, count, name, factor) for mechanism, count in steps)
 
 
 def _started(mechanism: Mechanism, name: str, parameter: str, alone: bool) -> Mechanism:

@@ -163,7 +163,9 @@ static double scale_of(const crossing *c, const search *s)
 {
     double scale = c->recent.scale;
     if (c->usable > 1 && c->before.scale > 0.0) scale = fmin(scale, c->before.scale);
-    return scale > 0.0 ? scale : s->epsilon;
+    if (scale > 0.0) return scale;
+    /* Epsilons that needed no composition have none; above a target of 0, one that lets the search take long steps. */
+    return s->epsilon > 0.0 ? s->epsilon : 1e-3 * c->recent.epsilon.estimate;
 }
 
 /* Where the secant, kept within what is known, looks next. */
@@ -328,7 +330,8 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
 {
     const double slope = c->slope > 0.0 ? c->slope : s->epsilon + 1e-12;
     const double eps_error = fmax(fine_width(s, c), 0.1 * s->tolerance * slope);
-    const double least = fmin(eps_error, 0.02 * s->tolerance * slope);
+    /* Bounds on both sides of the target are halved and halved again: it is seldom that near. */
+    const double least = fmin(eps_error, 1e-3 * s->tolerance * slope);
     point meets = {0}, fails = {0};
     int has_meets = 0, has_fails = 0, halve = 0;
     double reach = 1.0, factor = candidate(s, c->position);

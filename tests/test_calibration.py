@@ -341,3 +341,105 @@ def test_what_is_known_to_be_monotone():
     assert prv.calibrate([prv.Gaussian(2.0)], after=[discrete], **target).monotone
     for other in (prv.DiscreteLaplace(2.0), prv.Laplace(2.0), prv.Gaussian(2.0)):
         assert prv.calibrate(other, **target).monotone
+
+
+MIXTURE = prv.MixtureOfGaussians(5.0, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25])
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize(
+    "mechanisms",
+    [
+        MIXTURE,
+        [(MIXTURE, 1), (MIXTURE, 10)],
+        [(prv.DiscreteLaplace(8.0), 10), (MIXTURE, 10)],
+        [(STEP, 10), (prv.Gaussian(1.7), 3), (prv.Gaussian(1.7), 1)],
+        prv.GroupPoissonSubsampledGaussian(2.5, 0.01, 3),
+        prv.TruncatedPoissonSubsampledGaussian(1.8, 0.01, 1000, 60),
+        prv.PoissonSubsampled(prv.Laplace(3.0), 0.1),
+    ],
+    ids=lambda mechanisms: str(mechanisms)[:30],
+)
+def test_the_bounds_are_those_of_what_is_returned_to_the_bit(mechanisms, epsilon):
+    found = prv.calibrate(mechanisms, epsilon=epsilon, delta=1e-5)
+    assert found.curve.epsilon(1e-5) == found.bounds
+    assert found.bounds.upper <= epsilon < found.next_bounds.upper
+
+
+@pytest.mark.parametrize("parameter", ["noise_multiplier", "steps"])
+@pytest.mark.parametrize(
+    "after",
+    [
+        [prv.RandomizedResponse(1.0)],
+        [prv.SubsampledWithoutReplacement(prv.Gaussian(2.0), 0.01)],
+        prv.compose(prv.RandomizedResponse(1.0), neighbors="replace-one"),
+    ],
+)
+def test_what_has_run_before_has_the_neighbours_that_are_asked_about(after, parameter):
+    found = prv.calibrate(
+        prv.Gaussian(5.0),
+        epsilon=4.0,
+        delta=1e-5,
+        neighbors="replace-one",
+        after=after,
+        parameter=parameter,
+    )
+    before = after if isinstance(after, list) else [(after.mechanisms[0], 1)]
+    curve = prv.compose([*before, *found.mechanisms], neighbors="replace-one", eps_error=1e-6)
+    assert curve.epsilon(1e-5).lower <= 4.0
+    assert found.curve.neighbors == "replace-one"
+
+
+def test_a_curve_of_other_neighbours_cannot_have_run_before():
+    with pytest.raises(ValueError, match=r"after .* got neighbors='add-or-remove' in it where 'r"):
+        prv.calibrate(STEP, epsilon=8, delta=1e-5, neighbors="replace-one", after=prv.compose(STEP))
+
+
+def test_a_filter_of_mechanisms_that_only_have_replaced_records():
+    """Two kinds, in both orders: each is asked about after the other has run."""
+    fixed = prv.SubsampledWithoutReplacement(prv.Gaussian(2.0), 0.01)
+    for order in ((fixed, prv.RandomizedResponse(0.1)), (prv.RandomizedResponse(0.1), fixed)):
+        budget = prv.PrivacyFilter(prv.Accountant(neighbors="replace-one"), 8.0, 1e-5)
+        for mechanism in order * 2:
+            budget.add(mechanism)
+        assert budget.accountant.steps == 4
+        assert budget.spent().upper <= 8.0
+        assert budget.remaining_steps(noise_multiplier=1.0, sampling_probability=0.01) > 10
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [prv.DiscreteLaplace(1.0), prv.DiscreteGaussian(3.0), prv.Laplace(1.0), prv.Gaussian(1.0)],
+)
+def test_where_no_noise_is_needed_any_will_do(mechanism):
+    found = prv.calibrate(prv.PoissonSubsampled(mechanism, 1e-6), 3, epsilon=1.0, delta=1e-5)
+    assert found.bounds == (0.0, 0.0, 0.0)
+    assert found.value <= 1e-3
+    assert found.next_value is None
+    assert found.proven
+    assert found.curve.epsilon(1e-5) == found.bounds
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "parameter"),
+    [
+        (prv.Laplace(1.0), "scale"),
+        (prv.Gaussian(1.0), "noise_multiplier"),
+        (prv.PoissonSubsampled(prv.Laplace(1.0), 0.1), "sampling_probability"),
+    ],
+)
+def test_nothing_at_all_is_spent_by_no_noise_and_no_sample(mechanism, parameter):
+    with pytest.raises(prv.TargetError, match=r"epsilon = 0.0 at delta = 0.0 cannot be met"):
+        prv.calibrate(mechanism, epsilon=0.0, delta=0.0, parameter=parameter)
+    found = prv.calibrate(mechanism, epsilon=0.0, delta=0.0, parameter="steps")
+    assert (found.value, found.next_value) == (0, 1)
+    assert found.proven
+
+
+def test_a_proof_takes_bounds_that_are_close_enough():
+    step, before = prv.PoissonSubsampledGaussian(3.02, 0.01), [(prv.PureDP(0.07), 100)]
+    found = prv.calibrate(step, epsilon=3, delta=1e-5, parameter="steps", after=before)
+    assert (found.value, found.next_value) == (3409, 3410)
+    assert found.proven
+    closer = prv.compose([*before, (step, 3410)], eps_error=1e-7).epsilon(1e-5)
+    assert closer.lower > 3.0
