@@ -125,6 +125,125 @@ def test_other_neighbouring_relations_are_refused(adapter):
         adapter.PRVCoreAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
 
 
+@pytest.mark.parametrize("neighbors", ["add", "remove", "replace-one", "add-or-remove"])
+def test_neighbors_are_those_of_the_relation(adapter, neighbors):
+    """One direction is not ADD_OR_REMOVE_ONE: of a sampled Gaussian it would say 0.75 for 2.86."""
+    with pytest.raises(TypeError, match="takes no neighbors"):
+        adapter.PRVCoreAccountant(neighbors=neighbors)
+    sampled = dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(1.0))
+    found = adapter.PRVCoreAccountant().compose(sampled, 10)
+    truth = prv.eps_from_delta(prv.PoissonSubsampledGaussian(1.0, 0.1), 1e-5, 10)
+    assert found.get_epsilon(1e-5) == truth.upper > 2.85
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_event.NonPrivateDpEvent(),
+        dp_event.DiscreteLaplaceDpEvent(0, 1),
+        dp_event.DiscreteLaplaceDpEvent(0.0, 3),
+    ],
+)
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.999, 1.0])
+def test_nothing_bounds_an_event_without_privacy(adapter, event, delta):
+    """As in every accountant of dp-accounting, whose interface says infinite at any delta."""
+    from dp_accounting.pld import pld_privacy_accountant
+
+    accountant = adapter.PRVCoreAccountant()
+    accountant.compose(dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1.0), event]))
+    theirs = pld_privacy_accountant.PLDAccountant().compose(event)
+    assert accountant.get_epsilon(delta) == theirs.get_epsilon(delta) == math.inf
+    assert accountant.get_delta(3.0) == theirs.get_delta(3.0) == 1.0
+
+
+def nested(event, depth):
+    for _ in range(depth):
+        event = dp_event.SelfComposedDpEvent(event, 1)
+    return event
+
+
+def sampled(event, depth):
+    for _ in range(depth):
+        event = dp_event.PoissonSampledDpEvent(0.999, event)
+    return event
+
+
+GAUSSIAN, LAPLACE = dp_event.GaussianDpEvent(1.0), dp_event.LaplaceDpEvent(1.0)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_event.DiscreteLaplaceDpEvent(1e-310, 1),
+        dp_event.DiscreteLaplaceDpEvent(math.nan, 1),
+        dp_event.DiscreteLaplaceDpEvent(1.0, 2**40),
+        dp_event.DiscreteLaplaceDpEvent(1.0, 10**400),
+        dp_event.DiscreteLaplaceDpEvent(1.0, 1.5),
+        dp_event.GaussianDpEvent(math.inf),
+        dp_event.GaussianDpEvent(10**400),
+        dp_event.GaussianDpEvent("1"),
+        dp_event.GaussianDpEvent(None),
+        dp_event.LaplaceDpEvent(-1.0),
+        dp_event.PoissonSampledDpEvent(1.5, GAUSSIAN),
+        dp_event.PoissonSampledDpEvent(math.nan, GAUSSIAN),
+        dp_event.PoissonSampledDpEvent("half", LAPLACE),
+        dp_event.PoissonSampledDpEvent(0.5, None),
+        dp_event.PoissonSampledDpEvent(1e-200, dp_event.PoissonSampledDpEvent(1e-200, LAPLACE)),
+        dp_event.SelfComposedDpEvent(GAUSSIAN, -1),
+        dp_event.SelfComposedDpEvent(GAUSSIAN, 1.5),
+        dp_event.SelfComposedDpEvent(GAUSSIAN, math.nan),
+        dp_event.SelfComposedDpEvent(GAUSSIAN, 2**53 + 1),
+        dp_event.SelfComposedDpEvent(dp_event.SelfComposedDpEvent(GAUSSIAN, 2**40), 2**40),
+        dp_event.SelfComposedDpEvent(None, 1),
+        dp_event.ComposedDpEvent([GAUSSIAN, None]),
+        dp_event.ComposedDpEvent(5),
+        dp_event.ComposedDpEvent(event for event in [GAUSSIAN, GAUSSIAN]),
+        dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.6]),
+        dp_event.MixtureOfGaussiansDpEvent(1.0, [], []),
+        dp_event.MixtureOfGaussiansDpEvent(1.0, "ab", None),
+        sampled(LAPLACE, 3000),
+        nested(GAUSSIAN, 200),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_whatever_is_asked_is_supported_or_refused(adapter, event):
+    """`supports` says which, and never raises; a refusal leaves no trace."""
+    accountant = adapter.PRVCoreAccountant()
+    supported = accountant.supports(event)
+    if supported:
+        accountant.compose(event, 2)
+        assert accountant.accountant.steps == 2 or isinstance(
+            event, dp_event.DiscreteLaplaceDpEvent
+        )
+        assert accountant.get_epsilon(1e-3) >= 0.0
+        return
+    details = accountant._maybe_compose(event, 1, False)
+    assert details.error_message
+    assert accountant._maybe_compose(dp_event.ComposedDpEvent([GAUSSIAN, event]), 1, True)
+    assert accountant.accountant.history == ()
+
+
+def test_counts_beyond_all_are_refused_as_a_whole(adapter):
+    accountant = adapter.PRVCoreAccountant().compose(GAUSSIAN, 2**53 - 3)
+    both = dp_event.ComposedDpEvent([GAUSSIAN, LAPLACE])
+    accountant.compose(both)
+    for count in (1, 2**53, 2**60):
+        with pytest.raises(dp_accounting.UnsupportedEventError, match="9007199254740992"):
+            accountant.compose(both, count)
+    assert accountant.accountant.steps == 2**53 - 1
+
+
+def test_a_mixture_of_gaussians_is_one(adapter):
+    event = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0, 2.0], [0.81, 0.18, 0.01])
+    found = adapter.PRVCoreAccountant().compose(event, 5)
+    mixture = prv.MixtureOfGaussians(2.0, [0.0, 1.0, 2.0], [0.81, 0.18, 0.01])
+    assert found.accountant.history == ((mixture, 5),)
+    from dp_accounting.pld import pld_privacy_accountant
+
+    theirs = pld_privacy_accountant.PLDAccountant().compose(event, 5)
+    assert found.bounds(1e-5).lower <= theirs.get_epsilon(1e-5) <= found.get_epsilon(1e-5) + 1e-3
+
+
 PLDS = {
     "gaussian": lambda pld, interval: pld.from_gaussian_mechanism(
         2.0, value_discretization_interval=interval

@@ -1,4 +1,6 @@
 import math
+import sys
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -106,3 +108,11 @@ def test_no_more_runs_than_were_said():
         accountant.compute_epsilon(0.1, 4)
     with pytest.warns(UserWarning, match="eps_max is not needed"):
         ours.PRVAccountant(prv.Gaussian(1.0), eps_max=5.0, **ERRORS)
+
+
+def test_quotients_beyond_all_floats_are_the_greatest_of_them():
+    """Rounded down: less noise than there is."""
+    found = ours.GaussianMechanism(1e300, 1e-100)
+    assert found.noise_multiplier == sys.float_info.max
+    assert ours.GaussianMechanism(1e-300, 1e300).noise_multiplier == 0.0
+    assert ours.GaussianMechanism(3.0, 10.0).noise_multiplier < Fraction(3, 10)

@@ -1,6 +1,7 @@
 """Quotients of parameters, rounded to the side that is safe."""
 
 import math
+import sys
 from fractions import Fraction
 
 
@@ -10,6 +11,8 @@ def quotient_rounded_down(numerator: float, denominator: float) -> float:
     Where the quotient is a scale of noise, the rounded one is no more noise than there is.
     """
     found = numerator / denominator
+    if math.isinf(found):  # the exact quotient is above all floats
+        return sys.float_info.max
     if Fraction(found) * Fraction(denominator) > Fraction(numerator):
         return math.nextafter(found, 0.0)
     return found

@@ -36,6 +36,7 @@ from prvcore.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    MixtureOfGaussians,
     PoissonSubsampled,
     PoissonSubsampledGaussian,
 )
@@ -47,6 +48,8 @@ __all__ = [
     "mechanisms_from_pld",
     "pld_from_curve",
 ]
+
+_NON_PRIVATE = ApproximateDP(0.0, 1.0)
 
 _WIDTH = 0.02  # of bounds, over the distance of losses, at least
 _SHARE = 2.5e-4  # of the loss itself, which is a quarter of the default of `compose`
@@ -68,14 +71,18 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
 
     Raises
     ------
-    ValueError
-        Another neighbouring relation is asked for.
+    TypeError, ValueError
+        Another neighbouring relation is asked for, or `neighbors`, of which one direction is not
+        that relation; or an option is none of `compose`, or out of its range.
 
     Notes
     -----
-    It takes Gaussian, Laplace and discrete Laplace events, Poisson samples of one of them, the
-    non-private event, those that do nothing, and compositions of all these. The event of another
-    one is refused by `compose`, as dp-accounting wants it.
+    It takes Gaussian, Laplace, discrete Laplace and mixture events, Poisson samples of one of them,
+    the non-private event, those that do nothing, and compositions of all these. The event of
+    another one, or with parameters or counts out of their range, is refused by `compose`, as
+    dp-accounting wants it; `supports` tells it before.
+
+    After a non-private event epsilon is infinite at every delta, 1 too, as dp-accounting wants it.
 
     Examples
     --------
@@ -95,6 +102,11 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
             raise ValueError(
                 f"neighboring_relation must be ADD_OR_REMOVE_ONE, got {neighboring_relation}"
             )
+        if "neighbors" in options:
+            raise TypeError(
+                "PRVCoreAccountant takes no neighbors, which neighboring_relation says, got "
+                f"neighbors={options['neighbors']!r}"
+            )
         super().__init__(neighboring_relation)
         self.accountant = Accountant(**options)
 
@@ -108,22 +120,40 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
 
     def bounds(self, target_delta: float) -> Bounds:
         """Return both bounds of epsilon, nats."""
-        return self.accountant.epsilon(target_delta)
+        bounds = self.accountant.epsilon(target_delta)
+        if any(mechanism == _NON_PRIVATE for mechanism, _ in self.accountant.history):
+            return Bounds(math.inf, math.inf, math.inf)
+        return bounds
 
     def _maybe_compose(
         self, event: dp_event.DpEvent, count: int, do_compose: bool
     ) -> dp_accounting.PrivacyAccountant.CompositionErrorDetails | None:
-        if isinstance(event, dp_event.SelfComposedDpEvent):
-            return self._maybe_compose(event.event, event.count * count, do_compose)
-        if isinstance(event, dp_event.ComposedDpEvent):
-            refusals = (self._maybe_compose(part, count, do_compose) for part in event.events)
-            return next((refusal for refusal in refusals if refusal is not None), None)
-        try:
-            mechanism = mechanism_from_event(event)
-        except (TypeError, ValueError) as error:
-            return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
-        if do_compose and mechanism is not None:
-            self.accountant.add(mechanism, count)
+        # all of it is looked at before anything is recorded
+        steps: list[tuple[Mechanism, int]] = []
+        if not do_compose:  # `supports` asks with a count of 0, in which products of counts vanish
+            count = count or 1
+        total, left = self.accountant.steps, [(event, count)]
+        while left:
+            part, times = left.pop()
+            try:
+                times = _arguments.count(times, "count")
+                if isinstance(part, dp_event.SelfComposedDpEvent):
+                    left.append((part.event, _arguments.count(part.count, "count") * times))
+                elif isinstance(part, dp_event.ComposedDpEvent):
+                    if not isinstance(part.events, list | tuple):
+                        raise TypeError(f"events must be a list, got {part.events!r}")
+                    left.extend((inner, times) for inner in reversed(part.events))
+                elif (mechanism := mechanism_from_event(part)) is not None:
+                    mechanism._build("add-or-remove")  # what the C core refuses is refused here
+                    steps.append((mechanism, times))
+                    _arguments.total_count([total, times])
+                    total += times
+            except (RecursionError, TypeError, ValueError) as error:
+                message = str(error) or "it is nested too deeply"
+                return self.CompositionErrorDetails(invalid_event=part, error_message=message)
+        if do_compose:
+            for mechanism, times in steps:
+                self.accountant.add(mechanism, times)
         return None
 
 
@@ -133,8 +163,8 @@ def mechanism_from_event(event: dp_event.DpEvent) -> Mechanism | None:
     Parameters
     ----------
     event : dp_event.DpEvent
-        A Gaussian, Laplace or discrete Laplace event, a Poisson sample of one of these, the
-        non-private event, or one that does nothing.
+        A Gaussian, Laplace, discrete Laplace or mixture event, a Poisson sample of one of these,
+        the non-private event, or one that does nothing.
 
     Returns
     -------
@@ -150,16 +180,20 @@ def mechanism_from_event(event: dp_event.DpEvent) -> Mechanism | None:
     if isinstance(event, dp_event.NoOpDpEvent):
         return None
     if isinstance(event, dp_event.NonPrivateDpEvent):
-        return ApproximateDP(0.0, 1.0)
+        return _NON_PRIVATE
     if isinstance(event, dp_event.GaussianDpEvent):
         return Gaussian(event.noise_multiplier)
     if isinstance(event, dp_event.LaplaceDpEvent):
         return Laplace(event.noise_multiplier)
     if isinstance(event, dp_event.DiscreteLaplaceDpEvent):
         parameter = _arguments.non_negative(event.noise_parameter, "noise_parameter")
-        if parameter == 0.0:  # the noise is infinite
-            return None
+        if parameter == 0.0:  # no distribution, which dp-accounting takes for no noise
+            return _NON_PRIVATE
         return DiscreteLaplace(quotient_rounded_down(1.0, parameter), event.sensitivity)
+    if isinstance(event, dp_event.MixtureOfGaussiansDpEvent):
+        return MixtureOfGaussians(
+            event.standard_deviation, event.sensitivities, event.sampling_probs
+        )
     if isinstance(event, dp_event.PoissonSampledDpEvent):
         sampled = mechanism_from_event(event.event)
         if isinstance(sampled, Gaussian):
