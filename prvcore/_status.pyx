@@ -3,6 +3,7 @@
 from cpython.exc cimport PyErr_Occurred
 
 from prvcore._core cimport (
+    PRV_ERR_ARITHMETIC,
     PRV_ERR_FFT,
     PRV_ERR_INTERRUPTED,
     PRV_ERR_MEMORY,
@@ -26,6 +27,7 @@ cdef dict EXCEPTIONS = {
     <int>PRV_ERR_FFT: RuntimeError,
     <int>PRV_ERR_PRECISION: PrecisionError,
     <int>PRV_ERR_TARGET: TargetError,
+    <int>PRV_ERR_ARITHMETIC: FloatingPointError,
 }
 
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "allocate.h"
+#include "arithmetic.h"
 #include "binomial.h"
 #include "noise.h"
 
@@ -24,6 +25,8 @@ static prv_status sampled_gaussian(double noise_multiplier, double p, prv_mechan
 prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, double p, uint64_t dataset_size,
                                                     uint64_t maximum_batch_size, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(p >= 0.0 && p <= 1.0)) return PRV_ERR_SAMPLING_PROBABILITY;
     if (!is_size(dataset_size) || !is_size(maximum_batch_size)) return PRV_ERR_BATCHES;
     const double most = (double)maximum_batch_size, n = (double)dataset_size;
@@ -81,6 +84,8 @@ static void slices(long double mean, long double batches, long double first, lon
 prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
                                              prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     if (!is_size(batches)) return PRV_ERR_BATCHES;
     const double mu = prv_separation(1.0, noise_multiplier);

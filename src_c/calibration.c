@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "arithmetic.h"
 #include "mechanisms.h"
 #include "parameters.h"
 #include "progress.h"
@@ -431,6 +432,8 @@ static prv_status solve(search *s, int fixed, prv_calibration *found)
 static prv_status check_arguments(prv_parameter parameter, double epsilon, double delta, double tolerance,
                                   const prv_options *options)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (parameter != PRV_NOISE_SCALE && parameter != PRV_SAMPLING_PROBABILITY && parameter != PRV_STEPS)
         return PRV_ERR_PARAMETER;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;

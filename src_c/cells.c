@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "arithmetic.h"
 #include "dispatch.h"
 #include "properties.h"
 #include "subsampled.h"
@@ -131,6 +132,8 @@ static prv_status callback_tails(const prv_mechanism *m, const double *y, size_t
                                  double *tail_q, double *tail_p)
 {
     if (m->cdfs(m->context, y, length, tail_q, tail_p) != 0) return PRV_ERR_CALLBACK;
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     const double slack = 8.0 * DBL_EPSILON;
     double last_q = 0.0, last_p = 0.0;
     for (size_t i = 0; i < length; i++) {
@@ -291,6 +294,8 @@ static prv_status curve_values(const prv_mechanism *m, int add, const double *x,
         work[i] = backward ? -prv_base_loss(-x[i], p) : prv_base_loss(x[i], p);
     if (end > first && m->curve(m->context, work + first, end - first, delta + first) != 0)
         return PRV_ERR_CALLBACK;
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     double last = 1.0;
     for (size_t i = 0; i < length; i++) {
         double value;

@@ -1,10 +1,13 @@
 /* Whatever has a guarantee, by the pair that dominates it. */
+#include "arithmetic.h"
 #include "noise.h"
 
 #include <math.h>
 
 prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
     if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
     prv_atoms *a = prv_atoms_new(epsilon > 0.0 ? 2 : 1);
@@ -28,6 +31,8 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
 
 prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
     if (epsilon == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     return prv_mechanism_additive(PRV_BASE_BOUNDED_RANGE, epsilon, mechanism);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "allocate.h"
+#include "arithmetic.h"
 
 /* Below this the masses of discrete mechanisms are cut off: a count of 2^53 of them stays below
  * 1e-300, the smallest delta that bounds are promised for. */
@@ -34,6 +35,8 @@ prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mech
 
 prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     const double mu = prv_separation(1.0, noise_multiplier);
     const prv_status status = prv_mechanism_additive(PRV_BASE_GAUSSIAN, mu, mechanism);
@@ -42,6 +45,8 @@ prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mecha
 
 prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(scale >= 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
     const double mu = prv_separation(sensitivity, scale);
@@ -66,6 +71,8 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
                                           const double *probabilities, size_t length,
                                           prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     if (length > PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
     long double sum = 0.0L, same = 0.0L, apart = 0.0L;
@@ -167,11 +174,15 @@ prv_status prv_mechanism_discrete_noise(prv_noise noise, double scale, int64_t s
 prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
                                            prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_GAUSSIAN, scale, sensitivity, mechanism);
 }
 
 prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
                                           prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_LAPLACE, scale, sensitivity, mechanism);
 }

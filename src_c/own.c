@@ -1,4 +1,5 @@
 /* One's own mechanisms: by a table or by functions. */
+#include "arithmetic.h"
 #include "mechanisms.h"
 
 #include <math.h>
@@ -6,6 +7,8 @@
 prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
                                double mass_at_infinity, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
     if (length > PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
     long double sum = (long double)mass_at_infinity, sum_p = 0.0L;
@@ -50,6 +53,8 @@ static prv_status mechanism_of_callback(prv_base base, void *context, double mas
 prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
                               prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     const prv_status status =
         mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
     if (status == PRV_OK) (*mechanism)->cdfs = cdfs;
@@ -59,6 +64,8 @@ prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_
 prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
                                prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     const prv_status status =
         mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
     if (status == PRV_OK) (*mechanism)->curve = curve;

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "arithmetic.h"
 #include "noise.h"
 #include "subsampled.h"
 
@@ -70,6 +71,8 @@ static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mecha
 prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
                                 prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!prv_has_parameter(m, parameter)) return PRV_ERR_PARAMETER;
     if (!(factor >= 0.0 && isfinite(factor))) return PRV_ERR_PARAMETER;
     if (m->base == PRV_BASE_CHOICE) return choice_scaled(m, factor, mechanism);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "arithmetic.h"
+
 static int pass_on(void *context, const prv_progress *heard)
 {
     prv_layer *layer = context;
@@ -43,5 +45,6 @@ prv_status prv_check_interrupt(const prv_options *options)
 {
     static const prv_progress nothing = {0, 1, 0, 0, HUGE_VAL, 0.0, 0.0};
     if (options == NULL || options->progress == NULL) return PRV_OK;
-    return options->progress(options->progress_context, &nothing) == 0 ? PRV_OK : PRV_ERR_INTERRUPTED;
+    if (options->progress(options->progress_context, &nothing) != 0) return PRV_ERR_INTERRUPTED;
+    return prv_check_arithmetic();
 }

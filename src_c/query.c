@@ -6,6 +6,7 @@
 
 #include "aim.h"
 #include "allocate.h"
+#include "arithmetic.h"
 #include "properties.h"
 
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
@@ -18,6 +19,8 @@ prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 
 prv_status prv_check_options(const prv_options *o)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
     if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
         return PRV_ERR_OPTIONS;

@@ -1,10 +1,13 @@
 /* Randomized response. */
+#include "arithmetic.h"
 #include "mechanisms.h"
 
 #include <math.h>
 
 prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
     if (categories < 2) return PRV_ERR_COMPONENTS;
     /* The answer itself, each of the others, and those that are neither of two answers. */

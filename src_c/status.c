@@ -53,6 +53,10 @@ const char *prv_status_message(prv_status status)
         return "a mechanism given by functions has no bounds of Renyi divergences: nothing is known of its tails";
     case PRV_ERR_GROUPS:
         return "the neighbors of all mechanisms that are composed must differ by one record, or by groups of one size";
+    case PRV_ERR_ARITHMETIC:
+        return "this thread does not round to nearest, flushes subnormal numbers to 0, or cuts long double: bounds would "
+               "not hold; call fesetround(FE_TONEAREST), switch flush-to-zero (FTZ, DAZ) off, or ask in a thread "
+               "made before a library built with -ffast-math switched it on";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "allocate.h"
+#include "arithmetic.h"
 #include "binomial.h"
 #include "neighbors.h"
 #include "noise.h"
@@ -214,6 +215,8 @@ static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t g
 prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
                                         prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (group_size < 1 || group_size >= PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
@@ -263,6 +266,8 @@ static prv_replacement replacement_of_sample(const prv_mechanism *base, double p
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
                                             prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->replaced_only || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
     const sampling both = sampled_again(probability_of(base), p);
@@ -290,6 +295,8 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
 prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base, double p,
                                                         prv_mechanism **mechanism)
 {
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
     if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->sampled || base->base == PRV_BASE_CHOICE || base->group_size > 1) return PRV_ERR_NEIGHBORS;
     prv_mechanism *pair = NULL;

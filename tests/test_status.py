@@ -14,6 +14,7 @@ SPECIAL = {
     "PRV_ERR_FFT": RuntimeError,
     "PRV_ERR_PRECISION": prv.PrecisionError,
     "PRV_ERR_TARGET": prv.TargetError,
+    "PRV_ERR_ARITHMETIC": FloatingPointError,
 }
 
 

@@ -22,8 +22,10 @@
  *              it is said
  *   failure    a prv_status, one code for each rule; nothing is printed, and no function ends the process or throws
  *   callbacks  return: they neither throw nor jump through this library. Those of mechanisms and progress may call it
- *   rounding   must be to nearest with subnormal numbers kept, and stays so. A program that is linked with -ffast-math
- *              flushes subnormal numbers on some platforms
+ *   rounding   must be to nearest in the thread that calls, with subnormal numbers kept and the extended precision of x86
+ *              whole; else whatever computes returns PRV_ERR_ARITHMETIC, also where a callback has changed it. Programs
+ *              and libraries that are linked with -ffast-math flush subnormal numbers on some platforms, in the thread
+ *              that loads them and those that it makes
  * Only nats: losses and epsilons are natural logarithms. C99, and C++ from C++11 on.
  *
  * Sources: Gopi, Lee, Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
@@ -90,6 +92,7 @@ typedef enum prv_status {
     PRV_ERR_ORDER,                /* an order of a Renyi divergence is outside (1, 1e6] */
     PRV_ERR_MOMENTS,              /* Renyi divergences of a mechanism given by functions, whose tails are unknown */
     PRV_ERR_GROUPS,               /* mechanisms whose neighbors differ by groups of different sizes are composed */
+    PRV_ERR_ARITHMETIC,           /* this thread does not round to nearest, flushes subnormals, or cuts wide numbers */
     PRV_STATUS_COUNT
 } prv_status;
 
