@@ -57,10 +57,14 @@ class PrivacyFilter:
     that stops early shows a function of it.
 
     Adaptive: parameters may depend on outputs too, and only Gaussian mechanisms without sampling
-    are let through, for which budgets add up just as if they were fixed in advance [1]_ [2]_. For
-    sampled Gaussians that is not known. Where their parameters have to depend on outputs, account
-    for a schedule that is fixed in advance, and run at each step anything with at least its noise
-    and at most its sampling probability.
+    are let through, for which budgets add up just as if they were fixed in advance [1]_ [2]_. The
+    exact curves of other mechanisms do not, in general: a filter that composes them as if they
+    were fixed is not valid [3]_ [4]_, but for families that compositions order totally. What does
+    add up, for all mechanisms, are Renyi divergences of one order [5]_ and the epsilons of pure
+    ones [6]_; no filter of these is offered here. Where parameters have to depend on outputs,
+    account for a schedule that is fixed in advance, and run at each step anything with at least its
+    noise and at most its sampling probability. What others add to the accountant counts: once
+    something is among it that is not Gaussian, the filter lets nothing through.
 
     References
     ----------
@@ -68,6 +72,13 @@ class PrivacyFilter:
        arXiv:2210.17520.
     .. [2] Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential
        privacy", ICLR 2023, arXiv:2209.15596.
+    .. [3] "f-DP filters: validity and approximate solutions", 2026, arXiv:2602.06756.
+    .. [4] "Natural privacy filters are not always free: a characterization of free natural
+       filters", 2026, arXiv:2602.15815.
+    .. [5] Feldman, Zrnic, "Individual privacy accounting via a Renyi filter", NeurIPS 2021,
+       arXiv:2008.11193.
+    .. [6] Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters: pay-as-you-go
+       composition", NeurIPS 2016, arXiv:1605.08294.
 
     Examples
     --------

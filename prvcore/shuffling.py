@@ -45,8 +45,10 @@ def shuffled_lower_bound(
 
     Each epoch cuts a fresh shuffle of the records into batches, and the sum of each batch is
     released with Gaussian noise. Accounting such a run as Poisson sampling with probability
-    ``1 / batches`` is common, and wrong where the result is below this bound. No upper bound as
-    good is known: `Gaussian`, composed `epochs` times, is a safe one.
+    ``1 / batches`` is common, and wrong where the result is below this bound. Of a shuffle no upper
+    bound as good is known: `Gaussian`, composed `epochs` times, is a safe one. Where each record is
+    put into a batch at random, independently of all others (balls in bins, which is no shuffle),
+    there are upper bounds [3]_; they are not computed here.
 
     Parameters
     ----------
@@ -91,6 +93,7 @@ def shuffled_lower_bound(
        implementations?", ICML 2024, arXiv:2403.17673.
     .. [2] The same, "Scalable DP-SGD: shuffling vs. Poisson subsampling", NeurIPS 2024,
        arXiv:2411.04205.
+    .. [3] Feldman, Shenfeld, "Privacy amplification by random allocation", 2025, arXiv:2502.08202.
 
     Examples
     --------

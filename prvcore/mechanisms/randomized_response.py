@@ -18,6 +18,8 @@ class RandomizedResponse(Mechanism):
     Each answers a question truly with probability e^epsilon / (e^epsilon + categories - 1), and
     else with one of the other categories at random [1]_. Who answers is no secret: the neighbouring
     data sets have another answer in place of one. Other epsilon-DP local randomizers are `PureDP`.
+    Where a sample of them answers, who is asked is a secret only if answers have no names: see
+    `SubsampledWithoutReplacement`.
 
     Parameters
     ----------

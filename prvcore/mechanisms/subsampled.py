@@ -113,6 +113,10 @@ class SubsampledWithoutReplacement(_Subsampled):
     `PoissonSubsampled` is another mechanism: with Gaussian noise a sample of fixed size has a far
     larger epsilon than a Poisson sample, since each record in it is in the place of another one.
 
+    Who is in the sample must not be seen. Answers of a `RandomizedResponse` tell it unless they are
+    published without names and in no order that goes by them; with names there is no amplification,
+    and the mechanism is the `RandomizedResponse` itself.
+
     References
     ----------
     .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
@@ -193,7 +197,7 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
         Probability in [0, 1] with which each record enters the sample before it is cut.
     dataset_size : int
         Number of records, in [1, 2^32]; where records are added or removed, of the larger of the
-        two data sets.
+        two data sets. The exact one: see the notes.
     maximum_batch_size : int
         Most records that are kept, in [1, 2^32].
 
@@ -201,6 +205,14 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
     ------
     TypeError, ValueError
         An argument is of another kind, or is out of its range.
+
+    Notes
+    -----
+    Epsilon rises with the number of records, and falls again, so that an overestimate of
+    `dataset_size` is not safe, nor is an underestimate. Where records are added or removed, their
+    number is private: the guarantee is one for data sets of n records, with ``dataset_size=n``
+    where one is removed and n + 1 where one is added. For all data sets of at most so many records
+    it is the greatest epsilon over all sizes up to that.
 
     References
     ----------
