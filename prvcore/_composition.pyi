@@ -51,7 +51,9 @@ class Composition:
         mesh_size: float,
         memory_limit: int,
         progress: _Progress | None = None,
-    ) -> None: ...
+    ) -> list[
+        tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
+    ]: ...
     def calibrate(
         self,
         parameter: str,

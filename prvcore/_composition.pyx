@@ -182,19 +182,17 @@ cdef size_t length_of(const double[::1] points, const double[:, ::1] bounds) exc
     return points.shape[0]
 
 
-ctypedef prv_status (*bounding_function)(
-    const prv_step *, size_t, const prv_options *, const double *, size_t, prv_bounds *
-) noexcept nogil
+cdef enum bounded_quantity:
+    POWER
+    GAUSSIAN_MU
+    RENYI_DIVERGENCE
 
 
-cdef bounding_function bounding_function_of(str quantity) except NULL:
-    if quantity == "power":
-        return prv_power
-    if quantity == "gaussian_mu":
-        return prv_gaussian_mu
-    if quantity == "renyi_divergence":
-        return prv_renyi_divergence
-    raise ValueError(f"nothing is called {quantity!r}")
+cdef dict QUANTITIES = {
+    "power": <int>POWER,
+    "gaussian_mu": <int>GAUSSIAN_MU,
+    "renyi_divergence": <int>RENYI_DIVERGENCE,
+}
 
 
 cdef class History:
@@ -294,19 +292,44 @@ cdef class Composition:
         object progress=None,
         **settings,
     ):
-        """Fill `bounds` with those of the power, gaussian_mu or renyi_divergence at each point."""
+        """Fill `bounds` with those of the power, gaussian_mu or renyi_divergence at each point.
+
+        Returns what `query` does, of what decides each; an empty list for renyi_divergence.
+        """
         cdef size_t length = length_of(points, bounds), step_count = len(self.handles)
         if length == 0:
-            return
+            return []
         cdef watch w
         cdef prv_options options = query_options(settings, progress, &w)
         cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]
         cdef const double *point = &points[0]
-        cdef bounding_function function = bounding_function_of(quantity)
+        cdef int wanted = QUANTITIES[quantity]
         cdef prv_status status
-        with nogil:
-            status = function(self.steps, step_count, &options, point, length, bound)
-        check(status)
+        cdef prv_report *reports = <prv_report *>PyMem_Calloc(length, sizeof(prv_report))
+        if reports is NULL:
+            raise MemoryError
+        try:
+            with nogil:
+                if wanted == POWER:
+                    status = prv_power(
+                        self.steps, step_count, &options, point, length, bound, reports
+                    )
+                elif wanted == GAUSSIAN_MU:
+                    status = prv_gaussian_mu(
+                        self.steps, step_count, &options, point, length, bound, reports
+                    )
+                else:
+                    status = prv_renyi_divergence(
+                        self.steps, step_count, &options, point, length, bound
+                    )
+            if status == PRV_ERR_MEMORY_LIMIT:
+                raise ValueError(over_limit(&options, reports.memory))
+            check(status)
+            if wanted == RENYI_DIVERGENCE:
+                return []
+            return [fields_of(&reports[i]) for i in range(length)]
+        finally:
+            PyMem_Free(reports)
 
     def calibrate(
         self,

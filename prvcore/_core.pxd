@@ -303,6 +303,7 @@ cdef extern from "prvcore.h" nogil:
         const double *false_positive_rates,
         size_t length,
         prv_bounds *bounds,
+        prv_report *reports,
     )
 
     prv_status prv_gaussian_mu(
@@ -312,6 +313,7 @@ cdef extern from "prvcore.h" nogil:
         const double *deltas,
         size_t length,
         prv_bounds *bounds,
+        prv_report *reports,
     )
 
     prv_status prv_renyi_divergence(

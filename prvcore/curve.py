@@ -25,6 +25,9 @@ from prvcore.progress import Progress, listener
 
 __all__ = ["PrivacyCurve"]
 
+_NAMES = {"power": "the power", "gaussian_mu": "mu"}
+_MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3  # what power and mu are asked for, over the width asked
+
 
 class PrivacyCurve:
     """The privacy of a composition: delta as a function of epsilon, and the reverse.
@@ -219,6 +222,12 @@ class PrivacyCurve:
         TypeError, ValueError
             As `epsilon` does.
 
+        Warns
+        -----
+        AccuracyWarning
+            The bounds hold, but are a greater share of themselves apart than some times the width
+            that was asked, which is one in epsilon.
+
         Notes
         -----
         The infimum over all real epsilons of ``delta(epsilon) + exp(epsilon) *
@@ -249,10 +258,12 @@ class PrivacyCurve:
 
         See Also
         --------
-        power : raises the same, and costs as much; keeps relative accuracy where it is small.
+        power : raises and warns of the same, costs as much; keeps relative accuracy where it is
+            small.
 
         """
-        lower, estimate, upper = self.power(false_positive_rate)
+        rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
+        lower, estimate, upper = self._bound("power", rates)
         return Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
 
     def total_variation(self) -> Bounds:
@@ -294,6 +305,11 @@ class PrivacyCurve:
         ------
         TypeError, ValueError
             A `delta` is not in (0, 1], or as `epsilon` raises.
+
+        Warns
+        -----
+        AccuracyWarning
+            As `power` does.
 
         Notes
         -----
@@ -368,15 +384,38 @@ class PrivacyCurve:
     ) -> Bounds:
         flat = np.ascontiguousarray(points).reshape(-1)
         bounds = np.empty((flat.size, 3))
-        self._composition.bound(
+        memory_limit = get_memory_limit()
+        reports = self._composition.bound(
             quantity,
             flat,
             bounds,
-            memory_limit=get_memory_limit(),
+            memory_limit=memory_limit,
             progress=listener(progress),
             **self._settings.of_core(),
         )
+        if reports:
+            self._warn_of_share(quantity, bounds, reports, memory_limit)
         return shaped(bounds, points)
+
+    def _warn_of_share(
+        self, quantity: str, bounds: NDArray[np.float64], reports: list[Any], memory_limit: int
+    ) -> None:
+        """Warn where bounds are a greater share of themselves apart than the width asked allows."""
+        lower, _, upper = bounds.T
+        known = (upper > 0.0) & np.isfinite(upper)
+        share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))
+        # the core stops at some times the width asked, and not below a thousandth
+        widest = max(share - _LEAST_SHARE, 0.0) / _MOST_WIDTHS
+        limit = self._limit([ErrorBudget(*report) for report in reports], widest, memory_limit)
+        if limit is None:
+            return
+        cause, advice = limit
+        warnings.warn(
+            f"{cause} kept the bounds of {_NAMES[quantity]} up to {share:.3g} times the upper one "
+            f"apart, wider than {self._settings.width()} allows; they hold all the same. {advice}",
+            AccuracyWarning,
+            stacklevel=4,
+        )
 
     def error_budget(
         self, *points: object, delta: float | None = None, epsilon: float | None = None
@@ -481,30 +520,40 @@ class PrivacyCurve:
     def _warning(self, reports: list[Any], memory_limit: int) -> str | None:
         """Say what kept bounds wider than was asked, None where nothing did."""
         budgets = [ErrorBudget(*report) for report in reports]
-        wide = [budget for budget in budgets if not budget.accurate]
-        if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
-            cause = "rounding in double precision"
-            endless = any(budget.width == math.inf for budget in wide)
-            advice = "Ask about a larger delta" if endless else "Raise eps_error"
-        elif wide and (missing := self._missing_mass()):
-            cause = missing
-            advice = "State mass_at_infinity, or mend the function"
-        elif wide and self.engine == "spectrum":
-            cause = "engine = 'spectrum'"
-            advice = "Leave engine out, or raise eps_error"
-        elif wide:
-            cause = f"the memory limit of {memory_limit} bytes"
-            advice = "Raise eps_error, or the limit by prvcore.set_memory_limit"
-        elif self._mesh_is_too_coarse(budgets):
-            cause = f"mesh_size = {self.mesh_size!r}"
-            advice = "Lower mesh_size or leave it out, or raise eps_error"
-        else:
+        widest = max((budget.width for budget in budgets), default=0.0)
+        limit = self._limit(budgets, widest, memory_limit)
+        if limit is None:
             return None
-        widest = max(budget.width for budget in budgets)
+        cause, advice = limit
         return (
             f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
             f"{self._settings.width()}; they hold all the same. {advice}"
         )
+
+    def _limit(
+        self, budgets: list[ErrorBudget], widest: float, memory_limit: int
+    ) -> tuple[str, str] | None:
+        """Return what kept bounds too wide, the greatest width in epsilon, and what helps."""
+        wide = [budget for budget in budgets if not budget.accurate]
+        if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
+            endless = any(budget.width == math.inf for budget in wide)
+            advice = "Ask about a larger delta" if endless else "Raise eps_error"
+            return "rounding in double precision", advice
+        if wide and (missing := self._missing_mass()):
+            return missing, "State mass_at_infinity, or mend the function"
+        if wide and self.engine == "spectrum":
+            return "engine = 'spectrum'", "Leave engine out, or raise eps_error"
+        if wide:
+            return (
+                f"the memory limit of {memory_limit} bytes",
+                "Raise eps_error, or the limit by prvcore.set_memory_limit",
+            )
+        if self._mesh_is_too_coarse(widest):
+            return (
+                f"mesh_size = {self.mesh_size!r}",
+                "Lower mesh_size or leave it out, or raise eps_error",
+            )
+        return None
 
     def _missing_mass(self) -> str | None:
         """Say which function does not get to the limit that its mass_at_infinity states."""
@@ -513,11 +562,11 @@ class PrivacyCurve:
                 return found
         return None
 
-    def _mesh_is_too_coarse(self, budgets: list[ErrorBudget]) -> bool:
+    def _mesh_is_too_coarse(self, widest: float) -> bool:
         wanted = self.eps_error
         if wanted is None or self.mesh_size is None or self.discretization == "mean-matching":
             return False
-        return any(budget.width > wanted for budget in budgets)
+        return widest > wanted
 
     def _with(self, steps: Iterable[tuple[Mechanism, int]], **changes: Any) -> PrivacyCurve:
         """Return the curve of other steps under the same settings, but for the changes."""

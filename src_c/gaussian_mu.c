@@ -12,6 +12,7 @@
  * bound it. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "allocate.h"
 #include "normal.h"
@@ -88,6 +89,7 @@ typedef struct point {
     double epsilon, upper;    /* and the bound of delta there */
     double mu_lower, mu_upper, mu_estimate; /* that the curve needs at this point alone */
     double mu_chord;          /* that it needs from here to the next point */
+    prv_report report;        /* of the bound */
 } point;
 
 /* The Gaussian curve minus the chord from a to b, in s = e^(eps - a.epsilon) - 1. */
@@ -157,6 +159,7 @@ static double mu_of_chord(const point *a, const point *b)
 typedef struct search {
     prv_side_view *views;
     size_t view_count;
+    prv_report told; /* of what decides, or of what failed */
     const prv_options *options;
     double delta, farthest; /* no epsilon from there on exceeds delta */
     double mu_before;       /* needed below the epsilon of the first point */
@@ -264,10 +267,10 @@ static prv_status mu_of_complement(const search *s, double end, double log_end, 
 
 /* ---- The search ------------------------------------------------------------------------------ */
 
-static point point_of(double epsilon, const prv_bounds *delta)
+static point point_of(double epsilon, const prv_bounds *delta, const prv_report *report)
 {
     return (point){epsilon, delta->upper, mu_at(epsilon, delta->lower, -1), mu_at(epsilon, delta->upper, 1),
-                   mu_at(epsilon, delta->estimate, 1), 0.0};
+                   mu_at(epsilon, delta->estimate, 1), 0.0, *report};
 }
 
 /* Asks for delta at another epsilon, in front of point `before`. */
@@ -278,11 +281,14 @@ static prv_status look_at(search *s, double epsilon, size_t before)
         options.eps_error =
             options.eps_relative_error * fmax(fmax(epsilon, 0.1 * s->farthest), options.eps_floor);
     prv_bounds delta;
+    prv_report report;
+    memset(&report, 0, sizeof report);
     const prv_status status =
-        prv_answer(s->views, s->view_count, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, NULL);
+        prv_answer(s->views, s->view_count, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, &report);
+    s->told.memory = report.memory;
     if (status != PRV_OK) return status;
     for (size_t i = s->count; i > before; i--) s->points[i] = s->points[i - 1];
-    s->points[before] = point_of(epsilon, &delta);
+    s->points[before] = point_of(epsilon, &delta, &report);
     /* Nothing is claimed where delta is not exceeded. */
     if (delta.lower < s->delta) s->points[before].mu_lower = 0.0;
     s->count++;
@@ -335,8 +341,9 @@ static prv_status begin_visible(search *s)
 static prv_status mu_above(search *s, prv_bounds *mu)
 {
     prv_bounds end;
+    prv_report *const told = &s->told;
     prv_status status =
-        prv_answer(s->views, s->view_count, s->options, PRV_ASK_EPSILON, &s->delta, 1, &end, NULL);
+        prv_answer(s->views, s->view_count, s->options, PRV_ASK_EPSILON, &s->delta, 1, &end, told);
     if (status != PRV_OK) return status;
     if (!(end.upper < HUGE_VAL)) {
         *mu = (prv_bounds){end.lower < HUGE_VAL ? 0.0 : HUGE_VAL, HUGE_VAL, HUGE_VAL};
@@ -349,7 +356,7 @@ static prv_status mu_above(search *s, prv_bounds *mu)
     s->farthest = end.upper;
     /* At its last epsilon the curve is delta, by continuity from those where it is more. */
     const prv_bounds last = {s->delta, s->delta, s->delta};
-    s->points[0] = point_of(end.upper, &last);
+    s->points[0] = point_of(end.upper, &last, told);
     s->points[0].mu_lower = end.lower > 0.0 ? mu_at(end.lower, s->delta, -1) : 0.0;
     s->points[0].mu_estimate = end.estimate > 0.0 ? mu_at(end.estimate, s->delta, 1) : 0.0;
     s->count = 1;
@@ -359,18 +366,20 @@ static prv_status mu_above(search *s, prv_bounds *mu)
     for (size_t i = 0; i + 1 < s->count; i++)
         s->points[i].mu_chord = mu_of_chord(&s->points[i], &s->points[i + 1]);
     for (;;) {
-        size_t worst = 0;
+        size_t worst = 0, deciding = 0;
         *mu = (prv_bounds){0.0, 0.0, 0.0};
         double needed = s->mu_before;
         for (size_t i = 0; i < s->count; i++) {
             const point *p = &s->points[i];
             mu->lower = fmax(mu->lower, p->mu_lower);
             mu->estimate = fmax(mu->estimate, p->mu_estimate);
+            if (p->mu_upper > needed) deciding = i;
             needed = fmax(needed, p->mu_upper);
             if (i + 1 < s->count && p->mu_chord > s->points[worst].mu_chord) worst = i;
         }
         mu->upper = fmax(s->points[worst].mu_chord, needed);
         mu->estimate = fmin(fmax(mu->estimate, mu->lower), mu->upper);
+        *told = s->points[deciding].report;
         if (mu->upper <= needed * (1.0 + CHORD_SHARE) || s->count == MOST_POINTS) return PRV_OK;
         const double low = s->points[worst].epsilon, high = s->points[worst + 1].epsilon;
         const double middle = 0.5 * (low + high);
@@ -383,7 +392,8 @@ static prv_status mu_above(search *s, prv_bounds *mu)
 }
 
 prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_options *options,
-                           const double *deltas, size_t length, prv_bounds *bounds)
+                           const double *deltas, size_t length, prv_bounds *bounds,
+                           prv_report *reports)
 {
     prv_status status = prv_check_options(options);
     for (size_t i = 0; i < length && status == PRV_OK; i++)
@@ -404,7 +414,10 @@ prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_o
         s->options = options;
         s->delta = deltas[i];
         s->count = 0;
+        memset(&s->told, 0, sizeof s->told);
         status = mu_above(s, &bounds[i]);
+        if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = s->told.memory;
+        if (status == PRV_OK && reports != NULL) reports[i] = s->told;
     }
     for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
     prv_release(s);

@@ -14,6 +14,8 @@ enum { MOST_POINTS = 60, SECANTS = 4 };
 
 /* Done when the bounds are this many times as far apart as those of delta, or by the width asked, relatively. */
 #define OPEN 4.0
+/* But not this far, relatively. */
+#define CLOSE 0.25
 
 typedef struct search {
     prv_side_view *view;
@@ -23,6 +25,8 @@ typedef struct search {
     size_t count;
     double epsilon[MOST_POINTS], t[MOST_POINTS]; /* increasing */
     double lower[MOST_POINTS], upper[MOST_POINTS], estimate[MOST_POINTS]; /* of h */
+    prv_report report[MOST_POINTS];                                       /* of the delta */
+    size_t memory;                                                        /* that a delta would have needed */
 } search;
 
 /* Evaluates h at another point. */
@@ -32,7 +36,10 @@ static prv_status look_at(search *s, double epsilon)
     if (options.eps_error == 0.0)
         options.eps_error = options.eps_relative_error * fmax(fmax(fabs(epsilon), s->scale), options.eps_floor);
     prv_bounds delta;
-    const prv_status status = prv_answer(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, NULL);
+    prv_report report;
+    memset(&report, 0, sizeof report);
+    const prv_status status = prv_answer(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, &report);
+    s->memory = report.memory;
     if (status != PRV_OK) return status;
     size_t i = s->count++;
     for (; i > 0 && s->epsilon[i - 1] > epsilon; i--) {
@@ -41,7 +48,9 @@ static prv_status look_at(search *s, double epsilon)
         s->lower[i] = s->lower[i - 1];
         s->upper[i] = s->upper[i - 1];
         s->estimate[i] = s->estimate[i - 1];
+        s->report[i] = s->report[i - 1];
     }
+    s->report[i] = report;
     s->epsilon[i] = epsilon;
     s->t[i] = exp(epsilon);
     const double part = s->t[i] * s->alpha, rounding = 4.0 * DBL_EPSILON * part;
@@ -117,7 +126,8 @@ static double next_epsilon(const search *s, size_t i, double where)
     return fmin(fmax(log(where), low + 0.1 * gap), s->epsilon[i] - 0.1 * gap);
 }
 
-static prv_status power_of(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b)
+static prv_status power_of(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b,
+                           prv_report *report)
 {
     search s = {.view = view, .options = options, .alpha = alpha};
     prv_use_whole_profiles(view);
@@ -147,24 +157,34 @@ static prv_status power_of(prv_side_view *view, const prv_options *options, doub
         const double next = next_epsilon(&s, lowest, where);
         const int same = (lowest > 0 && !(next > s.epsilon[lowest - 1])) ||
                          (lowest < s.count && !(next < s.epsilon[lowest]));
-        if (s.upper[best] - lower <= OPEN * open + width * s.upper[best] || same || s.count == MOST_POINTS)
-            break;
+        /* Where the bounds of delta are most of h, the point tells little: where h is least, delta is less than it by about the
+         * slope of its logarithm. */
+        const double enough = fmin(OPEN * open, CLOSE * s.upper[best]) + width * s.upper[best];
+        if (s.upper[best] - lower <= enough || same || s.count == MOST_POINTS) break;
         status = look_at(&s, next);
     }
+    report->memory = s.memory;
     if (status != PRV_OK) return status;
     b->upper = fmin(s.upper[best], 1.0);
     b->lower = fmin(fmax(lower * (1.0 - 16.0 * DBL_EPSILON) - 16.0 * DBL_EPSILON * b->upper, alpha), b->upper);
     b->estimate = fmin(fmax(s.estimate[best], b->lower), b->upper);
+    *report = s.report[best];
+    for (size_t i = best > 0 ? best - 1 : 0; i < s.count && i <= best + 1; i++)
+        if (!s.report[i].accurate) *report = s.report[i];
     return PRV_OK;
 }
 
 /* Below that 1 / alpha overflows; the power grows with alpha. */
 #define LEAST_RATE 1e-300
 
-static prv_status power_in(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b)
+static prv_status power_in(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b,
+                           prv_report *report)
 {
+    memset(report, 0, sizeof *report);
+    report->accurate = 1;
+    report->direction = view->add ? PRV_ADD : PRV_REMOVE;
     if (alpha > 0.0 && alpha < 1.0 && view->all.count > 0.0) {
-        const prv_status status = power_of(view, options, fmax(alpha, LEAST_RATE), b);
+        const prv_status status = power_of(view, options, fmax(alpha, LEAST_RATE), b, report);
         if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(view->all.infinite_mass * (1.0 - 32.0 * DBL_EPSILON), b->upper);
         return status;
     }
@@ -178,7 +198,8 @@ static prv_status power_in(prv_side_view *view, const prv_options *options, doub
 }
 
 prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
-                     const double *false_positive_rates, size_t length, prv_bounds *bounds)
+                     const double *false_positive_rates, size_t length, prv_bounds *bounds,
+                     prv_report *reports)
 {
     prv_status status = prv_check_options(options);
     for (size_t i = 0; i < length && status == PRV_OK; i++)
@@ -192,15 +213,21 @@ prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
         layer.now.question = i;
         prv_bounds greatest = {0.0, 0.0, 0.0};
+        prv_report told = {0};
         for (size_t v = 0; v < count && status == PRV_OK; v++) {
             prv_bounds b;
-            status = power_in(&views[v], options, false_positive_rates[i], &b);
+            prv_report report;
+            status = power_in(&views[v], options, false_positive_rates[i], &b, &report);
+            if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = report.memory;
             if (status != PRV_OK) break;
+            if (v == 0 || b.upper > greatest.upper) told = report;
             greatest.lower = fmax(greatest.lower, b.lower);
             greatest.estimate = fmax(greatest.estimate, b.estimate);
             greatest.upper = fmax(greatest.upper, b.upper);
         }
-        if (status == PRV_OK) bounds[i] = greatest;
+        if (status != PRV_OK) break;
+        bounds[i] = greatest;
+        if (reports != NULL) reports[i] = told;
     }
     for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
     return status;

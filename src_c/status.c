@@ -32,8 +32,7 @@ const char *prv_status_message(prv_status status)
         return "eps_error, delta_error, mesh_size, neighbors or engine is outside its range";
     case PRV_ERR_FFT: return "no transform of the length needed could be planned";
     case PRV_ERR_MEMORY_LIMIT:
-        return "the mesh asked for needs more than the memory limit: raise mesh_size or eps_error, "
-               "or the limit";
+        return "what the mesh_size or the width asked needs is above the memory limit: raise them, or the limit";
     case PRV_ERR_PRECISION:
         return "rounding is larger than the delta asked: use the bracketing discretization";
     case PRV_ERR_DISCRETIZATION:

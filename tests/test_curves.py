@@ -2,9 +2,12 @@
 
 import math
 import pickle
+import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy.stats import norm
 
 import prvcore as prv
@@ -83,8 +86,10 @@ def test_power_against_randomized_response():
 def test_trade_off_is_what_power_leaves():
     curve = prv.compose(STEP, 1000)
     power, errors = curve.power([0.01, 0.2]), curve.trade_off([0.01, 0.2])
-    np.testing.assert_array_equal(errors.lower, 1.0 - power.upper)
-    np.testing.assert_array_equal(errors.upper, 1.0 - power.lower)
+    for i in range(2):
+        low, high = 1 - Fraction(power.upper[i]), 1 - Fraction(power.lower[i])
+        assert math.nextafter(low, -1.0) <= errors.lower[i] <= low
+        assert high <= errors.upper[i] <= math.nextafter(high, 2.0)
     assert np.all((errors.lower <= errors.estimate) & (errors.estimate <= errors.upper))
 
 
@@ -167,3 +172,53 @@ def test_a_plot_says_what_it_lacks(axes):
         curve.plot("pie", axes)
     with pytest.raises(TypeError, match="delta must be given"):
         curve.plot("steps", axes)
+
+
+WIDE = {
+    "mesh": ({"mesh_size": 0.05, "eps_error": 1e-3}, r"mesh_size = 0\.05 kept .* Lower mesh_size"),
+    "memory": ({}, r"the memory limit of 16384 bytes kept .* or the limit by"),
+}
+
+
+@pytest.mark.parametrize("why", WIDE)
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        (lambda curve: curve.power([0.01, 0.2]), "the power"),
+        (lambda curve: curve.trade_off(0.01), "the power"),
+        (lambda curve: curve.gaussian_mu(1e-5), "mu"),
+    ],
+    ids=["power", "trade-off", "mu"],
+)
+def test_bounds_that_are_too_wide_say_what_kept_them_so(memory_limit, why, question, named):
+    options, message = WIDE[why]
+    if why == "memory":
+        prv.set_memory_limit(2**14)
+    curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, 0.01), 1000, **options)
+    with pytest.warns(prv.AccuracyWarning, match=f"bounds of {named} up to") as caught:
+        question(curve)
+    assert re.match(message, str(caught[0].message))
+    assert caught[0].filename == __file__
+
+
+def test_too_little_memory_names_what_was_asked(memory_limit):
+    curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, 0.01), 1000)
+    prv.set_memory_limit(2**10)
+    for question in (lambda: curve.power(0.01), lambda: curve.gaussian_mu(1e-5)):
+        with pytest.raises(ValueError, match=r"eps_error = .* needs \d+ bytes, .* limit of 1024"):
+            question()
+
+
+@pytest.mark.parametrize("exponent", [-50, -150, -200, -250, -280, -299])
+def test_powers_at_tiny_rates_are_as_close(exponent):
+    """Of a Gaussian: Phi(Phi^-1(rate) + mu)."""
+    noise, steps = 50.0, 10
+    rate = 10.0**exponent
+    with mp.workdps(40):
+        mu = mp.sqrt(steps) / noise
+        log_rate, start = mp.log(mp.mpf(rate)), mp.sqrt(-2 * mp.log(rate))
+        z = mp.findroot(lambda z: mp.log(mp.ncdf(-z)) - log_rate, start)
+        truth = mp.ncdf(mu - z)
+        bounds = prv.compose(prv.Gaussian(noise), steps).power(rate)
+        assert mp.mpf(bounds.lower) <= truth <= mp.mpf(bounds.upper)
+        assert bounds.upper <= 1.25 * bounds.lower

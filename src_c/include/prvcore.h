@@ -455,9 +455,12 @@ PRV_API prv_status prv_history_delta(prv_history *history, const prv_step *steps
 /* Bounds of the greatest power (true positive rate) that a test can have which tells the two output distributions apart
  * with each of `length` false positive rates in [0, 1], else PRV_ERR_RATE; the greater of both directions. 1 - power is
  * the trade-off function of Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022, arXiv:1905.02383).
- * The width asked is one in epsilon; that of the power is some times as much, relatively. Cost: 5 to 60 deltas each. */
+ *   reports  prv_report[length]   or NULL: of the delta that decides the upper bound, or one beside it that is not accurate
+ * The width asked is one in epsilon; that of the power is up to 5 times as much, relatively, where reports are accurate and a
+ * mesh_size is not what decides. Cost: 5 to 60 deltas each. */
 PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
-                             const double *false_positive_rates, size_t length, prv_bounds *bounds);
+                             const double *false_positive_rates, size_t length, prv_bounds *bounds,
+                             prv_report *reports);
 
 /* Bounds of the least mu >= 0 with
  *     delta(eps) <= max(delta_mu(eps), delta) for all eps >= 0,   delta_mu(eps) = Phi(-eps / mu + mu / 2) - e^eps
@@ -466,12 +469,14 @@ PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv
  * Gaussian mechanism holds of the composition with mu = upper, and with mu < lower some does not. Over all deltas (mu-GDP
  * of Dong, Roth, Su) most compositions have no mu, or one that says little: rare losses decide it.
  *   deltas   double[length]       in (0, 1], else PRV_ERR_DELTA; mu is infinite below the mass at infinity
+ *   reports  prv_report[length]   or NULL: of the delta that decides the upper bound
  * The width asked is one in epsilon, and that of mu relatively about as much, or 1e-3. Where delta(0) rounds to 1, from
  * about mu = 14 on, moments bound what is left: the upper bound is about a tenth above the lower one, a multiple of it if
  * the mu of a single step is above 75, and infinite for mechanisms given by functions. Cost: one epsilon, and up to 400
  * deltas. */
 PRV_API prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_options *options,
-                                   const double *deltas, size_t length, prv_bounds *bounds);
+                                   const double *deltas, size_t length, prv_bounds *bounds,
+                                   prv_report *reports);
 
 /* Bounds of the Renyi divergence of each of `length` orders alpha, D = log(E_P[(dQ/dP)^alpha]) / (alpha - 1), the greater
  * of both directions: the composition is (alpha, D)-RDP (Mironov 2017, arXiv:1702.07476).

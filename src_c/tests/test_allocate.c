@@ -198,7 +198,7 @@ static prv_status the_power(void)
     const prv_options o = options_of(0.1);
     const double rate = 0.1;
     prv_bounds b;
-    return prv_power(query_steps, 1, &o, &rate, 1, &b);
+    return prv_power(query_steps, 1, &o, &rate, 1, &b, NULL);
 }
 
 static prv_status a_power(void)
@@ -211,7 +211,7 @@ static prv_status the_mu(void)
     const prv_options o = options_of(0.1);
     const double delta = 1e-3;
     prv_bounds b;
-    return prv_gaussian_mu(query_steps, 1, &o, &delta, 1, &b);
+    return prv_gaussian_mu(query_steps, 1, &o, &delta, 1, &b, NULL);
 }
 
 static prv_status a_mu(void)

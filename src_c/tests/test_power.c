@@ -36,7 +36,7 @@ static void gaussians(void)
         double rates[9], worst = 0.0;
         prv_bounds b[9];
         for (size_t j = 0; j < 9; j++) rates[j] = (double)normal_upper((long double)j * 2.0L - 6.0L);
-        const prv_status status = prv_power(&step, 1, &o, rates, 9, b);
+        const prv_status status = prv_power(&step, 1, &o, rates, 9, b, NULL);
         int sound = status == PRV_OK;
         for (size_t j = 0; j < 9 && sound; j++) {
             const double truth = (double)normal_upper((long double)j * 2.0L - 6.0L - (long double)mu);
@@ -82,7 +82,7 @@ static void tables(void)
             left -= part * p;
         }
         prv_bounds b;
-        const prv_status status = prv_power(&step, 1, &o, &alpha, 1, &b);
+        const prv_status status = prv_power(&step, 1, &o, &alpha, 1, &b, NULL);
         tried++;
         if (status != PRV_OK || !holds(&b, fmin(power, 1.0))) {
             sound = 0;
@@ -107,9 +107,9 @@ static void edges(void)
     prv_bounds both[6], add[6], remove[6];
     prv_options one = o;
     one.neighbors = PRV_ADD;
-    int ok = prv_power(&step, 1, &o, rates, 6, both) == PRV_OK && prv_power(&step, 1, &one, rates, 6, add) == PRV_OK;
+    int ok = prv_power(&step, 1, &o, rates, 6, both, NULL) == PRV_OK && prv_power(&step, 1, &one, rates, 6, add, NULL) == PRV_OK;
     one.neighbors = PRV_REMOVE;
-    ok = ok && prv_power(&step, 1, &one, rates, 6, remove) == PRV_OK;
+    ok = ok && prv_power(&step, 1, &one, rates, 6, remove, NULL) == PRV_OK;
     check(ok && both[0].upper == 0.0 && both[5].lower == 1.0, "rates 0 and 1");
     int larger = ok, grows = ok;
     for (size_t i = 0; i < 6; i++) {
@@ -121,13 +121,13 @@ static void edges(void)
     /* delta + e^eps alpha, alpha small. */
     const double small = 1e-3, truth = 0.25 + exp(1.0) * small;
     prv_bounds b;
-    const prv_status status = prv_power(&leak, 1, &o, &small, 1, &b);
+    const prv_status status = prv_power(&leak, 1, &o, &small, 1, &b, NULL);
     check(status == PRV_OK && holds(&b, truth) && b.upper - b.lower < 1e-6,
           "(1, 0.25)-DP: %.9g in [%.9g, %.9g]", truth, b.lower, b.upper);
-    check(prv_power(NULL, 0, &o, &small, 1, &b) == PRV_OK && b.lower == small && b.upper == small, "nothing run: power alpha");
+    check(prv_power(NULL, 0, &o, &small, 1, &b, NULL) == PRV_OK && b.lower == small && b.upper == small, "nothing run: power alpha");
     const double wrong[] = {-1e-9, 1.5, NAN};
     for (size_t i = 0; i < 3; i++)
-        check(prv_power(&step, 1, &o, &wrong[i], 1, &b) == PRV_ERR_RATE, "a rate of %g is refused", wrong[i]);
+        check(prv_power(&step, 1, &o, &wrong[i], 1, &b, NULL) == PRV_ERR_RATE, "a rate of %g is refused", wrong[i]);
     prv_mechanism_free(base);
     prv_mechanism_free(m);
     prv_mechanism_free(leaky);

@@ -195,8 +195,8 @@ static void mixed_groups(const prv_step *records)
         expect(prv_delta(mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS, "... delta");
         expect(prv_history_epsilon(history, mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... of a history");
         expect(prv_history_delta(history, mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS, "... and delta");
-        expect(prv_power(mixed[i], 2, &o, &rate, 1, &b), PRV_ERR_GROUPS, "... power");
-        expect(prv_gaussian_mu(mixed[i], 2, &o, &delta, 1, &b), PRV_ERR_GROUPS, "... mu");
+        expect(prv_power(mixed[i], 2, &o, &rate, 1, &b, NULL), PRV_ERR_GROUPS, "... power");
+        expect(prv_gaussian_mu(mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... mu");
         expect(prv_renyi_divergence(mixed[i], 2, &o, &order, 1, &b), PRV_ERR_GROUPS, "... a Renyi divergence");
         for (int p = PRV_NOISE_SCALE; p <= PRV_STEPS; p++)
             for (size_t fixed = 0; fixed < 2; fixed++)
@@ -283,9 +283,9 @@ static void status_codes(void)
     expect(prv_epsilon(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_DELTA, "delta 1.5 asked");
     expect(prv_epsilon(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_DELTA, "delta nan asked");
     expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
-    expect(prv_power(&step, 1, &o, &bad, 1, &b), PRV_ERR_RATE, "a false positive rate of 1.5");
+    expect(prv_power(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_RATE, "a false positive rate of 1.5");
     const double zero = 0.0, one = 1.0;
-    expect(prv_gaussian_mu(&step, 1, &o, &zero, 1, &b), PRV_ERR_DELTA, "the mu of a Gaussian down to delta 0");
+    expect(prv_gaussian_mu(&step, 1, &o, &zero, 1, &b, NULL), PRV_ERR_DELTA, "the mu of a Gaussian down to delta 0");
     expect(prv_renyi_divergence(&step, 1, &o, &one, 1, &b), PRV_ERR_ORDER, "a Renyi divergence of order 1");
     prv_calibration calibration;
     expect(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_PARAMETER,
