@@ -228,6 +228,10 @@ cdef extern from "prvcore.h" nogil:
         double wrap_around
         double rounding
 
+    prv_status prv_check_steps(
+        const prv_step *steps, size_t step_count, prv_neighbors neighbors
+    )
+
     prv_status prv_epsilon(
         const prv_step *steps,
         size_t step_count,

@@ -1,4 +1,5 @@
 /* The cheapest value of a parameter that meets a target: a secant on coarse bounds, then the proof on fine ones. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -372,12 +373,13 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
 static prv_status range_of(search *s, int *fixed)
 {
     uint64_t changed = 0, kept = 0; /* steps */
-    double greatest = 0.0;
+    double greatest = 0.0, least = 1.0; /* probabilities */
     for (size_t j = 0; j < s->step_count; j++) {
         const prv_step *step = &s->steps[j];
         if (changes(s, j)) {
             changed = prv_add_count(changed, step->count);
             greatest = fmax(greatest, step->mechanism->sampling_probability);
+            least = fmin(least, step->mechanism->sampling_probability);
         } else {
             kept = prv_add_count(kept, step->count);
         }
@@ -393,7 +395,7 @@ static prv_status range_of(search *s, int *fixed)
         break;
     case PRV_SAMPLING_PROBABILITY:
         s->risky = 1.0 / greatest;
-        s->safe = LEAST_FACTOR;
+        s->safe = fmin(fmax(LEAST_FACTOR, 2.0 * DBL_MIN / least), 1.0); /* products are normal doubles */
         break;
     case PRV_STEPS:
         s->risky = (double)((PRV_MOST_STEPS - kept) / changed);

@@ -192,6 +192,7 @@ static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t 
 static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t group_size,
                                  prv_mechanism **mechanism)
 {
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
     prv_status status;
     if (s.p == 0.0) {
         status = prv_mechanism_approximate_dp(0.0, 0.0, mechanism);

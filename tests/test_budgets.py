@@ -208,3 +208,16 @@ def test_parameters_may_depend_on_outputs_for_gaussians_alone():
 def test_bad_arguments_are_named(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_samples_of_all_records_are_no_samples_to_an_adaptive_filter():
+    budget = prv.PrivacyFilter(prv.Accountant(), 1.0, 1e-5, adaptive=True)
+    whole = prv.PoissonSubsampled(prv.PoissonSubsampled(prv.Gaussian(20.0), 1.0), 1.0)
+    budget.add(whole, 3)
+    for other in (
+        prv.PoissonSubsampled(prv.Gaussian(20.0), 1 - 2.0**-53),
+        prv.PoissonSubsampled(prv.Laplace(20.0), 1.0),
+    ):
+        with pytest.raises(ValueError, match="must be Gaussian without sampling"):
+            budget.add(other)
+    assert budget.accountant.history == ((whole, 3),)

@@ -170,6 +170,8 @@ def test_products_that_underflow_are_refused(base):
     twice = prv.PoissonSubsampled(prv.PoissonSubsampled(base, 1e-200), 1e-200)
     with pytest.raises(ValueError, match="sampling_probability must be 0 or in"):
         prv.compose(twice)
+    with pytest.raises(ValueError, match="sampling_probability must be 0 or in"):
+        prv.compose(prv.PoissonSubsampled(base, 5e-324))
     never = prv.PoissonSubsampled(prv.PoissonSubsampled(base, 1e-200), 0.0)
     assert prv.delta_from_eps(never, 0.0) == (0.0, 0.0, 0.0)
 
@@ -267,6 +269,12 @@ def test_groups_are_calibrated(parameter):
     else:
         with pytest.raises(ValueError, match="sampled more than once"):
             prv.calibrate(again, 100, epsilon=2.0, delta=1e-5, parameter=parameter)
+
+
+def test_a_search_for_a_probability_ends_where_doubles_do():
+    step = prv.PoissonSubsampledGaussian(1e-3, 1e-290)
+    with pytest.raises(prv.TargetError):
+        prv.calibrate(step, epsilon=0.0, delta=1e-309, parameter="sampling_probability")
 
 
 def test_a_renyi_divergence_of_a_group_sampled_again_is_in_its_bounds():

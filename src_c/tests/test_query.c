@@ -208,6 +208,10 @@ static void mixed_groups(const prv_step *records)
     expect(prv_mechanism_subsampled_without_replacement(pair, 0.5, &m), PRV_ERR_NEIGHBORS, "a group in a sample of fixed size");
     expect(prv_mechanism_subsampled_without_replacement(always, 0.5, &m), PRV_ERR_NEIGHBORS, "... of the whole group");
     expect(prv_mechanism_subsampled_without_replacement(never, 0.5, &m), PRV_ERR_NEIGHBORS, "... of none of it");
+    expect(prv_mechanism_scaled(always, PRV_NOISE_SCALE, 1e300, &m), PRV_OK, "a group, much noise");
+    expect(prv_mechanism_scaled(m, PRV_NOISE_SCALE, 1e300, &m), PRV_ERR_NOISE_MULTIPLIER, "... and too much");
+    prv_mechanism_free(m);
+    expect(prv_mechanism_scaled(pair, PRV_SAMPLING_PROBABILITY, 1e-310, &m), PRV_ERR_SAMPLING_PROBABILITY, "a group, sampled too rarely");
     prv_mechanism *made[] = {pair, three, sampled, always, one, never};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) prv_mechanism_free(made[i]);
     prv_history_free(history);
