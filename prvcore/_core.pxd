@@ -45,6 +45,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_MOMENTS
         PRV_ERR_GROUPS
         PRV_ERR_ARITHMETIC
+        PRV_ERR_BOUNDS
         PRV_STATUS_COUNT
 
     const char *prv_status_message(prv_status status)

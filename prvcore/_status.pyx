@@ -4,6 +4,7 @@ from cpython.exc cimport PyErr_Occurred
 
 from prvcore._core cimport (
     PRV_ERR_ARITHMETIC,
+    PRV_ERR_BOUNDS,
     PRV_ERR_FFT,
     PRV_ERR_INTERRUPTED,
     PRV_ERR_MEMORY,
@@ -24,6 +25,7 @@ STATUS_COUNT = <int>PRV_STATUS_COUNT
 cdef dict EXCEPTIONS = {
     <int>PRV_ERR_MEMORY: MemoryError,
     <int>PRV_ERR_INTERRUPTED: KeyboardInterrupt,
+    <int>PRV_ERR_BOUNDS: RuntimeError,
     <int>PRV_ERR_FFT: RuntimeError,
     <int>PRV_ERR_PRECISION: PrecisionError,
     <int>PRV_ERR_TARGET: TargetError,

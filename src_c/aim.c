@@ -5,6 +5,7 @@
 
 #include "certificate.h"
 #include "properties.h"
+#include "rounding.h"
 
 /* The part of delta that Chernoff's bound gives for tops put at infinity. Where a few rare jumps have all weight at its
  * tilt, that is far less than what it loses by them. */
@@ -139,7 +140,7 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
 void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim)
 {
     if (question == PRV_ASK_EPSILON)
-        prv_aim_at_delta(view, options, fmax(value - view->all.infinite_mass, prv_view_absolute_error(view)), aim);
+        prv_aim_at_delta(view, options, fmax(value - view->all.infinite.mass, prv_view_absolute_error(view)), aim);
     else
         prv_aim_at_epsilon(view, options, value, aim);
 }
@@ -172,31 +173,33 @@ static double chernoff_bound(prv_side_view *view, double delta, double share)
 {
     cut_tops_of_bound(view, delta, share);
     const double lam = chernoff_tilt(view, delta), log_kernel = log(prv_kernel_maximum(lam));
-    double log_finite = 0.0, log_moment = 0.0, size = fabs(log_kernel), absolute = 0.0;
+    double log_moment = 0.0, size = fabs(log_kernel), absolute = 0.0;
     double relative = 0.0, shift = 0.0; /* of the curve, by rounding: see certificate.h */
+    prv_infinite infinite = {0};
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
         const double k = view->counts[j], most = share * delta / ((double)view->steps * k);
-        double infinite = p->dominating_infinite, above = 0.0;
+        double above = 0.0;
         size_t knots = p->knot_count;
         while (knots > 1 && above + p->dominating[knots - 1] <= most) above += p->dominating[--knots];
-        infinite += above;
         const double moment = prv_tilt(p->knots, p->dominating, knots, lam, NULL).log_moment;
-        log_finite += k * log1p(-fmin(infinite, 1.0));
+        /* A mass at a knot that counts as infinite: a sum of so many masses, off as the lattice is. */
+        const double sums = PRV_UNIT * (4.0 + (double)(p->knot_count - knots));
+        const double beyond = p->dominating_infinite + above;
+        prv_infinite_add(&infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
         log_moment += k * moment;
         size += k * fabs(moment);
         absolute += k * (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
-        /* Masses split onto the knots are off by a few units each, and the sum of those above by one for each. */
-        const double sums = DBL_EPSILON * (8.0 + (double)(p->knot_count - knots));
-        relative += k * (p->tail_error + sums + prv_tilt_error(p->knots, knots, lam, moment));
-        shift += 3.0 * k * p->tail_error;
+        relative += k * (p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment));
+        shift += k * p->rounding.shift;
     }
-    const double infinite = -expm1(log_finite);
-    const double finite = delta - absolute - (infinite > 0.0 ? infinite * exp(relative) : 0.0);
+    const double finite = delta - absolute - infinite.high;
     if (!(finite > 0.2 * delta)) return HUGE_VAL;
     const double bound = (log_moment + log_kernel - log(finite) + relative) / lam + shift;
-    size += fabs(log(finite)) + relative;
-    const double rounding = 8.0 * DBL_EPSILON * ((1.0 + size) / lam + shift);
+    /* The sums over the steps are off by u each of their size; logarithms, products and the rest by 16 u. `finite` is the
+     * difference of at most 5 of itself. */
+    size += fabs(log(finite)) + relative + 16.0;
+    const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * (size / lam + shift) * PRV_SECOND_ORDER;
     /* The greatest of two directions passes over what is no number. */
     return isnan(bound) ? HUGE_VAL : bound + rounding;
 }
@@ -225,15 +228,18 @@ double prv_rough_epsilon(prv_side_view *view, double delta)
 
 double prv_most_total_variation(const prv_side_view *view)
 {
-    double sum = 0.0;
+    double sum = 0.0, roundings = 4.0 + (double)view->steps;
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
-        double step = p->dominating_infinite + prv_absolute_cdf_error(view->mechanisms[j]);
-        /* 1 - e^-x <= min(x, 1). */
-        for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > 0.0;) step += p->dominating[i] * fmin(p->knots[i], 1.0);
-        sum += view->counts[j] * step;
+        /* delta(0) <= (1 + relative) D(-shift) + infinite, and D(-shift) <= sum of y(x) min(x + shift, 1) over x > -shift. */
+        const double shift = p->rounding.shift;
+        double step = p->dominating_infinite + p->infinite_error + prv_absolute_cdf_error(view->mechanisms[j]);
+        for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > -shift;)
+            step += p->dominating[i] * fmin(p->knots[i] + shift, 1.0);
+        sum += view->counts[j] * step * (1.0 + p->rounding.relative);
+        roundings = fmax(roundings, 8.0 + (double)(p->knot_count + view->steps));
     }
-    return sum * (1.0 + 1e-9); /* covers all rounding of cells */
+    return isnan(sum) ? HUGE_VAL : prv_outwards(sum, roundings * PRV_UNIT, 1);
 }
 
 double prv_law_step(const prv_side_view *view, const prv_aim *aim)
@@ -255,14 +261,19 @@ double prv_log_complement(const prv_side_view *view, double epsilon)
     if (prv_view_absolute_error(view) > 0.0) return best;
     /* Convex in t. Only the order of magnitude matters: the best of a few will do. */
     for (double t = 0.0625; t < 1.0; t += 0.0625) {
-        double log_bound = t * epsilon;
+        double log_bound = t * epsilon, size = fabs(log_bound) + 1.0, error = 0.0;
         for (size_t j = 0; j < view->steps; j++) {
             const prv_profile *p = &view->profiles[j];
-            log_bound += view->counts[j] * prv_tilt(p->center, p->mass, p->length, -t, NULL).log_moment;
+            const double moment = prv_tilt(p->center, p->mass, p->length, -t, NULL).log_moment;
+            log_bound += view->counts[j] * moment;
+            size += view->counts[j] * fabs(moment);
+            /* 1 - delta is the lower tail of Q plus e^epsilon times the upper tail of P, each off relatively by
+             * tail_error at a common knot; the centres are logarithms of quotients, off by 8 u. */
+            error += view->counts[j] * (2.0 * p->tail_error + 8.0 * PRV_UNIT + prv_tilt_error(p->center, p->length, t, moment));
         }
+        log_bound += (error + PRV_UNIT * (4.0 + (double)view->steps) * size) * PRV_SECOND_ORDER;
         if (!(log_bound < best)) break;
         best = log_bound;
     }
-    /* Covers all rounding of cells and moments. */
-    return best + 1e-6 * fabs(best) + 1e-9 * view->all.count;
+    return best;
 }

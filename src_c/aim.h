@@ -9,8 +9,6 @@
  * widths in epsilon apart. */
 #define PRV_FINEST_DELTA 1e-9
 
-typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
-
 typedef struct prv_aim {
     double log_delta; /* of the finite part */
     double epsilon;   /* expected or asked */

@@ -41,7 +41,7 @@ typedef struct outcome {
     size_t cells, transform_length;
     prv_engine engine;
     double tilt, bytes;
-    double cell_error; /* see prv_enclosed */
+    prv_rounding cells_rounding; /* prv_enclosed_rounding */
 } outcome;
 
 typedef struct task {
@@ -168,7 +168,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     const prv_asked asked = {t->question, t->value, &t->view->all, aim, &l.sums};
     status = build_lattices(t, aim, &layout, &l);
     const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR : MOST_CELL_ERROR;
-    const int composes = status == PRV_OK && l.sums.cell_error < most_error;
+    const int composes = status == PRV_OK && prv_enclosed_rounding(&l.sums).relative < most_error;
     if (composes) status = composer_new(t, &layout, &c);
     for (int side = 1; side >= -1 && composes && status == PRV_OK; side -= 2) {
         prv_composed composed;
@@ -177,7 +177,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
         prv_read_side(&asked, side, &composed, &o->read);
     }
     o->cells = l.sums.knots;
-    o->cell_error = l.sums.cell_error;
+    o->cells_rounding = prv_enclosed_rounding(&l.sums);
     o->engine = composes && (t->view->all.count > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM) ? layout.engine
                                                                                             : PRV_ENGINE_AUTO;
     o->transform_length = c.fft.length;
@@ -187,8 +187,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     composer_free(&c);
     lattices_free(&l);
     prv_layout_free(&layout);
-    if (status == PRV_OK) prv_finish_reading(&asked, &o->read);
-    return status;
+    return status == PRV_OK ? prv_finish_reading(&asked, &o->read) : status;
 }
 
 /* ---- Refinement ---------------------------------------------------------------------------- */
@@ -264,12 +263,13 @@ static void choose_way(progress *d)
     }
 }
 
-/* What the rounding of the cells alone takes of the width: the certificate moves delta by a factor of e^cell_error
- * and epsilon by 2 cell_error, on either side, whatever the mesh, the tilt and the engine. */
+/* What the rounding of the cells alone takes of the width: the certificate moves delta by a factor of e^relative
+ * and epsilon by `shift`, on either side, whatever the mesh, the tilt and the engine. */
 static double rounding_of_cells(const progress *d)
 {
-    const double error = d->recent.cell_error, relative = expm1(fmin(error, MOST_CELL_ERROR));
-    return 2.0 * ((d->task.question == PRV_ASK_DELTA ? relative : error) / d->aim.slope + 2.0 * error);
+    const prv_rounding error = d->recent.cells_rounding;
+    const double relative = expm1(fmin(error.relative, MOST_CELL_ERROR));
+    return 2.0 * ((d->task.question == PRV_ASK_DELTA ? relative : error.relative) / d->aim.slope + error.shift);
 }
 
 /* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
@@ -281,7 +281,7 @@ static int adapt(progress *d, double width, double *step)
     /* A delta within what callbacks' values may be off by: there is no upper bound, and the lower one is found. */
     const prv_side_view *view = d->task.view;
     const int within = d->task.question == PRV_ASK_EPSILON &&
-                       d->task.value - view->all.infinite_mass <= prv_view_absolute_error(view);
+                       d->task.value - view->all.infinite.mass <= prv_view_absolute_error(view);
     if (within && d->passes >= 3) {
         d->drowned = 1;
         return 0;
@@ -519,18 +519,15 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
                 chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value, chernoff));
             upper = fmin(upper, chernoff);
         }
-        lower = fmin(lower, upper);
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);
         const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.read.width;
         const int done = width <= asked * (1.0 + 1e-12);
         if (done || options->mesh_size > 0.0 || top->stuck || passes >= MOST_PASSES) {
-            bounds->lower = lower;
-            bounds->upper = upper;
-            bounds->estimate = fmin(fmax(estimate, lower), upper);
+            *bounds = (prv_bounds){lower, estimate, upper};
             report_of(top, options->neighbors, width, done || options->mesh_size > 0.0, report);
             report->transforms = transforms;
-            return PRV_OK;
+            return prv_gate_range(ask_epsilon ? 0.0 : -HUGE_VAL, HUGE_VAL, bounds);
         }
         if (!isfinite(first)) first = width;
         layer.now.passes = (size_t)passes;

@@ -8,10 +8,12 @@
 #include "arithmetic.h"
 #include "dispatch.h"
 #include "properties.h"
+#include "rounding.h"
 #include "subsampled.h"
 #include "vector_math.h"
+#include "wide.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
+#define UNIT PRV_UNIT
 #define INV_SQRT_2PI 0.39894228040143267794
 
 /* Above this loss e^loss times P's mass is formed without either factor. */
@@ -21,10 +23,11 @@ prv_status prv_cells_new(size_t length, prv_cells *cells)
 {
     memset(cells, 0, sizeof *cells);
     cells->length = length;
-    cells->knots = prv_allocate(3 * length + 2, sizeof(double));
+    cells->knots = prv_allocate(4 * length + 3, sizeof(double));
     if (cells->knots == NULL) return PRV_ERR_MEMORY;
     cells->mass = cells->knots + length;
     cells->relative = cells->mass + length + 1;
+    cells->excess = cells->relative + length + 1;
     return PRV_OK;
 }
 
@@ -245,11 +248,20 @@ PRV_VECTOR static void differences(const double *restrict tail, size_t length, d
     for (size_t i = 0; i < length; i++) mass[i] = tail[i] - tail[i + 1];
 }
 
-/* Masses between neighbouring tails: two upper ones or two lower ones, but for one cell. */
-static void masses_between(const double *tail, size_t knots, double *mass)
+/* Rounding may leave tails that do not fall. True ones do, so that the greater of two such tails is as close to the truth as
+ * both were; and sums of differences of tails that fall are these tails again, none of them being negative. */
+static void make_monotone(double *tail, size_t knots, size_t lower)
 {
-    differences(tail, knots - 1, mass);
+    for (size_t i = 1; i < lower; i++) tail[i] = least(tail[i], tail[i - 1]);
+    for (size_t i = knots; i-- > lower + 1;) tail[i - 1] = most(tail[i - 1], tail[i]);
+}
+
+/* Masses between neighbouring tails: two upper ones or two lower ones, but for one cell. */
+static void masses_between(double *tail, size_t knots, double *mass)
+{
     const size_t lower = lower_tails(tail, knots);
+    make_monotone(tail, knots, lower);
+    differences(tail, knots - 1, mass);
     if (lower > 0 && lower < knots) mass[lower - 1] = (tail[lower - 1] - tail[lower]) + 1.0;
 }
 
@@ -441,7 +453,8 @@ static prv_status cells_from_curve(const prv_mechanism *m, int add, prv_side sid
     prv_release(delta);
     cells->infinite_mass = infinite;
     const double reach = fmax(fabs(cells->knots[0]), fabs(cells->knots[length - 1]));
-    cells->tail_error = UNIT * (64.0 + 8.0 * reach);
+    /* Values and slopes are sums over the knots above, of terms that are off by 4 u each. */
+    cells->tail_error = UNIT * (64.0 + 8.0 * reach + 4.0 * (double)length);
     return status;
 }
 
@@ -559,11 +572,12 @@ static prv_status cells_of_side(const prv_mechanism *m, int add, prv_side side, 
     return status;
 }
 
+/* Wide, so that the error of a sum of doubles is that of its terms and one rounding, however many there are. */
 static double sum_of(const double *values, size_t length)
 {
-    double sum = 0.0;
-    for (size_t i = length; i-- > 0;) sum += values[i];
-    return sum;
+    prv_wide sum = prv_wide_of(0.0);
+    for (size_t i = length; i-- > 0;) sum = prv_wide_add(sum, prv_wide_of(values[i]));
+    return prv_wide_value(sum);
 }
 
 /* The cells above 0 of 'remove', those below 0 of 'add', and at 0 the rest of the mass, as much under P as
@@ -589,20 +603,26 @@ static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells 
     const double rest = fmax(1.0 - outside, 0.0);
     memcpy(cells->mass, low.mass, (below + 1) * sizeof *low.mass);
     memcpy(cells->relative, low.relative, (below + 1) * sizeof *low.relative);
+    memcpy(cells->excess, low.excess, (below + 1) * sizeof *low.excess);
     /* The cell that 0 belongs to is anchored at the last knot below it, or at the first knot of all. */
-    const double anchor = exp(below > 0 ? x[below - 1] : x[0]);
+    const double lowest = below > 0 ? x[below - 1] : x[0], anchor = exp(lowest), above_anchor = -expm1(lowest);
     if (below == 0) cells->relative[0] *= anchor;
     cells->mass[below] += rest;
     cells->relative[below] += rest * anchor;
+    cells->excess[below] += rest * above_anchor;
     if (zero == 0) {
         cells->mass[below] += high.mass[1];
         cells->relative[below] += high.relative[1] * anchor;
+        cells->excess[below] += high.excess[1] + high.relative[1] * above_anchor;
     }
     const size_t taken = zero == 0 ? 2 : 1, left = length - below;
     memcpy(cells->mass + below + 1, high.mass + taken, left * sizeof *high.mass);
     memcpy(cells->relative + below + 1, high.relative + taken, left * sizeof *high.relative);
+    memcpy(cells->excess + below + 1, high.excess + taken, left * sizeof *high.excess);
     cells->infinite_mass = high.infinite_mass;
-    cells->tail_error = fmax(low.tail_error, high.tail_error) + 8.0 * UNIT;
+    /* Q's mass above 0 is at least P's, which is Q's below 0: so at least half of what `outside` is not off by more than
+     * the parts are counts in every tail below 0. */
+    cells->tail_error = 2.0 * fmax(low.tail_error, high.tail_error) + 8.0 * UNIT;
     prv_cells_free(&low);
     prv_cells_free(&high);
     return PRV_OK;
@@ -616,6 +636,7 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
     const size_t length = cells->length;
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
     memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
+    memset(cells->excess, 0, (length + 1) * sizeof *cells->excess);
     cells->infinite_mass = cells->tail_error = 0.0;
     for (int i = 0; i < 2; i++) {
         const double weight = m->part_weight[i];
@@ -628,6 +649,7 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
         for (size_t j = 0; j <= length && status == PRV_OK; j++) {
             cells->mass[j] += weight * part.mass[j];
             cells->relative[j] += weight * part.relative[j];
+            cells->excess[j] += weight * part.excess[j];
         }
         cells->infinite_mass += weight * part.infinite_mass;
         cells->tail_error = fmax(cells->tail_error, part.tail_error);
@@ -640,31 +662,62 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
 
 /* ---- Cells of discrete losses ------------------------------------------------------------- */
 
+/* Sums over the atoms of one cell. */
+typedef struct cell_sums {
+    prv_wide mass, relative, excess;
+    size_t atoms;
+} cell_sums;
+
+static void put_sums(const cell_sums *s, size_t cell, prv_cells *cells, size_t *most_atoms)
+{
+    cells->mass[cell] = prv_wide_value(s->mass);
+    cells->relative[cell] = prv_wide_value(s->relative);
+    cells->excess[cell] = prv_wide_value(s->excess);
+    if (s->atoms > *most_atoms) *most_atoms = s->atoms;
+}
+
 static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *cells)
 {
     const prv_atoms *a = m->atoms[add];
     const double *x = cells->knots;
     const size_t length = cells->length;
-    size_t cell = 0;
+    const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
+    /* A knot that was meant for an atom is off by rounding, of anchor + step * index and of the loss. If the atom lies above
+     * it by no more than that, it counts as on it: above a knot no bound may miss it, and a mesh cell higher it would be a
+     * jump that is not there. */
+    const double snap = (8.0 * UNIT + a->loss_error) * reach;
+    size_t cell = 0, most_atoms = 0;
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
     memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
-    cells->relative[0] = a->p_only > 0.0 ? a->p_only * exp(x[0]) : 0.0;
+    memset(cells->excess, 0, (length + 1) * sizeof *cells->excess);
+    const cell_sums none = {prv_wide_of(0.0), prv_wide_of(0.0), prv_wide_of(0.0), 0};
+    cell_sums s = none;
+    if (a->p_only > 0.0) s.relative = prv_wide_of(a->p_only * exp(x[0]));
     for (size_t i = 0; i < a->length; i++) {
-        const double loss = a->loss[i];
-        while (cell < length && loss > x[cell]) cell++;
-        if (cell == 0) {
-            cells->mass[0] += a->q[i];
-            cells->relative[0] += a->p[i] * exp(x[0]);
-        } else {
-            cells->mass[cell] += a->q[i];
-            cells->relative[cell] += a->q[i] * exp(x[cell - 1] - loss);
+        const double loss = a->loss[i], q = a->q[i];
+        if (cell < length && loss > x[cell] + snap) {
+            put_sums(&s, cell, cells, &most_atoms);
+            s = none;
+            while (cell < length && loss > x[cell] + snap) cell++;
         }
+        s.mass = prv_wide_add(s.mass, prv_wide_of(q));
+        s.atoms++;
+        if (cell == 0) {
+            s.relative = prv_wide_add(s.relative, prv_wide_of(a->p[i] * exp(x[0])));
+            continue;
+        }
+        /* Both of each atom by itself: m - r of the sums would hide an atom of little mass behind another one of much mass
+         * that lies on the knot below. */
+        const double down = x[cell - 1] - (cell < length ? least(loss, x[cell]) : loss);
+        s.relative = prv_wide_add(s.relative, prv_wide_of(q * exp(down)));
+        s.excess = prv_wide_add(s.excess, prv_wide_of(q * -expm1(down)));
     }
+    put_sums(&s, cell, cells, &most_atoms);
     cells->infinite_mass = a->q_infinity;
-    const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
     /* The masses of discrete mechanisms are exponentials of at most |CUT_OFF_LOG_MASS|. */
     const double masses = a->unbounded ? 4.0 * 740.0 : 0.0;
-    cells->tail_error = UNIT * (32.0 + 8.0 * reach + masses) + a->loss_error * reach;
+    cells->tail_error = UNIT * (32.0 + 8.0 * reach + masses) + 2.0 * a->loss_error * reach +
+                        (double)most_atoms * PRV_WIDE_UNIT;
     return PRV_OK;
 }
 
@@ -688,27 +741,82 @@ static prv_status allow_for_cdf_errors(double error, prv_side side, prv_cells *c
     return PRV_OK;
 }
 
+/* ---- Excess of cells from tails -------------------------------------------------------------- */
+
+PRV_VECTOR static void decays(const double *restrict x, size_t length, double *restrict decay)
+{
+    for (size_t i = 0; i < length; i++) decay[i] = prv_vm_exp_near(most(x[i] - x[i + 1], -700.0));
+}
+
+/* excess[i] is negative (or -0.0) in cells that have `outwards` of their mass more. */
+PRV_VECTOR static void round_outwards(double outwards, const double *restrict mass, size_t length, double *restrict excess)
+{
+    for (size_t i = 0; i < length; i++) excess[i] = signbit(excess[i]) ? outwards * mass[i] - excess[i] : excess[i];
+}
+
+/* Clips P's masses to what the ends of each cell allow, and forms the excesses. Clipping changes sums that differences of
+ * tails left alone: by how much is measured, as a part of Q's tail. And if a cell holds more than 1/12 of Q's mass above its
+ * upper knot, so much of it may lie just above its lower knot that the rounding of the tails exceeds the excess of all that
+ * is higher: it gets 3 a of its mass more. Both of bounds.rst, "Cells". */
+static void finish_tails(const prv_mechanism *m, prv_cells *cells)
+{
+    const size_t n = cells->length;
+    const double *x = cells->knots, *mass = cells->mass;
+    double *relative = cells->relative, *excess = cells->excess;
+    decays(x, n - 1, excess + 1);
+    relative[n] = least(relative[n], mass[n]);
+    double tail = mass[n] + cells->infinite_mass, raised = 0.0, lowered = 0.0, moved = 0.0, narrowest = HUGE_VAL;
+    for (size_t i = n - 1; i > 0; i--) {
+        const double decay = excess[i], q = mass[i], low = q * decay, r = relative[i];
+        const int heavy = 12.0 * q > tail;
+        tail += q;
+        raised *= decay;
+        lowered *= decay;
+        double clipped = r;
+        if (r < low || r > q) {
+            clipped = r < low ? low : q;
+            raised += most(clipped - r, 0.0);
+            lowered += most(r - clipped, 0.0);
+            moved = most(moved, most(raised, lowered) / most(tail, DBL_MIN));
+        }
+        relative[i] = clipped;
+        excess[i] = heavy ? clipped - q : q - clipped;
+        if (heavy && excess[i] == 0.0) excess[i] = -0.0;
+        narrowest = least(narrowest, x[i] - x[i - 1]);
+    }
+    /* Values of callbacks are off absolutely, which is counted as such: prv_absolute_cdf_error. */
+    if (m->base != PRV_BASE_CDFS) cells->tail_error += moved;
+    round_outwards(3.0 * cells->tail_error, mass + 1, n - 1, excess + 1);
+    if (narrowest < 64.0 * cells->tail_error) cells->tail_error = HUGE_VAL;
+}
+
 /* ---- The stage ---------------------------------------------------------------------------- */
+
+prv_rounding prv_cells_rounding(const prv_cells *cells)
+{
+    const prv_rounding r = {1.5 * cells->tail_error, 2.5 * cells->tail_error};
+    return r;
+}
 
 prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv_cells *cells)
 {
-    prv_status status;
-    if (m->base == PRV_BASE_CHOICE)
-        status = cells_of_choice(m, add, side, cells);
-    else if (m->folded)
-        status = cells_folded(m, side, cells);
-    else if (m->base == PRV_BASE_ATOMS)
-        status = cells_from_atoms(m, add, cells);
-    else if (m->base == PRV_BASE_CURVE)
-        status = cells_from_curve(m, add, side, cells);
-    else
-        status = cells_from_tails(m, add, cells);
+    cells->infinite_error = prv_infinite_mass_error(m, add);
+    if (m->base == PRV_BASE_CHOICE) return cells_of_choice(m, add, side, cells);
+    if (m->folded) return cells_folded(m, side, cells);
+    /* Densities that are off by a factor of 1 +- e, e <= 1/4, make masses so, and move losses by -log(1 - e) < 2 e. */
+    const double weights = 2.0 * m->weight_error;
+    if (m->base == PRV_BASE_ATOMS) {
+        const prv_status status = cells_from_atoms(m, add, cells);
+        cells->tail_error += weights;
+        clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
+        return status;
+    }
+    prv_status status =
+        m->base == PRV_BASE_CURVE ? cells_from_curve(m, add, side, cells) : cells_from_tails(m, add, cells);
     if (status == PRV_OK && m->base == PRV_BASE_CDFS)
         status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
     if (status != PRV_OK) return status;
-    /* Densities that are off by a factor of 1 +- e, e <= 1/4, make masses so, and move losses by -log(1 - e) < 2 e. */
-    cells->tail_error += 2.0 * m->weight_error;
-    clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
-    cells->relative[cells->length] = fmin(cells->relative[cells->length], cells->mass[cells->length]);
+    cells->tail_error += weights;
+    finish_tails(m, cells);
     return PRV_OK;
 }

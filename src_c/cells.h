@@ -19,10 +19,16 @@ typedef struct prv_cells {
     size_t length;           /* of knots */
     double *knots;           /* [length] */
     double *mass, *relative; /* [length + 1] */
+    double *excess;          /* [length + 1] of inner cells: mass - relative, from above as PRV_DOMINATING needs it */
     double infinite_mass;    /* Q's mass at +infinity */
-    double tail_error;       /* relative error of every upper tail of mass or relative, at most */
+    double infinite_error;   /* what that may be off by, absolutely */
+    double tail_error;       /* a of the contract below; infinite if the cells prove nothing */
     const prv_options *options; /* asked in long work whether to go on; NULL at first, and may stay so */
 } prv_cells;
+
+/* No cell of a law that is known by its tails may be narrower (nats) if bounds are to rest on it: it would hold fewer digits
+ * of the excess than the contract below needs. Meshes keep to it; cells that do not have an infinite tail_error. */
+#define PRV_NARROWEST_CELL 0x1p-34
 
 /* Room for `length` knots; the caller fills knots. PRV_ERR_MEMORY. */
 prv_status prv_cells_new(size_t length, prv_cells *cells);
@@ -30,10 +36,20 @@ void prv_cells_free(prv_cells *cells);
 
 /* Fills the masses. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED and those of callbacks.
  *
- * Rounding: with T the upper tail of Q (or of P, relative) at a knot and T~ the sum of the computed
- * masses above it, T~ is T(1 + a) at a knot moved by b, with |a| and |b| below tail_error. This is
- * what the certificate needs: see certificate.h. Cost O(length), vectorised. */
+ * The contract of rounding, proved in bounds.rst ("Cells"). Let a = tail_error, delta the mechanism's curve, and D the curve
+ * of the lattice on the knots x[i] that has, of each inner cell, part[i] = min(excess[i] / (1 - e^(x[i-1] - x[i])), mass[i])
+ * at its upper knot and the rest of mass[i] at its lower one, mass[0] at x[0], and mass[length] and infinite_mass at
+ * +infinity. Let C be the curve of the pair with one outcome for each inner cell, of masses mass[i] and relative[i].
+ * Then, for every real epsilon,
+ *     delta(epsilon) <= (1 + 1.5 a) D(epsilon - 2.5 a),    delta(epsilon) >= C(epsilon + 2.5 a) / (1 + 1.5 a).
+ * What callbacks' values are off by comes on top (prv_absolute_cdf_error). Cost O(length), vectorised. */
 prv_status prv_cells_compute(const prv_mechanism *mechanism, int add, prv_side side,
                              prv_cells *cells);
+
+/* The factor 1 + relative and the shift (nats) of that contract. */
+typedef struct prv_rounding {
+    double relative, shift;
+} prv_rounding;
+prv_rounding prv_cells_rounding(const prv_cells *cells);
 
 #endif

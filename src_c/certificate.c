@@ -15,7 +15,7 @@ double prv_kernel_maximum(double lam)
     return exp(-lam * log1p(1.0 / lam) - log1p(lam));
 }
 
-prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
+prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells)
 {
     const prv_tilted *t = &c->tilted;
     const double g = prv_kernel_maximum(t->tilt), n = (double)c->length;
@@ -45,10 +45,10 @@ prv_slack_parts prv_certificate(const prv_composed *c, double cell_error)
     p.slack.additive = p.outside + p.transforms;
     p.outside += p.slack.images + p.slack.bulk;
     /* Scales are exponentials of double logs. */
-    p.slack.relative = t->relative_error + cell_error + sums +
+    p.slack.relative = t->relative_error + cells->relative + sums +
                        8.0 * UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
     /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double is it. */
     p.slack.relative = expm1(p.slack.relative);
-    p.slack.shift = 2.0 * cell_error + 4.0 * UNIT * reach + place;
+    p.slack.shift = cells->shift + 4.0 * UNIT * reach + place;
     return p;
 }

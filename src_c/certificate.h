@@ -7,9 +7,8 @@
  * underflow of weights, and of products in the recurrences of the kernel: absolute;
  * for a spectrum: frequencies left out, rounding of those kept, and periodic images (SPECTRUM.md);
  * rounding of weights and moments: relative, since all terms are positive;
- * rounding of cells: a step's upper tails are relatively off by a, at knots off by b (cells.h), so its
- *     true curve lies below (1 + a) times the computed one moved up by a + b, and above likewise;
- *     domination under composition makes that exp(+-K a) and a shift of K (a + b). */
+ * rounding of cells and lattices: a step's true curve lies below 1 + relative times that of its lattice, moved up by
+ *     shift, and above likewise (lattice.h); domination under composition makes that exp(sum k relative) and sum k shift. */
 #ifndef PRV_CERTIFICATE_H
 #define PRV_CERTIFICATE_H
 
@@ -23,7 +22,7 @@ typedef struct prv_slack_parts {
     double outside, transforms; /* the two parts of slack.additive and slack.images: what is left out, rounding */
 } prv_slack_parts;
 
-/* cell_error is sum_j k_j tail_error_j. */
-prv_slack_parts prv_certificate(const prv_composed *composed, double cell_error);
+/* `cells` is sum_j k_j times the rounding of lattice j. */
+prv_slack_parts prv_certificate(const prv_composed *composed, const prv_rounding *cells);
 
 #endif

@@ -34,8 +34,7 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
     /* With the rounding of the sums over the steps. */
     t->relative_error += k * prv_tilt_error(y->loss, y->length, t->tilt, at.log_moment) + DBL_EPSILON * fabs(t->log_moment);
     t->log_error += DBL_EPSILON * (fabs(t->log_up) + fabs(t->log_down));
-    t->log_finite += k * log1p(-fmin(y->infinite_mass, 1.0));
-    t->infinite_mass = -expm1(t->log_finite);
+    prv_infinite_add(&t->infinite, y->infinite_mass, y->infinite_error, k);
     t->total += k;
     size_t low = 0, high = y->length;
     while (high > 0 && y->mass[high - 1] == 0.0) high--;

@@ -4,6 +4,7 @@
 #ifndef PRV_COMPOSED_H
 #define PRV_COMPOSED_H
 
+#include "infinite_mass.h"
 #include "lattice.h"
 
 /* Where the composed loss is looked at, and the shifts of the tilt that prove that little lies outside. */
@@ -28,10 +29,9 @@ typedef struct prv_tilted {
     double tilt, log_moment;       /* log M = sum k_j log M_j */
     double log_up, log_down, shift_up, shift_down;
     double support_low, support_high; /* nats */
-    double infinite_mass;          /* 1 - prod (1 - y_j(inf))^k_j */
+    prv_infinite infinite;         /* mass at infinity of the lattices, their rounding counted */
     double relative_error;         /* of every tilted mass times M by rounding of weights and moments, at most */
     double log_error;              /* of log_up and log_down, at most */
-    double log_finite;             /* log1p(-infinite_mass) */
     double total;                  /* sum of counts */
 } prv_tilted;
 

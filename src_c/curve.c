@@ -5,6 +5,7 @@
 
 #include "allocate.h"
 #include "convolution.h"
+#include "rounding.h"
 #include "spectrum.h"
 #include "wide.h"
 
@@ -145,14 +146,20 @@ prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const
     reader r;
     reader_init(&r, c);
     const bound plain = bound_at(&r, epsilon, 0, slack), b = bound_at(&r, epsilon, side, slack);
-    const double infinite = c->tilted.infinite_mass, sign = side > 0 ? 1.0 : -1.0;
+    const double infinite = c->tilted.infinite.mass;
     prv_value value;
     value.scale = exp(log_scale_at(c, (long double)epsilon));
     value.plain = clip(exp(plain.log_scale) * plain.value + infinite, 0.0, 1.0);
     value.slope = plain.slope;
-    value.delta = exp(b.log_scale) * b.value + infinite + sign * 16.0 * DBL_EPSILON * infinite;
-    /* Products of tiny numbers may have rounded to 0: the smallest double is above what was lost. */
-    if (side > 0 && value.delta < DBL_MIN) value.delta = DBL_MIN;
+    /* `relative` has room for the exponential and the product; the sum rounds to either side. */
+    const double finite = exp(b.log_scale) * b.value;
+    if (side > 0) {
+        value.delta = c->tilted.infinite.high > 0.0 ? prv_above(finite + c->tilted.infinite.high) : finite;
+        /* Products of tiny numbers may have rounded to 0: the smallest double is above what was lost. */
+        if (value.delta < DBL_MIN) value.delta = DBL_MIN;
+    } else {
+        value.delta = c->tilted.infinite.low > 0.0 ? prv_below(finite + c->tilted.infinite.low) : finite;
+    }
     value.delta = clip(value.delta, 0.0, 1.0);
     return value;
 }
@@ -203,12 +210,19 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
     return c;
 }
 
+/* delta - infinite, rounded down (side < 0) or up; exact where nothing is taken away. */
+static double delta_less(double delta, double infinite, int side)
+{
+    if (infinite == 0.0) return delta;
+    return side < 0 ? prv_below(delta - infinite) : prv_above(delta - infinite);
+}
+
 prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, const prv_slack *slack,
                               double guess)
 {
-    const double sign = side > 0 ? 1.0 : -1.0, infinite = c->tilted.infinite_mass;
-    const double target = delta - infinite;
-    const double bound_target = target - sign * 16.0 * DBL_EPSILON * infinite;
+    const double target = delta - c->tilted.infinite.mass;
+    /* The finite part of delta, from the side on which that makes epsilon a bound. */
+    const double bound_target = side > 0 ? delta_less(delta, c->tilted.infinite.high, -1) : delta_less(delta, c->tilted.infinite.low, 1);
     prv_inverse result = {HUGE_VAL, HUGE_VAL, 0.0, 0.0, 1};
     if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */
 

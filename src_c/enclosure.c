@@ -56,7 +56,6 @@ prv_status prv_enclosure_new(const prv_mechanism *m, int add, prv_mesh *mesh, pr
         e->log_above = log_moment_of(&e->dominating, saddle);
         e->log_below = log_moment_of(&e->dominated, saddle);
         e->knots = cells->length;
-        e->cell_error = cells->tail_error;
         e->absolute_error = prv_absolute_cdf_error(m);
     }
     prv_release(scratch);
@@ -71,10 +70,23 @@ void prv_enclosure_free(prv_enclosure *e)
     memset(e, 0, sizeof *e);
 }
 
+static void add_rounding(prv_rounding *sum, const prv_rounding *one, double count)
+{
+    sum->relative += count * one->relative;
+    sum->shift += count * one->shift;
+}
+
+prv_rounding prv_enclosed_rounding(const prv_enclosed *sums)
+{
+    const prv_rounding r = {fmax(sums->above.relative, sums->below.relative), fmax(sums->above.shift, sums->below.shift)};
+    return r;
+}
+
 void prv_enclosed_add(prv_enclosed *sums, const prv_enclosure *e, double count)
 {
     sums->knots += e->knots;
-    sums->cell_error += count * e->cell_error;
+    add_rounding(&sums->above, &e->dominating.rounding, count);
+    add_rounding(&sums->below, &e->dominated.rounding, count);
     sums->absolute_error += count * e->absolute_error;
     sums->log_true += count * e->log_true;
     sums->log_above += count * e->log_above;

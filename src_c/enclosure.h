@@ -7,7 +7,7 @@
 typedef struct prv_enclosure {
     prv_lattice dominating, dominated;
     size_t knots;
-    double cell_error, absolute_error; /* tail_error of the cells, and what a callback's cdfs may be off by */
+    double absolute_error; /* what a callback's values may be off by */
     double log_true, log_above,
         log_below; /* log-moments at the saddle: of the step, about, and of both lattices */
 } prv_enclosure;
@@ -20,8 +20,12 @@ void prv_enclosure_free(prv_enclosure *enclosure);
 /* Sums over the steps of a composition, each as often as it runs. */
 typedef struct prv_enclosed {
     size_t knots; /* of distinct steps */
-    double cell_error, absolute_error, log_true, log_above, log_below;
+    prv_rounding above, below; /* of the dominating and of the dominated lattices: lattice.h */
+    double absolute_error, log_true, log_above, log_below;
 } prv_enclosed;
+
+/* The greater of both factors that rounding of the cells puts on delta, as a logarithm, and the greater shift (nats). */
+prv_rounding prv_enclosed_rounding(const prv_enclosed *sums);
 
 void prv_enclosed_add(prv_enclosed *sums, const prv_enclosure *enclosure, double count);
 

@@ -254,8 +254,7 @@ static void lengthen(prv_side_view *view, double factor)
     for (size_t j = 0; j < view->steps; j++) view->counts[j] *= factor;
     prv_totals *all = &view->all;
     all->count *= factor;
-    all->log_finite *= factor;
-    all->infinite_mass = -expm1(all->log_finite);
+    prv_infinite_lengthen(&all->infinite, factor);
     all->greatest_loss *= factor;
     all->greatest_error *= factor;
 }
@@ -264,7 +263,7 @@ static void lengthen(prv_side_view *view, double factor)
 static int needs_composition(const prv_side_view *view, const asked_before *a)
 {
     if (a->question == PRV_ASK_EPSILON)
-        return a->value > 2.0 * view->all.infinite_mass && a->value < prv_most_total_variation(view);
+        return a->value > 2.0 * view->all.infinite.mass && a->value < prv_most_total_variation(view);
     return a->value < view->all.greatest_loss && isfinite(a->value) &&
            prv_log_complement(view, a->value) > log(PRV_FINEST_DELTA);
 }
@@ -409,8 +408,7 @@ static prv_status read_sums(const asked_before *a, const growth *g, const prv_op
         prv_spectrum_free(&spectrum);
         if (status != PRV_OK) return status;
     }
-    prv_finish_reading(&asked, reading);
-    return PRV_OK;
+    return prv_finish_reading(&asked, reading);
 }
 
 /* Answers by plans; *found is 0 where one has to look at the composition as a whole. */
@@ -430,11 +428,7 @@ static prv_status answer(prv_history *h, asked_before *a, const int *adds, size_
         if (readings[i].bounds.upper > readings[top].bounds.upper) top = i;
     }
     *b = readings[0].bounds;
-    if (directions > 1) {
-        b->lower = fmax(b->lower, readings[1].bounds.lower);
-        b->estimate = fmax(b->estimate, readings[1].bounds.estimate);
-        b->upper = fmax(b->upper, readings[1].bounds.upper);
-    }
+    if (directions > 1) prv_gate_worst(b, &readings[1].bounds);
     const int ask_epsilon = a->question == PRV_ASK_EPSILON;
     const double width = ask_epsilon ? b->upper - b->lower : readings[top].width;
     if (!(width <= prv_width_asked(options, ask_epsilon ? b->lower : a->value))) return PRV_OK;
@@ -626,6 +620,10 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
         status = follow(h, distinct, kinds, adds, directions, options);
     }
     prv_release(distinct);
+    prv_totals totals[2] = {0};
+    for (size_t i = 0; i < directions && status == PRV_OK && grows; i++)
+        for (size_t j = 0; j < h->length; j++)
+            prv_totals_add(&totals[i], h->kinds[adds[i]][j].mechanism, (double)h->steps[j].count, adds[i]);
     if (status == PRV_OK && !grows)
         return as_a_whole(steps, step_count, options, question, values, length, bounds, reports);
     prv_layer layer;
@@ -634,7 +632,12 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
         layer.now.question = i;
         prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
-        int found = 0;
+        const prv_totals *each[2] = {&totals[0], &totals[1]};
+        int found = prv_gate_direct(each, directions, question, values[i], &bounds[i]);
+        if (found) {
+            prv_report_known(options, report);
+            continue;
+        }
         status =
             answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report, &found);
         if (status == PRV_OK && !found)

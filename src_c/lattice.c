@@ -5,6 +5,7 @@
 
 #include "allocate.h"
 #include "dispatch.h"
+#include "rounding.h"
 #include "tilt.h"
 #include "vector_math.h"
 
@@ -65,7 +66,7 @@ PRV_VECTOR static void parts_above(const double *restrict x, const double *restr
 
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
 {
-    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    const double *x = cells->knots, *m = cells->mass, *e = cells->excess;
     double *out = lattice->mass;
     lattice->offset = mesh->offset;
     lattice->step = mesh->step;
@@ -74,16 +75,20 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
     for (size_t k = 0; k < mesh->length; k++) lattice->loss[k] = x[mesh->knot[k]];
     double at_knot = m[0]; /* everything below the first knot moves up to it */
+    size_t most_cells = 1;
     for (size_t start = 0; start + 1 < mesh->length; start += BLOCK) {
         const size_t left = mesh->length - 1 - start, n = left < BLOCK ? left : BLOCK;
         double mass[BLOCK], above[BLOCK]; /* of mesh cells */
         for (size_t k = 0; k < n; k++) {
             const size_t low = mesh->knot[start + k], high = mesh->knot[start + k + 1];
             mass[k] = m[low + 1];
-            above[k] = m[low + 1] - r[low + 1];
+            above[k] = e[low + 1];
+            if (high - low > most_cells) most_cells = high - low;
+            /* Relative to the lowest knot, m - r e^d is e e^d - m (e^d - 1): a sum of positive terms. */
             for (size_t i = low + 2; i <= high; i++) {
+                const double down = prv_vm_expm1(x[low] - x[i - 1]);
                 mass[k] += m[i];
-                above[k] += m[i] - r[i] * prv_vm_exp(x[low] - x[i - 1]);
+                above[k] += e[i] + (e[i] - m[i]) * down;
             }
         }
         parts_above(lattice->loss + start, mass, n, above);
@@ -96,6 +101,12 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     /* The mesh ends where the mass above costs nothing. Put at infinity it stays out of the moments,
      * which a tilt would make huge. */
     lattice->infinite_mass = cells->infinite_mass + m[cells->length];
+    lattice->infinite_error = cells->infinite_error + PRV_UNIT * lattice->infinite_mass +
+                              prv_cells_rounding(cells).relative * m[cells->length];
+    /* The part of each mesh cell that goes up: 6 roundings of each of its cells' terms and an addition each, 5 of the
+     * division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m at most. */
+    lattice->rounding = prv_cells_rounding(cells);
+    lattice->rounding.relative += (16.0 + (double)most_cells) * PRV_UNIT;
 }
 
 void prv_split_cells(const prv_cells *cells, double *mass)
@@ -103,7 +114,7 @@ void prv_split_cells(const prv_cells *cells, double *mass)
     const double *m = cells->mass;
     const size_t n = cells->length - 1; /* inner cells */
     mass[0] = 0.0;
-    for (size_t i = 1; i <= n; i++) mass[i] = m[i] - cells->relative[i];
+    memcpy(mass + 1, cells->excess + 1, n * sizeof *mass);
     parts_above(cells->knots, m + 1, n, mass + 1);
     for (size_t i = 0; i < n; i++) mass[i] += m[i + 1] - mass[i + 1];
 }
@@ -125,7 +136,13 @@ typedef struct merge {
     double *placed;         /* masses on the targets so far; growths at those to come: e^(c - c below) */
     size_t next;            /* first cell with something left */
     double left;            /* the part left of it; all of those above is left */
+    double roundings;       /* of the pool's masses so far, in units of u, at most; */
+    double most_roundings;  /* of any pool that was placed */
 } merge;
+
+/* A cell's masses as parts of a pool: a product or two, the exponential of a difference, and the sum. A difference c - x
+ * rounds by u |c - x|, which prv_cells_rounding has room for, being below a quarter of its 8 u max|x|. */
+#define ROUNDINGS_OF_A_PART 8.0
 
 /* mass[i] becomes the distance of a merged cell from its anchor, in steps beyond the shift. */
 PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift, double step,
@@ -189,6 +206,7 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     lattice->step = mesh->step;
     lattice->length = mesh->length;
     lattice->infinite_mass = cells->infinite_mass;
+    lattice->infinite_error = cells->infinite_error;
     const int64_t *index = lattice->index;
     const size_t *knot = mesh->knot;
     const double offset = lattice->offset, step = mesh->step;
@@ -201,7 +219,7 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     }
     scale_relative(cells->relative + 1, cells->length - 1, scratch + 1);
     growths(target, mesh->length, lattice->mass);
-    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0};
+    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0, 0.0, 0.0};
 }
 
 /* P's mass of a cell, times e^c for target i, which is the next one to be placed. */
@@ -219,6 +237,7 @@ static inline void take(merge *s, pool *p, double relative)
 {
     p->mass += s->cells->mass[s->next] * s->left;
     p->relative += relative * s->left;
+    s->roundings += ROUNDINGS_OF_A_PART;
     s->next++;
     s->left = 1.0;
 }
@@ -248,6 +267,7 @@ static double give_back(merge *s, pool *p, pool carried, size_t first, double fi
     for (; cell < s->next; cell++) {
         const double before = cell == first ? first_left : 1.0;
         const pool part = held(s, cell, before, i);
+        s->roundings += ROUNDINGS_OF_A_PART;
         const double excess = p->mass - p->relative, gain = part.mass - part.relative;
         if (excess + gain <= 0.0) {
             add(p, part, 1.0);
@@ -270,7 +290,7 @@ static double give_back(merge *s, pool *p, pool carried, size_t first, double fi
 
 /* Takes the lowest part out of the pool, so that the rest has the target's ratio; returns that part. Summed
  * anew as above, the highest part first. */
-static pool step_down(const merge *s, pool *p, pool carried, size_t first, double first_left, size_t at)
+static pool step_down(merge *s, pool *p, pool carried, size_t first, double first_left, size_t at)
 {
     pool low = {0.0, 0.0};
     *p = low;
@@ -278,6 +298,7 @@ static pool step_down(const merge *s, pool *p, pool carried, size_t first, doubl
     for (size_t i = s->next - first + 1; i-- > 0;) {
         const size_t cell = first + i - 1;
         const pool part = i == 0 ? carried : held(s, cell, i == 1 ? first_left : 1.0, at);
+        s->roundings += ROUNDINGS_OF_A_PART;
         const double excess = p->mass - p->relative, lack = part.relative - part.mass;
         /* Within rounding an atom on the target belongs to it. */
         if (!balanced && lack <= excess + s->cells->tail_error * part.mass) {
@@ -301,6 +322,7 @@ static double borrow(merge *s, pool *p, size_t i)
     for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= REACH;) {
         const double available = s->placed[j];
         if (!(available > 0.0)) continue;
+        s->roundings += ROUNDINGS_OF_A_PART;
         const double per_mass = prv_vm_expm1(s->target[i] - s->target[j]);
         const double t = fmin(available, excess / per_mass);
         s->placed[j] -= t;
@@ -312,6 +334,13 @@ static double borrow(merge *s, pool *p, size_t i)
     return excess;
 }
 
+/* Puts Q's mass onto target i. */
+static void place(merge *s, size_t i, double mass)
+{
+    s->placed[i] = mass;
+    if (s->roundings > s->most_roundings) s->most_roundings = s->roundings;
+}
+
 /* Places a pool, relative to c, at the highest target below i whose ratio it has, together with what it has
  * to borrow there; what it would still lack is dropped, all of it if it lies below every target. */
 static void place_below(merge *s, pool *p, size_t i, double c)
@@ -319,10 +348,11 @@ static void place_below(merge *s, pool *p, size_t i, double c)
     while (i-- > 0 && p->mass > 0.0) {
         const double down = s->target[i];
         p->relative *= prv_vm_exp(down - c);
+        s->roundings += ROUNDINGS_OF_A_PART;
         c = down;
         if (!(p->mass >= p->relative)) continue;
         const double excess = borrow(s, p, i);
-        s->placed[i] += p->mass - excess;
+        place(s, i, s->placed[i] + (p->mass - excess));
         return;
     }
 }
@@ -362,6 +392,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
         const double growth = placed[i];
         placed[i] = 0.0;
         if (p.relative > 0.0) p.relative *= growth;
+        s.roundings = p.mass > 0.0 ? s.roundings + ROUNDINGS_OF_A_PART : 0.0;
         if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
 
         /* 1. What lies nearer to this target than to the next. */
@@ -398,6 +429,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
                 const double part = lack / gain;
                 p.mass += part * mass;
                 p.relative = p.mass;
+                s.roundings += ROUNDINGS_OF_A_PART;
                 s.left *= 1.0 - part;
                 break;
             }
@@ -418,6 +450,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
             const double wanted = excess / (growth - 1.0);
             if (2.0 * wanted <= placed[i - 1]) {
                 placed[i - 1] -= wanted;
+                s.roundings += ROUNDINGS_OF_A_PART;
                 p.mass += wanted;
                 p.relative = p.mass;
                 excess = 0.0;
@@ -431,9 +464,13 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
             if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
         }
         /* Balanced, or the last target: what is above the target's ratio is dropped. */
-        placed[i] = p.mass < p.relative ? p.mass : p.relative;
+        place(&s, i, p.mass < p.relative ? p.mass : p.relative);
         p.mass = p.relative = 0.0;
     }
+    /* What is placed has the target's ratio within `tolerance` and the rounding of both of its masses. */
+    lattice->rounding = prv_cells_rounding(cells);
+    lattice->rounding.relative += s.most_roundings * PRV_UNIT;
+    lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT;
 }
 
 /* ---- Where the targets go ----------------------------------------------------------------- */

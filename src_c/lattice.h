@@ -19,7 +19,11 @@ typedef struct prv_lattice {
     int64_t *index;       /* [length], increasing */
     double *loss;         /* [length], offset + step * index */
     double *mass;         /* [length], >= 0; with infinite_mass they sum to at most 1 */
-    double infinite_mass; /* loss +infinity */
+    double infinite_mass, infinite_error; /* loss +infinity; and what that is off by, absolutely */
+    /* What rounding may have moved. With D the curve of the finite atoms and delta that of the mechanism's finite losses
+     * (those above the last knot of a dominating lattice count as infinite), for every real e:
+     *     delta(e) <= (1 + relative) D(e - shift) if it dominates, delta(e) >= D(e + shift) / (1 + relative) if not. */
+    prv_rounding rounding;
 } prv_lattice;
 
 /* Which of the cells' knots are lattice points, and where dominated mass is gathered. */

@@ -150,7 +150,9 @@ prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt,
     layout->exact = exact_step;
     layout->memory_limit = memory_limit;
     layout->count = view->all.count;
-    const double law_step = exact_step ? step : prv_align_step(view, fmin(step, PRV_WIDEST_CELL));
+    /* Aligning divides a step by 8 at most. */
+    step = exact_step ? step : fmax(fmin(step, PRV_WIDEST_CELL), 8.0 * prv_narrowest_step(view));
+    const double law_step = exact_step ? step : prv_align_step(view, step);
     layout->step = layout->law_step = law_step;
     double *weight = new_weights(view);
     if (weight == NULL) return PRV_ERR_MEMORY;

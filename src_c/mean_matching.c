@@ -273,7 +273,8 @@ static slack slack_of(const prv_composed *c, const errors *e)
 {
     prv_composed inside = *c;
     inside.outside = 0.0; /* the theorem counts what wraps around */
-    const prv_slack_parts p = prv_certificate(&inside, e->cells);
+    const prv_rounding cells = {e->cells, 2.0 * e->cells};
+    const prv_slack_parts p = prv_certificate(&inside, &cells);
     /* The certificate sums the largest error over all points; against a kernel of at most 1 all
      * errors together weigh at most their norm times that of the kernel. */
     const double together = c->rounding_norm * sqrt((double)c->length);
@@ -282,22 +283,18 @@ static slack slack_of(const prv_composed *c, const errors *e)
     return s;
 }
 
-static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, const setting *s,
+static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *view, const setting *s,
                         const slack *add, double delta, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
-    const double scale = exp(-c->tilted.log_moment), infinite = c->tilted.infinite_mass;
-    const double unsure = 16.0 * DBL_EPSILON * infinite;
-    const double error = s->delta_error, outer = add->absolute + unsure;
-    const double high = (delta - error - outer - infinite) * scale / (1.0 + add->relative);
-    const double low = (delta + error + outer - infinite) * scale * (1.0 + add->relative);
+    const double scale = exp(-c->tilted.log_moment), infinite = c->tilted.infinite.mass;
+    const double error = s->delta_error, outer = add->absolute + UNIT * (4.0 * delta + 4.0 * error);
+    const double high = (delta - error - outer - c->tilted.infinite.high) * scale / (1.0 + add->relative);
+    const double low = (delta + error + outer - c->tilted.infinite.low) * scale * (1.0 + add->relative);
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
     const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
-    const double greatest = fmax(view->all.greatest_loss, 0.0);
-    b->upper = fmin(fmax(upper, 0.0), greatest + view->all.greatest_error);
-    b->lower = fmin(fmax(lower, 0.0), b->upper);
-    b->estimate = crossing(curve, (delta - infinite) * scale);
-    b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
+    *b = (prv_bounds){lower, crossing(curve, (delta - infinite) * scale), fmax(upper, 0.0)};
+    const prv_status status = prv_gate_close(&view->all, PRV_ASK_EPSILON, delta, b);
 
     const double above = crossing(curve, (delta - error - infinite) * scale);
     const double below = crossing(curve, (delta + error - infinite) * scale);
@@ -306,26 +303,27 @@ static void ask_epsilon(const composed_curve *curve, const prv_side_view *view, 
     r->truncation = isfinite(above) && isfinite(below) ? above - below : 0.0;
     r->rounding = isfinite(upper) && isfinite(lower)
                       ? fmax(upper - lower - r->discretization - r->truncation, 0.0) : 0.0;
+    return status;
 }
 
-static void ask_delta(const composed_curve *curve, const setting *s, const slack *add,
+static prv_status ask_delta(const composed_curve *curve, const prv_side_view *view, const setting *s, const slack *add,
                       double epsilon, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
-    const double scale = exp(c->tilted.log_moment), infinite = c->tilted.infinite_mass;
-    const double outer = s->delta_error + add->absolute + 16.0 * DBL_EPSILON * infinite;
+    const double scale = exp(c->tilted.log_moment), infinite = c->tilted.infinite.mass;
+    const double outer = s->delta_error + add->absolute;
     const double moved = s->eps_error + add->shift;
     double slope, ignored;
     const double high = finite_delta(curve, epsilon - moved, &ignored);
     const double low = finite_delta(curve, epsilon + moved, &ignored);
     const double plain = finite_delta(curve, epsilon, &slope);
-    /* What is certain without any lattice: 1 - e^eps, and the mass at infinity. */
-    const double least = fmax(-expm1(fmin(epsilon, 0.0)), infinite * (1.0 - 32.0 * DBL_EPSILON));
-    b->upper = fmin((high + add->additive) * (1.0 + add->relative) * scale + infinite + outer, 1.0);
+    const double most = (high + add->additive) * (1.0 + add->relative) * scale + c->tilted.infinite.high + outer;
     const double certain = fmax(low - add->additive, 0.0) / (1.0 + add->relative);
-    b->lower = certain * scale + infinite - outer;
-    b->lower = fmin(fmax(b->lower, least), b->upper);
-    b->estimate = fmin(fmax(plain * scale + infinite, b->lower), b->upper);
+    const double least = certain * scale + c->tilted.infinite.low;
+    /* Four products and sums. */
+    *b = (prv_bounds){least * (1.0 - 4.0 * UNIT) - outer * (1.0 + 4.0 * UNIT), plain * scale + infinite,
+                      most * (1.0 + 8.0 * UNIT)};
+    const prv_status status = prv_gate_close(&view->all, PRV_ASK_DELTA, epsilon, b);
 
     slope = fmax(slope, 1e-300);
     r->discretization = 2.0 * s->eps_error;
@@ -333,6 +331,7 @@ static void ask_delta(const composed_curve *curve, const setting *s, const slack
     const double moved_delta = add->additive + add->relative * plain + add->absolute / scale;
     r->rounding = fmin(2.0 * moved_delta / slope + 2.0 * add->shift, 1e300);
     r->width = r->discretization + r->truncation + r->rounding;
+    return status;
 }
 
 /* ---- One direction -------------------------------------------------------------------------- */
@@ -436,18 +435,11 @@ static void merge(const prv_bounds *b, const prv_report *r, int is_first, prv_bo
                   prv_report *report)
 {
     const size_t transforms = is_first ? 0 : report->transforms;
-    if (is_first || b->upper > bounds->upper) {
-        const prv_bounds before = *bounds;
-        *report = *r;
+    if (is_first || b->upper > bounds->upper) *report = *r;
+    if (is_first)
         *bounds = *b;
-        if (!is_first) {
-            bounds->lower = fmax(b->lower, before.lower);
-            bounds->estimate = fmax(b->estimate, before.estimate);
-        }
-    } else {
-        bounds->lower = fmax(b->lower, bounds->lower);
-        bounds->estimate = fmax(b->estimate, bounds->estimate);
-    }
+    else
+        prv_gate_worst(bounds, b);
     report->transforms = transforms + r->transforms;
 }
 
@@ -484,9 +476,10 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
         for (size_t i = 0; i < length && status == PRV_OK; i++) {
             prv_bounds b;
             if (question == PRV_ASK_EPSILON)
-                ask_epsilon(&curve, view, s, &c.add, values[i], &b, &r);
+                status = ask_epsilon(&curve, view, s, &c.add, values[i], &b, &r);
             else
-                ask_delta(&curve, s, &c.add, values[i], &b, &r);
+                status = ask_delta(&curve, view, s, &c.add, values[i], &b, &r);
+            if (status != PRV_OK) break;
             if (question == PRV_ASK_EPSILON && !isfinite(b.upper)) status = PRV_ERR_PRECISION;
             merge(&b, &r, is_first, &bounds[i], &reports[i]);
         }

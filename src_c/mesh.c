@@ -16,10 +16,17 @@ static int64_t power_of_two(double x)
     return (int64_t)1 << (exponent - 1);
 }
 
+/* Laws that are known by their tails need cells that are wide beside the rounding of tails: cells.h. */
+static double narrowest_cell(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_ATOMS ? 0.0 : PRV_NARROWEST_CELL;
+}
+
 typedef struct mesh_builder {
     double anchor, step;
     int on_knots;
     int64_t period; /* in steps; atoms lie at 0 and at a period from it, on either side */
+    double narrowest; /* nats: no cell is narrower */
     size_t lattice_length, knot_length, most_knots;
     int64_t *index; /* NULL: count only */
     size_t *knot;
@@ -31,8 +38,9 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
     /* An atom in the middle of continuous mass gets a cell of its own: merged with what lies just below,
      * its ratio would fall short of the knot's, and nothing above could make up for that. */
     if (b->on_knots && (index == 0 || index == b->period || index == -b->period) && b->knot_length > 0) {
-        const double x = b->anchor + b->step * (double)index, below = x - 1e-7 * b->step;
-        if (x - below > 8.0 * DBL_EPSILON * fabs(x)) {
+        const double x = b->anchor + b->step * (double)index, width = fmax(1e-7 * b->step, 2.0 * b->narrowest);
+        const double below = x - width;
+        if (x - below > 8.0 * DBL_EPSILON * fabs(x) && width <= 0x1p-6 * b->step) {
             if (b->index != NULL) b->knots[b->knot_length] = below;
             b->knot_length++;
         }
@@ -80,6 +88,7 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
         }
         int parts = share > 0.03 ? 8 : share > 0.01 ? 4 : share > 0.002 ? 2 : 1;
         if (b->on_knots && parts < 2) parts = 2;
+        while (parts > 1 && b->step * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
         put_knot(b, index, stride, parts, 0);
         index += stride;
     }
@@ -182,7 +191,8 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
     const size_t most = prv_size_of(fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
-    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, 0, 0, most, NULL, NULL, NULL};
+    const double narrowest = narrowest_cell(view->mechanisms[j]);
+    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, narrowest, 0, 0, most, NULL, NULL, NULL};
     const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {
         layout->bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
@@ -206,6 +216,13 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     layout->steps++;
     if (b.lattice_length > layout->longest) layout->longest = b.lattice_length;
     return PRV_OK;
+}
+
+double prv_narrowest_step(const prv_side_view *view)
+{
+    double narrowest = 0.0;
+    for (size_t j = 0; j < view->steps; j++) narrowest = fmax(narrowest, narrowest_cell(view->mechanisms[j]));
+    return narrowest;
 }
 
 double prv_align_step(const prv_side_view *view, double step)
@@ -237,5 +254,6 @@ void prv_scale_meshes(const prv_side_view *view, const prv_aim *aim, double *wei
         importance(view, j, aim, weight);
         least = fmin(least, spacings(view, j, aim, layout, weight, weight + view->profiles[j].length));
     }
+    least = fmax(least, 2.0 * prv_narrowest_step(view));
     while (layout->step > least && layout->step > 0x1p-24 * layout->law_step) layout->step *= 0.5;
 }

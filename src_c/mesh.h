@@ -12,6 +12,9 @@
  * one becomes a multiple of it (or it a multiple of the period). */
 double prv_align_step(const prv_side_view *view, double step);
 
+/* No lattice step may be less if cells are to be at least as wide as their rounding needs (nats; 0 for discrete laws). */
+double prv_narrowest_step(const prv_side_view *view);
+
 /* Sets layout->scale, the scale of all spacings, from layout->law_step; and for a spectrum layout->step, a power of
  * two smaller, so that the least spacing wanted is on the lattice. weight: twice the cells of the longest
  * profile, scratch. */

@@ -165,13 +165,14 @@ static prv_status power_of(prv_side_view *view, const prv_options *options, doub
     }
     report->memory = s.memory;
     if (status != PRV_OK) return status;
-    b->upper = fmin(s.upper[best], 1.0);
-    b->lower = fmin(fmax(lower * (1.0 - 16.0 * DBL_EPSILON) - 16.0 * DBL_EPSILON * b->upper, alpha), b->upper);
-    b->estimate = fmin(fmax(s.estimate[best], b->lower), b->upper);
+    b->upper = s.upper[best];
+    b->lower = lower * (1.0 - 16.0 * DBL_EPSILON) - 16.0 * DBL_EPSILON * fmin(b->upper, 1.0);
+    b->estimate = s.estimate[best];
     *report = s.report[best];
     for (size_t i = best > 0 ? best - 1 : 0; i < s.count && i <= best + 1; i++)
         if (!s.report[i].accurate) *report = s.report[i];
-    return PRV_OK;
+    /* Who rejects at random has a power of alpha. */
+    return prv_gate_range(alpha, 1.0, b);
 }
 
 /* Below that 1 / alpha overflows; the power grows with alpha. */
@@ -185,12 +186,12 @@ static prv_status power_in(prv_side_view *view, const prv_options *options, doub
     report->direction = view->add ? PRV_ADD : PRV_REMOVE;
     if (alpha > 0.0 && alpha < 1.0 && view->all.count > 0.0) {
         const prv_status status = power_of(view, options, fmax(alpha, LEAST_RATE), b, report);
-        if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(view->all.infinite_mass * (1.0 - 32.0 * DBL_EPSILON), b->upper);
+        if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(view->all.infinite.low, b->upper);
         return status;
     }
     if (alpha < 1.0 && view->all.count > 0.0) {
-        const double power = view->all.infinite_mass, rounding = 32.0 * DBL_EPSILON * power;
-        *b = (prv_bounds){power - rounding, power, fmin(power + rounding, 1.0)};
+        const prv_infinite *infinite = &view->all.infinite;
+        *b = (prv_bounds){infinite->low, infinite->mass, infinite->high};
     } else {
         *b = (prv_bounds){alpha, alpha, alpha};
     }
@@ -221,9 +222,7 @@ prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options
             if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = report.memory;
             if (status != PRV_OK) break;
             if (v == 0 || b.upper > greatest.upper) told = report;
-            greatest.lower = fmax(greatest.lower, b.lower);
-            greatest.estimate = fmax(greatest.estimate, b.estimate);
-            greatest.upper = fmax(greatest.upper, b.upper);
+            prv_gate_worst(&greatest, &b);
         }
         if (status != PRV_OK) break;
         bounds[i] = greatest;

@@ -8,6 +8,7 @@
 #include "allocate.h"
 #include "dispatch.h"
 #include "lattice.h"
+#include "rounding.h"
 #include "subsampled.h"
 #include "vector_math.h"
 
@@ -180,8 +181,15 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     memcpy(profile->knots, x, n * sizeof *x);
     prv_split_cells(cells, profile->dominating);
     profile->dominating[0] += cells->mass[0];
-    profile->dominating[n - 1] += cells->relative[n];
-    profile->dominating_infinite = cells->infinite_mass + (cells->mass[n] - cells->relative[n]);
+    /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for infinity, as the
+     * contract of cells.h asks of cells that hold most of what is above their lower knot. */
+    const double top = cells->mass[n];
+    const double beyond = fmin((top - cells->relative[n]) + 3.0 * cells->tail_error * top, top);
+    profile->dominating[n - 1] += top - beyond;
+    profile->dominating_infinite = cells->infinite_mass + beyond;
+    profile->infinite_error = cells->infinite_error;
+    profile->rounding = prv_cells_rounding(cells);
+    profile->rounding.relative += 16.0 * PRV_UNIT; /* as for prv_lattice_dominating, of one cell each */
 
     log_ratios(cells->mass, cells->relative, n + 1, profile->center);
     size_t k = 0;

@@ -5,7 +5,7 @@
 #ifndef PRV_PROFILE_H
 #define PRV_PROFILE_H
 
-#include "mechanisms.h"
+#include "cells.h"
 #include "tilt.h"
 
 typedef struct prv_profile {
@@ -16,9 +16,10 @@ typedef struct prv_profile {
     double *tail;         /* [length] Q's mass of this cell and all finite ones above */
     double *knots, *dominating; /* [knot_count] coarse connect-the-dots lattice */
     size_t knot_count;
-    double dominating_infinite;
+    double dominating_infinite, infinite_error; /* mass at infinity; and what that of the step itself is off by */
     double infinite_mass;
     double tail_error; /* of the cells: cells.h */
+    prv_rounding rounding; /* of the coarse lattice, as lattice.h has it of a dominating one */
     double *block;
 } prv_profile;
 

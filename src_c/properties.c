@@ -30,6 +30,19 @@ double prv_infinite_mass(const prv_mechanism *m, int add)
     return 0.0;
 }
 
+double prv_infinite_mass_error(const prv_mechanism *m, int add)
+{
+    if (m->base == PRV_BASE_CHOICE) {
+        double error = 0.0;
+        for (int i = 0; i < 2; i++)
+            error += m->part_weight[i] * (prv_infinite_mass_error(m->part[i], add) +
+                                          (m->part_error + 3.0 * UNIT) * prv_infinite_mass(m->part[i], add));
+        return error;
+    }
+    /* Of a table it is a quotient, of a sample a product with a probability, which may be a product itself. */
+    return m->infinite_exact ? 0.0 : 8.0 * UNIT * prv_infinite_mass(m, add);
+}
+
 double prv_greatest_loss(const prv_mechanism *m, int add)
 {
     const double p = m->sampling_probability;

@@ -19,6 +19,9 @@ int prv_is_symmetric(const prv_mechanism *m);
 double prv_infinite_mass(const prv_mechanism *m, int add);
 double prv_greatest_loss(const prv_mechanism *m, int add);
 
+/* What the mass at infinity may be off by, absolutely; 0 where it was stated. */
+double prv_infinite_mass_error(const prv_mechanism *m, int add);
+
 /* What the greatest loss may be off by, nats. */
 double prv_greatest_loss_error(const prv_mechanism *m, int add);
 

@@ -8,6 +8,7 @@
 #include "allocate.h"
 #include "arithmetic.h"
 #include "properties.h"
+#include "rounding.h"
 
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 {
@@ -116,74 +117,39 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
     return status;
 }
 
-static void exactly(double value, prv_bounds *b, prv_report *r)
+void prv_report_known(const prv_options *options, prv_report *report)
 {
-    b->lower = b->estimate = b->upper = value;
-    memset(r, 0, sizeof *r);
-    r->accurate = 1;
+    memset(report, 0, sizeof *report);
+    report->accurate = 1;
+    report->direction = options->neighbors;
 }
 
-/* Questions that need no composition; 1 if answered. */
-static int answer_directly(const prv_side_view *views, size_t count, prv_question question,
-                           double value, prv_bounds *b, prv_report *r)
+/* Through the gate: what every direction's totals say. */
+static int answer_directly(const prv_side_view *views, size_t count, prv_question question, double value, prv_bounds *b)
 {
-    double infinite = 0.0, greatest = 0.0, error = 0.0, total = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        infinite = fmax(infinite, views[i].all.infinite_mass);
-        greatest = fmax(greatest, views[i].all.greatest_loss);
-        error = fmax(error, views[i].all.greatest_error);
-        total = fmax(total, views[i].all.count);
-    }
-    if (question == PRV_ASK_EPSILON) {
-        if (value >= 1.0 || total == 0.0) {
-            exactly(0.0, b, r);
-        } else if (value <= infinite * (1.0 + 32.0 * DBL_EPSILON)) {
-            /* The greatest loss is the least epsilon whose delta is the mass at infinity. */
-            const int exact = infinite == 0.0 || (count == 1 && views[0].all.infinite_exact);
-            exactly(exact && value >= infinite ? greatest : HUGE_VAL, b, r);
-            if (isfinite(b->upper)) {
-                b->lower = value > infinite ? 0.0 : fmax(greatest - error, 0.0);
-                b->upper = greatest + error;
-            }
-            /* Within rounding of the mass at infinity nobody can tell on which side delta is. */
-            if (!exact && value > infinite * (1.0 - 32.0 * DBL_EPSILON)) b->lower = 0.0;
-        } else {
-            return 0;
-        }
-        return 1;
-    }
-    if (value == -HUGE_VAL) {
-        exactly(1.0, b, r);
-    } else if (total == 0.0) {
-        exactly(fmax(-expm1(fmin(value, 0.0)), 0.0), b, r);
-    } else if (value >= fmax(greatest * (1.0 + 64.0 * DBL_EPSILON), greatest + error) || infinite == 1.0) {
-        exactly(infinite, b, r);
-        b->lower *= 1.0 - 32.0 * DBL_EPSILON;
-        b->upper = fmin(b->upper * (1.0 + 32.0 * DBL_EPSILON), 1.0);
-    } else {
-        return 0;
-    }
-    return 1;
+    const prv_totals *totals[2] = {NULL, NULL};
+    for (size_t i = 0; i < count; i++) totals[i] = &views[i].all;
+    return prv_gate_direct(totals, count, question, value, b);
 }
 
 /* A delta so near 1 that this alone settles it; 1 if answered. */
-static int is_almost_one(const prv_side_view *views, size_t count, double epsilon, prv_bounds *b, prv_report *r)
+static int is_almost_one(const prv_side_view *views, size_t count, double epsilon, prv_bounds *b)
 {
     double least = HUGE_VAL;
     for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&views[i], epsilon));
     if (!(least <= log(PRV_FINEST_DELTA))) return 0;
-    exactly(1.0, b, r);
-    b->lower = 1.0 - exp(least) - DBL_EPSILON;
+    const double complement = prv_outwards(exp(least), PRV_LIBM_ERROR, 1);
+    *b = (prv_bounds){prv_below(1.0 - complement), 1.0, 1.0};
     return 1;
 }
 
 /* A delta so large that no epsilon is needed; 1 if answered. */
-static int is_above_all(const prv_side_view *views, size_t count, double delta, prv_bounds *b, prv_report *r)
+static int is_above_all(const prv_side_view *views, size_t count, double delta, prv_bounds *b)
 {
     double most = 0.0;
     for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&views[i]));
     if (!(most <= delta)) return 0;
-    exactly(0.0, b, r);
+    *b = (prv_bounds){0.0, 0.0, 0.0};
     return 1;
 }
 
@@ -204,9 +170,8 @@ static int is_within_width(prv_side_view *views, size_t count, const prv_options
         if (bound > upper) top = &views[i];
         upper = fmax(upper, bound);
     }
-    exactly(upper, b, r);
-    b->lower = 0.0;
-    b->estimate = fmin(prv_rough_epsilon(top, delta - top->all.infinite_mass), upper);
+    *b = (prv_bounds){0.0, fmin(prv_rough_epsilon(top, delta - top->all.infinite.mass), upper), upper};
+    prv_report_known(options, r);
     r->width = upper;
     r->direction = prv_direction_of(top->add, options->neighbors);
     return 1;
@@ -253,14 +218,14 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
         prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
         status = prv_check_interrupt(options);
         if (status != PRV_OK) break;
-        if (answer_directly(views, view_count, question, values[i], &bounds[i], report))
-            report->direction = options->neighbors;
+        if (answer_directly(views, view_count, question, values[i], &bounds[i]))
+            prv_report_known(options, report);
         else if (options->discretization != PRV_BRACKETING)
             open[open_count++] = i;
         else if (options->mesh_size == 0.0 &&
-                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, values[i], &bounds[i], report)
-                                            : is_above_all(views, view_count, values[i], &bounds[i], report)))
-            report->direction = options->neighbors;
+                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, values[i], &bounds[i])
+                                            : is_above_all(views, view_count, values[i], &bounds[i])))
+            prv_report_known(options, report);
         else if (question == PRV_ASK_DELTA ||
                  !is_within_width(views, view_count, options, values[i], &bounds[i], report))
             status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);

@@ -31,6 +31,9 @@ size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors ne
 prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
                          prv_side_view views[2], size_t *count);
 
+/* The report of an answer that took no composition. */
+void prv_report_known(const prv_options *options, prv_report *report);
+
 /* Bounds of epsilon at each delta, or of delta at each epsilon, over these views. reports may be NULL. */
 prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
                       prv_question question, const double *values, size_t length, prv_bounds *bounds,

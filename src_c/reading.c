@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "certificate.h"
+#include "rounding.h"
 #include "spectrum.h"
 
 prv_reading prv_reading_begin(double epsilon)
@@ -15,22 +16,27 @@ prv_reading prv_reading_begin(double epsilon)
     return r;
 }
 
+/* What callbacks' values are off by, added or taken away, and rounded to that side. */
+static double absolutely(double delta, double error, int side)
+{
+    if (error == 0.0) return delta;
+    return side > 0 ? prv_above(delta + error) : prv_below(delta - error);
+}
+
 static void read_epsilon(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
 {
     const prv_enclosed *l = a->enclosed;
-    const prv_slack_parts c = prv_certificate(composed, l->cell_error);
-    const double delta = side > 0 ? a->value - l->absolute_error : a->value + l->absolute_error;
+    const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
+    const double delta = absolutely(a->value, l->absolute_error, -side);
     const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, r->epsilon);
     const double greatest = fmax(a->all->greatest_loss, 0.0);
-    const double bound = fmin(e.epsilon, prv_greatest_epsilon(a->all));
     if (side > 0) {
-        r->bounds.upper = bound;
+        r->bounds.upper = e.epsilon;
         r->slope = e.slope;
         r->bounds.estimate = fmin(e.plain, greatest);
     } else {
-        r->bounds.lower = bound;
+        r->bounds.lower = e.epsilon;
         r->bounds.estimate += (1.0 - prv_upper_weight(l)) * (fmin(e.plain, greatest) - r->bounds.estimate);
-        if (!isfinite(r->bounds.estimate)) r->bounds.estimate = bound;
     }
     r->resolved = r->resolved && e.resolved;
     const double slack = fabs(e.epsilon - e.plain);
@@ -45,16 +51,16 @@ static void read_epsilon(const prv_asked *a, int side, const prv_composed *compo
 static void read_delta(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
 {
     const prv_enclosed *l = a->enclosed;
-    const prv_slack_parts c = prv_certificate(composed, l->cell_error);
+    const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
     const prv_value v = prv_curve_delta(composed, a->value, side, &c.slack);
     const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->width), 1e300);
-    const double finite = fmax(v.plain - composed->tilted.infinite_mass, 1e-300);
+    const double finite = fmax(v.plain - composed->tilted.infinite.mass, 1e-300);
     if (side > 0) {
-        r->bounds.upper = fmin(v.delta + l->absolute_error, 1.0);
+        r->bounds.upper = absolutely(v.delta, l->absolute_error, 1);
         r->bounds.estimate = v.plain;
         r->slope = slope;
     } else {
-        r->bounds.lower = fmax(fmax(v.delta - l->absolute_error, -expm1(fmin(a->value, 0.0))), 0.0);
+        r->bounds.lower = absolutely(v.delta, l->absolute_error, -1);
         const double above = r->bounds.estimate, below = v.plain;
         r->bounds.estimate =
             above > 0.0 && below > 0.0 ? above * pow(below / above, 1.0 - prv_upper_weight(l)) : 0.0;
@@ -76,35 +82,32 @@ void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, p
     else
         read_delta(a, side, composed, r);
     if (side > 0 && a->aim->saddle > 0.0)
-        r->truncation = fmax(composed->tilted.infinite_mass - a->all->infinite_mass, 0.0) *
+        r->truncation = fmax(composed->tilted.infinite.mass - a->all->infinite.mass, 0.0) *
                         exp(-a->aim->log_delta) / (r->slope > 0.0 ? r->slope : a->aim->slope);
 }
 
 void prv_read_nothing(const prv_asked *a, prv_reading *r)
 {
     const int ask_epsilon = a->question == PRV_ASK_EPSILON;
-    r->bounds.lower = ask_epsilon ? 0.0 : fmax(-expm1(fmin(a->value, 0.0)), 0.0);
-    r->bounds.upper = ask_epsilon ? prv_greatest_epsilon(a->all) : 1.0;
+    r->bounds.lower = -HUGE_VAL;
+    r->bounds.upper = HUGE_VAL;
     r->bounds.estimate = ask_epsilon ? a->aim->epsilon : exp(a->aim->log_delta);
     r->slope = a->aim->slope;
     r->resolved = 0;
 }
 
-void prv_finish_reading(const prv_asked *a, prv_reading *r)
+prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
 {
     prv_bounds *b = &r->bounds;
     const double asked = a->aim->width;
-    /* Equal bounds may cross by an ulp of their own rounding. */
-    const double lower = fmin(b->lower, b->upper);
-    b->upper = fmax(b->lower, b->upper);
-    b->lower = lower;
-    b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
+    const prv_status status = prv_gate_close(a->all, a->question, a->value, b);
+    if (status != PRV_OK) return status;
     r->log_delta = a->aim->log_delta;
     if (a->question == PRV_ASK_EPSILON) {
         r->width = b->upper == b->lower ? 0.0 : b->upper - b->lower;
         r->epsilon = isfinite(b->estimate) ? b->estimate : a->aim->epsilon;
     } else {
-        const double slope = r->slope, infinite = a->all->infinite_mass;
+        const double slope = r->slope, infinite = a->all->infinite.mass;
         const double high = b->upper - infinite, low = b->lower - infinite;
         r->epsilon = a->value;
         r->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
@@ -120,6 +123,7 @@ void prv_finish_reading(const prv_asked *a, prv_reading *r)
         r->resolved = low > 0.0 || r->width <= asked;
     }
     r->discretization = fmax(r->width - r->wrap_around - r->rounding - r->truncation, 0.0);
+    return PRV_OK;
 }
 
 void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,

@@ -28,12 +28,12 @@ typedef struct prv_reading {
 } prv_reading;
 
 /* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side >
- * 0), then the other; prv_finish_reading makes of that bounds and a width. */
+ * 0), then the other; prv_finish_reading takes the bounds through the gate, and makes of them a width. PRV_ERR_BOUNDS. */
 prv_reading prv_reading_begin(double epsilon);
 void prv_read_side(const prv_asked *asked, int side, const prv_composed *composed, prv_reading *reading);
 /* What holds without any composition, instead of both sides. */
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
-void prv_finish_reading(const prv_asked *asked, prv_reading *reading);
+prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
 /* A report of what a reading tells, of the direction `add`; all else in it is 0. */
 void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,

@@ -12,36 +12,6 @@
 
 /* ---- Steps of one direction ---------------------------------------------------------------- */
 
-/* Exact sums of exact losses stay exact. */
-static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double count, int add)
-{
-    const double greatest = prv_greatest_loss(m, add), part = count * greatest, before = t->greatest_loss;
-    t->greatest_loss += part;
-    if (!isfinite(t->greatest_loss)) {
-        t->greatest_error = 0.0;
-        return;
-    }
-    const double error = count * prv_greatest_loss_error(m, add) + fabs(fma(count, greatest, -part));
-    /* With room for the rounding of this sum, and of the loss plus or minus its error. */
-    const double rounding = 2.0 * DBL_EPSILON * fabs(t->greatest_loss);
-    if (error > 0.0 || before != 0.0) t->greatest_error += error + rounding;
-}
-
-void prv_totals_add(prv_totals *t, const prv_mechanism *m, double count, int add)
-{
-    t->count += count;
-    add_greatest_loss(t, m, count, add);
-    t->log_finite += count * log1p(-fmin(prv_infinite_mass(m, add), 1.0));
-    const int alone = t->count == 1.0;
-    t->infinite_mass = alone ? prv_infinite_mass(m, add) : -expm1(t->log_finite);
-    t->infinite_exact = alone && m->infinite_exact;
-}
-
-double prv_greatest_epsilon(const prv_totals *t)
-{
-    return fmax(t->greatest_loss + t->greatest_error, 0.0);
-}
-
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
                              prv_side_view *view)
 {

@@ -2,25 +2,11 @@
 #ifndef PRV_VIEW_H
 #define PRV_VIEW_H
 
+#include "gate.h"
 #include "profile.h"
 
 /* How far the log-moment of the composed law may be off by profiles before they are made finer. */
 #define PRV_MOST_MOMENT_ERROR 4.0
-
-/* What is known of a composition in one direction from its steps one by one. */
-typedef struct prv_totals {
-    double count;         /* of steps */
-    double log_finite;    /* log1p(-infinite_mass) */
-    double infinite_mass; /* true but for rounding, */
-    int infinite_exact;   /* or exactly */
-    double greatest_loss;
-    double greatest_error; /* what that may be off by */
-} prv_totals;
-
-void prv_totals_add(prv_totals *totals, const prv_mechanism *mechanism, double count, int add);
-
-/* No epsilon lies above it, nor above 0 where all finite losses are negative. */
-double prv_greatest_epsilon(const prv_totals *totals);
 
 /* The steps of one direction, with the part of each profile that matters to the question. */
 typedef struct prv_side_view {

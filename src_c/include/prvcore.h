@@ -93,6 +93,7 @@ typedef enum prv_status {
     PRV_ERR_MOMENTS,              /* Renyi divergences of a mechanism given by functions, whose tails are unknown */
     PRV_ERR_GROUPS,               /* mechanisms whose neighbors differ by groups of different sizes are composed */
     PRV_ERR_ARITHMETIC,           /* this thread does not round to nearest, flushes subnormals, or cuts wide numbers */
+    PRV_ERR_BOUNDS,               /* a lower bound came out above an upper one: a fault of the library, please report it */
     PRV_STATUS_COUNT
 } prv_status;
 

@@ -103,7 +103,7 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
         return;
     }
     t->tried++;
-    t->infinite += fabs(c.tilted.infinite_mass - (1.0 - infinite)) <= 64.0 * U;
+    t->infinite += fabs(c.tilted.infinite.mass - (1.0 - infinite)) <= 64.0 * U;
     t->moment += fabsl((long double)c.tilted.log_moment - log_moment) <= (long double)c.tilted.relative_error + 1e-13L * fabsl(log_moment);
     /* The window starts at a lattice point at or just below the one asked. */
     const long double point = (c.lowest - offset) / (long double)step;
