@@ -9,6 +9,7 @@ void prv_infinite_add(prv_infinite *s, double mass, double error, double count)
     const double m = fmin(mass, 1.0), most = prv_above(m + error);
     const int alone = s->steps == 0.0 && count == 1.0;
     s->steps += count;
+    if (m == 1.0 && error == 0.0) s->certain = 1;
     if (m > 0.0 || error > 0.0) {
         /* log1p is off by PRV_LIBM_ERROR, the product by u, the sum by u of itself; and where m is off by e, log1p(-m) is by
          * e / (1 - m - e) at most. */
@@ -30,8 +31,11 @@ void prv_infinite_add(prv_infinite *s, double mass, double error, double count)
     s->high = s->log_finite < 0.0 || moved > 0.0
                   ? fmin(prv_outwards(-expm1(s->log_finite - moved), PRV_LIBM_ERROR + PRV_UNIT, 1), 1.0)
                   : 0.0;
-    /* An infinite logarithm is that of a mass of 1, which has no error that counts. */
-    if (s->log_finite == -HUGE_VAL && isnan(s->log_finite + moved)) s->low = 0.0;
+    if (s->log_finite == -HUGE_VAL) {
+        /* Some mass is 1, or rounds to it. */
+        s->mass = s->high = 1.0;
+        s->low = s->certain ? 1.0 : 0.0;
+    }
 }
 
 void prv_infinite_lengthen(prv_infinite *s, double factor)

@@ -9,6 +9,7 @@ typedef struct prv_infinite {
     double log_error;  /* what that is off by, at most */
     double mass;       /* the nearest double, about */
     double low, high;  /* the mass lies between them; equal if it is known exactly */
+    int certain;       /* some step has a mass of exactly 1 */
 } prv_infinite;
 
 /* Adds a step that runs `count` > 0 times, each with this mass at infinity, 0 <= mass <= 1, off by `error` at most. */

@@ -213,6 +213,12 @@ static void build_frame(built *b, size_t count, double offset, double step, cons
     }
 }
 
+/* Excesses of cells that were made by hand. */
+static void build_excess(built *b)
+{
+    for (size_t i = 0; i <= b->cells.length; i++) b->cells.excess[i] = b->cells.mass[i] - b->cells.relative[i];
+}
+
 static void build_lattices(built *b)
 {
     prv_lattice_dominating(&b->cells, &b->mesh, &b->above);
@@ -461,6 +467,7 @@ static void random_cells(unsigned kind, tally *t)
         }
     }
     const atoms least = {n, loss, mass, 0.0};
+    build_excess(&b);
     build_lattices(&b);
     const atoms above = of_lattice(&b.above), below = of_lattice(&b.below);
     const double over = excess_over(&below, &least, c->tail_error);
@@ -578,6 +585,7 @@ static void by_hand(void)
     b.cells.mass[1] = 1.0;
     b.cells.relative[1] = 0.5; /* P's mass 1 times e^-ln 2 */
     b.cells.tail_error = 32.0 * U;
+    build_excess(&b);
     build_lattices(&b);
     check(fabs(b.above.mass[0] - 1.0 / 3.0) <= 4.0 * U && fabs(b.above.mass[1] - 2.0 / 3.0) <= 4.0 * U,
           "an atom between two knots is split in the ratio that keeps both masses");
@@ -602,6 +610,7 @@ static void by_hand(void)
     b.cells.relative[0] = 0.75;
     b.cells.mass[3] = 0.25;
     b.cells.tail_error = 32.0 * U;
+    build_excess(&b);
     build_lattices(&b);
     check(b.above.mass[0] == 0.75 && b.above.mass[1] == 0.0 && b.above.mass[2] == 0.0 &&
               b.above.infinite_mass == 0.25,

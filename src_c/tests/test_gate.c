@@ -1,0 +1,134 @@
+/* The gate: what is known without a composition, and what no answer may contradict. Truths are sums of long double. */
+#include "../gate.h"
+
+#include "../rounding.h"
+#include "check.h"
+
+#define U (0.5 * DBL_EPSILON)
+
+static prv_totals totals_of(double count, double greatest, double greatest_error, double mass, double error)
+{
+    prv_totals t = {.count = count, .greatest_loss = greatest, .greatest_error = greatest_error};
+    prv_infinite_add(&t.infinite, mass, error, count);
+    return t;
+}
+
+/* 1 - prod (1 - m_j)^k_j lies between both ends; exactly known masses stay exact. */
+static void masses_at_infinity(void)
+{
+    int within = 1, tight = 1, exact = 1;
+    for (int trial = 0; trial < 300; trial++) {
+        prv_infinite s = {0};
+        const size_t steps = 1 + random_below(3000);
+        const double size = log_uniform(1e-18, 0.3);
+        long double log_finite = 0.0L;
+        for (size_t j = 0; j < steps; j++) {
+            const double m = size * uniform(0.0, 1.0), k = floor(log_uniform(1.0, 1e6));
+            prv_infinite_add(&s, m, 0.0, k);
+            log_finite += (long double)k * log1pl(-(long double)m);
+        }
+        const long double truth = -expm1l(log_finite);
+        /* The reference rounds by so much itself. */
+        const long double own = truth * (long double)steps * (long double)LDBL_EPSILON;
+        within = within && (long double)s.low <= truth + own && truth - own <= (long double)s.high;
+        tight = tight && s.high - s.low <= (16.0 + 4.0 * (double)steps) * U * s.high;
+    }
+    check(within, "masses at infinity of up to 3000 distinct steps lie between both ends");
+    check(tight, "... which are no farther apart than the number of steps says");
+    for (double m = 1e-300; m <= 1.0; m = fmax(m * 1e7, m < 1.0 && m * 1e7 > 1.0 ? 1.0 : 0.0)) {
+        prv_infinite s = {0};
+        prv_infinite_add(&s, m, 0.0, 1.0);
+        exact = exact && s.low == m && s.high == m && s.mass == m;
+        if (m == 1.0) break;
+    }
+    prv_infinite s = {0};
+    for (int j = 0; j < 5; j++) prv_infinite_add(&s, 0.0, 0.0, 1e9);
+    check(exact && s.low == 0.0 && s.high == 0.0, "a mass of one step that runs once is exact, and so is none at all");
+    prv_infinite_add(&s, 1.0, 0.0, 3.0);
+    check(s.low == 1.0 && s.high == 1.0, "a step that gives everything away does so in a composition");
+    memset(&s, 0, sizeof s);
+    prv_infinite_add(&s, 0.25, 0.01, 1.0);
+    check(s.low <= 0.24 && s.high >= 0.26, "what a mass is off by counts");
+}
+
+static void floors(void)
+{
+    int within = 1, close = 1;
+    for (int trial = 0; trial < 100000; trial++) {
+        const double x = -log_uniform(1e-18, 800.0);
+        const long double truth = -expm1l((long double)x);
+        const double low = prv_least_delta(x, -1), high = prv_least_delta(x, 1);
+        within = within && (long double)low <= truth && truth <= (long double)high && high <= 1.0;
+        close = close && high - low <= 9.0 * U * high;
+    }
+    check(within && close, "1 - e^epsilon lies between its floors, a few units apart");
+    check(prv_least_delta(0.0, -1) == 0.0 && prv_least_delta(3.0, 1) == 0.0, "... and is 0 from epsilon 0 on");
+}
+
+static int direct(const prv_totals *a, const prv_totals *b, prv_question question, double value, prv_bounds *bounds)
+{
+    const prv_totals *each[2] = {a, b};
+    return prv_gate_direct(each, b != NULL ? 2 : 1, question, value, bounds);
+}
+
+static void known_at_once(void)
+{
+    prv_bounds b;
+    const prv_totals pure = totals_of(1.0, 2.0, 0.0, 0.0, 0.0), leaky = totals_of(1.0, 2.0, 0.0, 1e-3, 0.0);
+    const prv_totals unsure = totals_of(7.0, 2.0, 1e-9, 1e-3, 0.0), nothing = {0};
+    const prv_totals endless = totals_of(1.0, HUGE_VAL, 0.0, 0.0, 0.0);
+    check(direct(&leaky, NULL, PRV_ASK_EPSILON, 1e-4, &b) && b.lower == HUGE_VAL && b.upper == HUGE_VAL,
+          "a delta below the mass at infinity has an infinite epsilon");
+    check(direct(&leaky, NULL, PRV_ASK_EPSILON, 1e-3, &b) && b.lower == 2.0 && b.upper == 2.0,
+          "a delta that is the mass at infinity has the greatest loss");
+    check(!direct(&leaky, NULL, PRV_ASK_EPSILON, 1.0001e-3, &b), "a delta above it needs a composition");
+    check(direct(&unsure, NULL, PRV_ASK_EPSILON, unsure.infinite.mass, &b) && b.lower == 0.0 && b.upper == HUGE_VAL,
+          "if rounding hides which is greater, nothing is certain");
+    check(direct(&unsure, NULL, PRV_ASK_EPSILON, prv_below(unsure.infinite.low), &b) && b.lower == HUGE_VAL,
+          "... and just below that everything is");
+    check(direct(&endless, NULL, PRV_ASK_EPSILON, 0.0, &b) && b.lower == HUGE_VAL, "losses without end, delta 0");
+    check(direct(&nothing, NULL, PRV_ASK_EPSILON, 0.0, &b) && b.upper == 0.0, "no step, no epsilon");
+    check(direct(&pure, &leaky, PRV_ASK_EPSILON, 1e-5, &b) && b.upper == HUGE_VAL, "one direction that gives away decides");
+    check(direct(&pure, NULL, PRV_ASK_DELTA, 2.0, &b) && b.upper == 0.0, "no delta at the greatest loss");
+    check(direct(&leaky, NULL, PRV_ASK_DELTA, HUGE_VAL, &b) && b.lower == 1e-3 && b.upper == 1e-3,
+          "delta is the mass at infinity at the end");
+    check(!direct(&unsure, NULL, PRV_ASK_DELTA, 2.0, &b) && direct(&unsure, NULL, PRV_ASK_DELTA, 2.1, &b),
+          "a greatest loss that is not known exactly is one from its upper end on");
+    check(direct(&pure, NULL, PRV_ASK_DELTA, -HUGE_VAL, &b) && b.lower == 1.0, "delta is 1 at the other end");
+    check(direct(&nothing, NULL, PRV_ASK_DELTA, -1.0, &b) && b.lower < b.upper && b.lower > 0.63, "no step: the floor");
+}
+
+static void the_way_out(void)
+{
+    const prv_totals leaky = totals_of(1.0, 2.0, 0.5, 1e-3, 0.0);
+    prv_bounds b = {1.0, 1.5, 9.0};
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 0.1, &b) == PRV_OK && b.lower == 1.0 && b.upper >= 2.5 && b.upper < 2.6,
+          "epsilon is at most the greatest loss with its error");
+    b = (prv_bounds){1.0, 1.5, 9.0};
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 1e-4, &b) == PRV_ERR_BOUNDS,
+          "a finite upper bound where the mass at infinity is above delta is refused");
+    b = (prv_bounds){1.0, 1.5, HUGE_VAL};
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 1e-4, &b) == PRV_OK && b.lower == HUGE_VAL, "... and an infinite one is right");
+    b = (prv_bounds){-1.0, NAN, NAN};
+    check(prv_gate_close(&leaky, PRV_ASK_DELTA, 1.0, &b) == PRV_OK && b.lower == 1e-3 && b.upper == 1.0 && b.estimate >= b.lower,
+          "what is no number says nothing");
+    b = (prv_bounds){0.0, 0.0, 0.1};
+    check(prv_gate_close(&leaky, PRV_ASK_DELTA, -1.0, &b) == PRV_ERR_BOUNDS, "no delta is below 1 - e^epsilon");
+    b = (prv_bounds){0.3, 0.2, 0.2};
+    check(prv_gate_range(0.0, 1.0, &b) == PRV_ERR_BOUNDS, "a lower bound above the upper one is refused");
+    b = (prv_bounds){0.2, 7.0, 0.3};
+    check(prv_gate_range(0.0, 1.0, &b) == PRV_OK && b.estimate == 0.3, "an estimate lies between its bounds");
+    prv_bounds worst = {0.1, 0.2, 0.3};
+    const prv_bounds other = {0.05, 0.25, 0.4};
+    prv_gate_worst(&worst, &other);
+    check(worst.lower == 0.1 && worst.estimate == 0.25 && worst.upper == 0.4, "the worst of two directions");
+}
+
+int main(void)
+{
+    masses_at_infinity();
+    floors();
+    known_at_once();
+    the_way_out();
+    return summary();
+}
