@@ -624,6 +624,7 @@ static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells 
     /* Q's mass above 0 is at least P's, which is Q's below 0: so at least half of what `outside` is not off by more than
      * the parts are counts in every tail below 0. */
     cells->tail_error = 2.0 * fmax(low.tail_error, high.tail_error) + 8.0 * UNIT;
+    cells->least_width = fmax(low.least_width, high.least_width);
     prv_cells_free(&low);
     prv_cells_free(&high);
     return PRV_OK;
@@ -638,7 +639,7 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
     memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
     memset(cells->excess, 0, (length + 1) * sizeof *cells->excess);
-    cells->infinite_mass = cells->tail_error = 0.0;
+    cells->infinite_mass = cells->tail_error = cells->least_width = 0.0;
     for (int i = 0; i < 2; i++) {
         const double weight = m->part_weight[i];
         prv_cells part;
@@ -654,6 +655,7 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
         }
         cells->infinite_mass += weight * part.infinite_mass;
         cells->tail_error = fmax(cells->tail_error, part.tail_error);
+        cells->least_width = fmax(cells->least_width, part.least_width);
         prv_cells_free(&part);
         if (status != PRV_OK) return status;
     }
@@ -757,8 +759,8 @@ PRV_VECTOR static void round_outwards(double outwards, const double *restrict ma
 
 /* Clips P's masses to what the ends of each cell allow, and forms the excesses. Clipping changes sums that differences of
  * tails left alone: by how much is measured, as a part of Q's tail. And if a cell holds more than 1/12 of Q's mass above its
- * upper knot, so much of it may lie just above its lower knot that the rounding of the tails exceeds the excess of all that
- * is higher: it gets 3 a of its mass more. Both of bounds.rst, "Cells". */
+ * upper knot, or is narrow, so much of it may lie just above a knot that the rounding of the tails exceeds the excess of all
+ * that is higher: it gets 3 a of its mass more. Both of bounds.rst, "Cells". */
 static void finish_tails(const prv_mechanism *m, prv_cells *cells)
 {
     const size_t n = cells->length;
@@ -766,10 +768,11 @@ static void finish_tails(const prv_mechanism *m, prv_cells *cells)
     double *relative = cells->relative, *excess = cells->excess;
     decays(x, n - 1, excess + 1);
     relative[n] = least(relative[n], mass[n]);
-    double tail = mass[n] + cells->infinite_mass, raised = 0.0, lowered = 0.0, moved = 0.0, narrowest = HUGE_VAL;
+    double tail = mass[n] + cells->infinite_mass, raised = 0.0, lowered = 0.0, moved = 0.0;
+    const double least_width = 64.0 * cells->tail_error;
     for (size_t i = n - 1; i > 0; i--) {
         const double decay = excess[i], q = mass[i], low = q * decay, r = relative[i];
-        const int heavy = 12.0 * q > tail;
+        const int heavy = 12.0 * q > tail || x[i] - x[i - 1] < least_width;
         tail += q;
         raised *= decay;
         lowered *= decay;
@@ -783,12 +786,11 @@ static void finish_tails(const prv_mechanism *m, prv_cells *cells)
         relative[i] = clipped;
         excess[i] = heavy ? clipped - q : q - clipped;
         if (heavy && excess[i] == 0.0) excess[i] = -0.0;
-        narrowest = least(narrowest, x[i] - x[i - 1]);
     }
     /* Values of callbacks are off absolutely, which is counted as such: prv_absolute_cdf_error. */
     if (m->base != PRV_BASE_CDFS) cells->tail_error += moved;
     round_outwards(3.0 * cells->tail_error, mass + 1, n - 1, excess + 1);
-    if (narrowest < 64.0 * cells->tail_error) cells->tail_error = HUGE_VAL;
+    cells->least_width = 64.0 * cells->tail_error;
 }
 
 /* ---- The stage ---------------------------------------------------------------------------- */

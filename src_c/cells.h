@@ -22,12 +22,13 @@ typedef struct prv_cells {
     double *excess;          /* [length + 1] of inner cells: mass - relative, from above as PRV_DOMINATING needs it */
     double infinite_mass;    /* Q's mass at +infinity */
     double infinite_error;   /* what that may be off by, absolutely */
-    double tail_error;       /* a of the contract below; infinite if the cells prove nothing */
+    double tail_error;       /* a of the contract below */
+    double least_width;      /* nats: the knots that it speaks of are at least so far apart; 0 for discrete losses */
     const prv_options *options; /* asked in long work whether to go on; NULL at first, and may stay so */
 } prv_cells;
 
-/* No cell of a law that is known by its tails may be narrower (nats) if bounds are to rest on it: it would hold fewer digits
- * of the excess than the contract below needs. Meshes keep to it; cells that do not have an infinite tail_error. */
+/* Meshes of laws that are known by their tails have no narrower cells (nats): more than least_width below, unless losses
+ * are so large that it is no use. */
 #define PRV_NARROWEST_CELL 0x1p-34
 
 /* Room for `length` knots; the caller fills knots. PRV_ERR_MEMORY. */
@@ -36,10 +37,12 @@ void prv_cells_free(prv_cells *cells);
 
 /* Fills the masses. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED and those of callbacks.
  *
- * The contract of rounding, proved in bounds.rst ("Cells"). Let a = tail_error, delta the mechanism's curve, and D the curve
- * of the lattice on the knots x[i] that has, of each inner cell, part[i] = min(excess[i] / (1 - e^(x[i-1] - x[i])), mass[i])
- * at its upper knot and the rest of mass[i] at its lower one, mass[0] at x[0], and mass[length] and infinite_mass at
- * +infinity. Let C be the curve of the pair with one outcome for each inner cell, of masses mass[i] and relative[i].
+ * The contract of rounding, proved in bounds.rst ("Cells"). Let a = tail_error, delta the curve of the mechanism's finite
+ * losses, those above the last knot counting as infinite, and D the curve of the lattice on knots y[0] = x[0] < y[1] < ... that
+ * are some of the x[i], least_width apart, the last of all among them. The lattice has, of each cell (y[j-1], y[j]] with
+ * mass M and excess E, min(E / (1 - e^(y[j-1] - y[j])), M) at the upper knot and the rest of M at the lower one, and mass[0] at
+ * x[0]. (E is the sum of mass - relative, relative to y[j-1], and M that of mass, of the cells that it is made of.)
+ * Let C be the curve of the pair with one outcome for each inner cell, of masses mass[i] and relative[i].
  * Then, for every real epsilon,
  *     delta(epsilon) <= (1 + 1.5 a) D(epsilon - 2.5 a),    delta(epsilon) >= C(epsilon + 2.5 a) / (1 + 1.5 a).
  * What callbacks' values are off by comes on top (prv_absolute_cdf_error). Cost O(length), vectorised. */

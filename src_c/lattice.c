@@ -76,6 +76,8 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     for (size_t k = 0; k < mesh->length; k++) lattice->loss[k] = x[mesh->knot[k]];
     double at_knot = m[0]; /* everything below the first knot moves up to it */
     size_t most_cells = 1;
+    double narrowest = HUGE_VAL;
+    for (size_t k = 1; k < mesh->length; k++) narrowest = fmin(narrowest, lattice->loss[k] - lattice->loss[k - 1]);
     for (size_t start = 0; start + 1 < mesh->length; start += BLOCK) {
         const size_t left = mesh->length - 1 - start, n = left < BLOCK ? left : BLOCK;
         double mass[BLOCK], above[BLOCK]; /* of mesh cells */
@@ -107,6 +109,7 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
      * division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m at most. */
     lattice->rounding = prv_cells_rounding(cells);
     lattice->rounding.relative += (16.0 + (double)most_cells) * PRV_UNIT;
+    if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
 }
 
 void prv_split_cells(const prv_cells *cells, double *mass)

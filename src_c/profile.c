@@ -160,6 +160,50 @@ PRV_VECTOR static void log_ratios(const double *restrict mass, const double *res
     for (size_t i = 0; i < length; i++) ratio[i] = prv_vm_log(mass[i] / relative[i]);
 }
 
+/* The knots of the coarse lattice: the first, the last, and those between that are as far apart as cells.h asks of knots.
+ * `index` and `knot` have room for all. */
+static void coarse_mesh(const prv_cells *cells, int64_t *index, size_t *knot, prv_mesh *mesh)
+{
+    const double *x = cells->knots;
+    size_t n = 0;
+    for (size_t i = 0; i < cells->length; i++) {
+        const int is_last = i + 1 == cells->length;
+        if (n > 1 && is_last && x[i] - x[knot[n - 1]] < cells->least_width) n--;
+        if (n > 0 && !is_last && x[i] - x[knot[n - 1]] < cells->least_width) continue;
+        index[n] = (int64_t)i; /* of no meaning here: the lattice's losses are the knots */
+        knot[n++] = i;
+    }
+    *mesh = (prv_mesh){.length = n, .index = index, .knot = knot};
+}
+
+static prv_status coarse_lattice(const prv_cells *cells, prv_profile *profile)
+{
+    const size_t n = cells->length;
+    prv_lattice lattice;
+    prv_mesh own, mesh;
+    prv_status status = prv_lattice_new(n, &lattice);
+    if (status != PRV_OK) return status;
+    status = prv_mesh_new(n, &own);
+    if (status == PRV_OK) {
+        coarse_mesh(cells, own.index, own.knot, &mesh);
+        prv_lattice_dominating(cells, &mesh, &lattice);
+        profile->knot_count = mesh.length;
+        memcpy(profile->knots, lattice.loss, mesh.length * sizeof *lattice.loss);
+        memcpy(profile->dominating, lattice.mass, mesh.length * sizeof *lattice.mass);
+        /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for infinity, as
+         * of cells that hold most of what is above their lower knot. */
+        const double top = cells->mass[n];
+        const double beyond = fmin((top - cells->relative[n]) + 3.0 * cells->tail_error * top, top);
+        profile->dominating[mesh.length - 1] += top - beyond;
+        profile->dominating_infinite = cells->infinite_mass + beyond;
+        profile->infinite_error = lattice.infinite_error;
+        profile->rounding = lattice.rounding;
+        prv_mesh_free(&own);
+    }
+    prv_lattice_free(&lattice);
+    return status;
+}
+
 /* Merged cells and the coarse dominating lattice. */
 static prv_status fill(prv_profile *profile, const prv_cells *cells)
 {
@@ -174,22 +218,13 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     profile->tail = profile->mass + n + 1;
     profile->knots = profile->tail + n + 1;
     profile->dominating = profile->knots + n;
-    profile->knot_count = n;
     profile->infinite_mass = cells->infinite_mass;
     profile->tail_error = cells->tail_error;
-
-    memcpy(profile->knots, x, n * sizeof *x);
-    prv_split_cells(cells, profile->dominating);
-    profile->dominating[0] += cells->mass[0];
-    /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for infinity, as the
-     * contract of cells.h asks of cells that hold most of what is above their lower knot. */
-    const double top = cells->mass[n];
-    const double beyond = fmin((top - cells->relative[n]) + 3.0 * cells->tail_error * top, top);
-    profile->dominating[n - 1] += top - beyond;
-    profile->dominating_infinite = cells->infinite_mass + beyond;
-    profile->infinite_error = cells->infinite_error;
-    profile->rounding = prv_cells_rounding(cells);
-    profile->rounding.relative += 16.0 * PRV_UNIT; /* as for prv_lattice_dominating, of one cell each */
+    const prv_status status = coarse_lattice(cells, profile);
+    if (status != PRV_OK) {
+        prv_profile_free(profile);
+        return status;
+    }
 
     log_ratios(cells->mass, cells->relative, n + 1, profile->center);
     size_t k = 0;

@@ -11,6 +11,7 @@ NAMES = re.findall(r"^    (PRV_(?:OK|ERR_\w+|STATUS_COUNT))\b", HEADER, re.MULTI
 SPECIAL = {
     "PRV_ERR_MEMORY": MemoryError,
     "PRV_ERR_INTERRUPTED": KeyboardInterrupt,
+    "PRV_ERR_BOUNDS": RuntimeError,
     "PRV_ERR_FFT": RuntimeError,
     "PRV_ERR_PRECISION": prv.PrecisionError,
     "PRV_ERR_TARGET": prv.TargetError,
