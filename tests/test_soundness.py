@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 from soundness.balls import ONE, TooSlowError, exact
 from soundness.batches import truncation
-from soundness.contour import Contour
+from soundness.contour import Contour, _Nodes, real_moment
 from soundness.judge import judge, objections
 from soundness.laws import GaussianLaw
 from soundness.oracle import Oracle, pairs_of
@@ -74,6 +74,19 @@ def test_sums_of_mixtures_are_what_doubles_say(direction):
         found = -(masses * np.expm1(np.minimum(epsilon - losses, 0.0))).sum()
         value, _ = oracle.delta(epsilon)
         assert float(value.mid()) == pytest.approx(found, rel=1e-3)
+
+
+@pytest.mark.parametrize("order", [2.0, 3.0, 5.0])
+def test_moments_by_nodes_are_the_closed_form(order):
+    for step in (
+        prv.PoissonSubsampledGaussian(0.9, 0.1),
+        prv.GroupPoissonSubsampledGaussian(2, 0.3, 3),
+    ):
+        law = alone(step, "remove")
+        nodes = _Nodes(law)
+        nodes.prepare(order - 1.0)
+        assert nodes.moment.overlaps(real_moment(law, order - 1.0))
+        assert nodes.moment.rad() < 1e-25 * nodes.moment.mid()
 
 
 def test_sums_of_binomials_are_those_of_integers():

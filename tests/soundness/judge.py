@@ -123,10 +123,13 @@ class _Case:
         """Return an accountant that was asked before all had run."""
         accountant = prv.Accountant(**self.setting.options)
         delta = next((x for name, x in self.setting.questions if name == "epsilon"), 1e-5)
+        end = time.process_time() + self.patience
         for mechanism, count in self.setting.steps:
             # a part of the steps first, so that a count grows
             for part in (count // 2, count - count // 2):
                 accountant.add(mechanism, part)
+            if time.process_time() > end:
+                continue
             try:
                 _within(self.patience, accountant.epsilon, delta)
             except (TimeoutError, ValueError):
