@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import prvcore as prv
 
-from .balls import ZERO, TooSlowError, exact
+from .balls import ZERO, Precision, TooSlowError, exact
 from .laws import GaussianPair
 from .worst import Truth
 
@@ -16,9 +16,9 @@ REFUSALS = (
     *("spectrum falls too slowly", "above the memory limit", "use the bracketing"),
     *("more than the memory limit", "tails are unknown", "knows the tails"),
 )
-ORACLE_PATIENCE = 2.0  # seconds for one value
+ORACLE_PATIENCE = 1.5  # seconds for one value
 MOST_FAILURES = 2  # of the oracle; then it is not asked again
-SETTING_PATIENCE = 8.0  # after so many, nothing more is asked
+SETTING_PATIENCE = 5.0  # after so many, nothing more is asked
 
 
 class Verdict(NamedTuple):
@@ -57,7 +57,9 @@ class _Case:
         refused = late = False
         try:
             curve = prv.compose(self.setting.steps, **self.setting.options)
-            self.truth = self._within_oracle(Truth, self.setting.steps, curve.neighbors)
+            self.truth = self._within_oracle(
+                Truth, self.setting.steps, curve.neighbors, self.setting.records
+            )
         except ValueError as error:
             if not self._may_refuse(error):
                 raise
@@ -147,7 +149,8 @@ class _Case:
     # ---- Against what ----------------------------------------------------------------------------
 
     def _within_oracle(self, function, *arguments):
-        return _within(ORACLE_PATIENCE * self.setting.patience, function, *arguments)
+        with Precision(self.setting.bits):
+            return _within(ORACLE_PATIENCE * self.setting.patience, function, *arguments)
 
     def _known(self, function, *arguments):
         """Return balls below and above the truth, and whether that took composing."""

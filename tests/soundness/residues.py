@@ -36,7 +36,7 @@ class Sums:
 
     def value(self, epsilon):
         """Return delta at epsilon but for the mass at infinity."""
-        with Precision(self.bits):
+        with Precision(max(self.bits, ctx.prec)):
             x = exact(epsilon)
             if self._terms is None:
                 self._terms = self._expanded()

@@ -8,6 +8,8 @@ from scipy.special import ndtr
 
 import prvcore as prv
 
+from .data import records
+
 
 class GaussianCDF:
     """A distribution function of the loss of N(0, s^2) against N(1, s^2), under Q or P."""
@@ -43,7 +45,8 @@ class Setting:
 
     questions are pairs (name, point); 'share' is delta at so much of the last epsilon answered.
     askers: 'curve', 'functions', 'accountant'. patience multiplies that of all settings.
-    refusable: prvcore may raise ValueError.
+    refusable: prvcore may raise ValueError. records: pairs of neighbouring data sets, of which no
+    upper bound may be exceeded.
     """
 
     kind: str
@@ -53,6 +56,8 @@ class Setting:
     askers: tuple = ("curve",)
     patience: float = 1.0
     refusable: bool = False
+    records: tuple = ()
+    bits: int = 160  # of the balls
 
     def __repr__(self):
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.steps[:8])
@@ -61,7 +66,8 @@ class Setting:
         if len(steps) > 1500:
             steps = f"{steps[:700]} ... {steps[-300:]}"
         options = "".join(f", {key}={value!r}" for key, value in self.options.items())
-        return f"compose([{steps}]{options})"
+        records = f" with {self.records}" if self.records else ""
+        return f"compose([{steps}]{options}){records}"
 
 
 # how often each kind is drawn
@@ -94,6 +100,8 @@ KINDS = {
     "negative epsilons": 3,
     "beside the mass at infinity": 3,
     "tiny losses": 2,
+    "tiny probabilities": 1,
+    "greatest loss": 3,
     "beside a knot": 4,
     "crowd": 0.15,
     "distinct masses at infinity": 1,
@@ -105,6 +113,7 @@ KINDS = {
     "bounded range composed": 2,
     "fixed size composed": 2,
     "small data sets": 2,
+    "records in the plane": 2,
     "power": 2,
     "gaussian mu": 1,
     "renyi": 3,
@@ -449,6 +458,50 @@ def _tiny(rng, kind):
     return _setting(rng, kind, ((step, count),), questions, options)
 
 
+def _tiny_probabilities(rng, kind):
+    """Samples of samples, of so few records that products of probabilities underflow."""
+    base = [
+        lambda: prv.PureDP(log_uniform(rng, 0.1, 50.0)),
+        lambda: prv.Laplace(log_uniform(rng, 0.02, 5.0)),
+        lambda: prv.Gaussian(log_uniform(rng, 0.1, 3.0)),
+        lambda: prv.ApproximateDP(log_uniform(rng, 0.1, 3.0), log_uniform(rng, 1e-9, 0.5)),
+    ][rng.integers(4)]()
+    p = log_uniform(rng, 1e-307, 1e-20)
+    step = prv.PoissonSubsampled(base, p)
+    if rng.random() < 0.6:
+        step = prv.PoissonSubsampled(step, log_uniform(rng, 1e-200, 1.0))
+    count = 1 if rng.random() < 0.7 else int(log_uniform(rng, 1, 1e3))
+    questions = [("delta", 0.0), ("delta", p), ("delta", -p), ("delta", rng.uniform(0.0, 2.0))]
+    questions += [("epsilon", p * log_uniform(rng, 1e-10, 1.0)), ("epsilon", 0.0)]
+    return _setting(
+        rng, kind, ((step, count),), questions, _width_options(rng), refusable=True, bits=3000
+    )
+
+
+def _greatest(rng, kind):
+    """Epsilons beside the greatest loss, and deltas of which most are no normal numbers."""
+    kinds = ("pure", "laplace", "discrete laplace", "table", "randomized response", "bounded range")
+    more = (
+        "sampled discrete",
+        "sampled laplace",
+        "sampled table",
+        "sampled gaussian",
+        "fixed size",
+    )
+    base = str(rng.choice([*kinds, *more]))
+    count = 1 if rng.random() < 0.5 else _count(rng, base, 3)
+    step = _mechanism(rng, base, count)
+    neighbors = _neighbors(rng, base)
+    if base == "sampled gaussian":
+        neighbors = "add"
+    top = prv.compose(step, count, neighbors=neighbors).epsilon(0.0)
+    questions = [("epsilon", x) for x in (0.0, 5e-324, log_uniform(rng, 1e-320, 1e-290))]
+    if top.upper < math.inf:
+        questions += [("delta", _beside(rng, x, 30)) for x in top]
+        questions.append(("delta", top.estimate * (1.0 - log_uniform(rng, 1e-16, 1e-3))))
+    return _setting(rng, kind, ((step, count),), questions, _width_options(rng, neighbors))
+
+
 def _beside_knot(rng, kind):
     """A heavy atom some units in the last place from a knot or another, and rare ones beside it."""
     step = float(2.0 ** -rng.integers(2, 8)) if rng.random() < 0.5 else log_uniform(rng, 5e-3, 0.5)
@@ -556,6 +609,7 @@ def _history(rng, kind):
     """An accountant that is asked as it grows, with each kind of step at each position."""
     count = int(rng.integers(4, 9))
     kinds = ("sampled gaussian", "gaussian", "bounded range", "laplace", "mixture", "pure")
+    kinds += ("discrete laplace", "sampled approximate", "table")
     pool = [str(rng.choice(kinds))] * 3 + [str(rng.choice(kinds)) for _ in range(3)]
     steps = []
     for _ in range(count):
@@ -674,6 +728,43 @@ def _small_data(rng, kind):
     return _setting(rng, kind, ((step, count),), questions, _width_options(rng, neighbors))
 
 
+def _records(rng, kind):
+    """A mechanism, and neighbouring data sets of which all batches can be written down."""
+    size = int(rng.choice([2, 4]))
+    dimension, noise = int(rng.integers(1, 3)), log_uniform(rng, 0.3, 3.0)
+    p = float(rng.integers(1, size)) / size
+    count = 2 if dimension == 1 and rng.random() < 0.4 else 1
+    neighbors = str(rng.choice(["add", "remove", "replace-one"]))
+    chance = rng.random()
+    if chance < 0.4:
+        neighbors = "replace-one"
+        step = prv.SubsampledWithoutReplacement(prv.Gaussian(noise), p)
+    elif chance < 0.8:
+        p = rng.uniform(0.05, 1.0)
+        most = int(rng.integers(1, size + 1))
+        step = prv.TruncatedPoissonSubsampledGaussian(noise, p, size, most)
+    else:
+        step = prv.PoissonSubsampledGaussian(noise, rng.uniform(0.05, 1.0))
+    pairs = []
+    for _ in range(3):
+        *others, one, another = records(rng, size + 1, dimension)
+        if rng.random() < 0.5:  # what tells most
+            others, another = [(-one[0], -one[1])] * len(others), (-one[0], -one[1])
+        first, second = [*others, one], [*others, another]
+        if neighbors == "remove":
+            second = others
+        elif neighbors == "add":
+            first, second = others, first
+        pairs.append((first, second))
+    points = [0.0, rng.uniform(0.0, 2.0), rng.uniform(-1.0, 1.0)]
+    questions = [("delta", float(x)) for x in points] + [("epsilon", log_uniform(rng, 1e-6, 0.3))]
+    options = _width_options(rng, neighbors)
+    askers, pairs = ("curve",), tuple(pairs)
+    return Setting(
+        kind, ((step, count),), tuple(questions), options, askers, patience=2.0, records=pairs
+    )
+
+
 def _power(rng, kind):
     base = str(rng.choice(["gaussian", "gaussian", "approximate", "pure", "table", "laplace"]))
     count = _count(rng, base, 200)
@@ -763,6 +854,8 @@ SPECIAL = {
     "negative epsilons": _negative,
     "beside the mass at infinity": _beside_infinite,
     "tiny losses": _tiny,
+    "tiny probabilities": _tiny_probabilities,
+    "greatest loss": _greatest,
     "beside a knot": _beside_knot,
     "crowd": _crowd,
     "distinct masses at infinity": _distinct_masses,
@@ -774,6 +867,7 @@ SPECIAL = {
     "bounded range composed": _ranges,
     "fixed size composed": _fixed_size_composed,
     "small data sets": _small_data,
+    "records in the plane": _records,
     "power": _power,
     "gaussian mu": _mu,
     "renyi": _renyi,

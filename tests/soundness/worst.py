@@ -11,6 +11,7 @@ from itertools import combinations
 
 from .balls import ONE, ZERO, TooSlowError, arb, exact, hull, never_below, normal_tail, total
 from .batches import kept_at_all
+from .data import told
 from .laws import DiscretePair, GaussianLaw, GaussianPair, RangePair
 from .oracle import Oracle, pairs_of
 from .pairs import law_of, mirrored, split
@@ -21,7 +22,9 @@ DIRECTIONS = {"add-or-remove": ("add", "remove")}
 class Truth:
     """Deltas of steps (mechanism, count) for prvcore's `neighbors`: intervals (low, high, way)."""
 
-    def __init__(self, steps, neighbors):
+    def __init__(self, steps, neighbors, records=()):
+        # pairs of data sets, of which a bound from above has to hold as well
+        self.records = records
         self.steps = [(mechanism, count) for mechanism, count in steps if count]
         self.directions = DIRECTIONS.get(neighbors, (neighbors,))
         if neighbors == "add-or-remove" and all(
@@ -45,7 +48,11 @@ class Truth:
     def delta(self, x):
         """Return balls below and above delta at x, and how they were found."""
         if x not in self._known:
-            self._known[x] = self._delta(x)
+            low, high, way = self._delta(x)
+            for first, second in self.records:
+                ((mechanism, count),) = self.steps
+                low, way = low.max(told(mechanism, first, second, x, count)), f"{way} and records"
+            self._known[x] = low, high, way
         return self._known[x]
 
     def _delta(self, x):
