@@ -246,7 +246,7 @@ def test_groups_that_are_sampled_again_enter_one_by_one():
 QUICK = [kind for kind in KINDS if kind not in ("crowd", "distinct steps", "calibration")]
 
 
-STILL_WRONG = {24, 35, 46, 49, 51, 55}  # floors rounded to nearest, pairs that no data have
+STILL_WRONG = set()
 
 
 @pytest.mark.parametrize("number", sorted(set(range(60)) - STILL_WRONG))
