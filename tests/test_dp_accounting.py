@@ -244,6 +244,23 @@ def test_a_mixture_of_gaussians_is_one(adapter):
     assert found.bounds(1e-5).lower <= theirs.get_epsilon(1e-5) <= found.get_epsilon(1e-5) + 1e-3
 
 
+def test_a_truncated_sample_is_one(adapter):
+    from dp_accounting.pld import pld_privacy_accountant
+
+    event = dp_event.TruncatedSubsampledGaussianDpEvent(1000, 0.01, 12, 1.0)
+    found = adapter.PRVCoreAccountant().compose(event, 20)
+    truncated = prv.TruncatedPoissonSubsampledGaussian(1.0, 0.01, 1000, 12)
+    assert found.accountant.history == ((truncated, 20),)
+    theirs = pld_privacy_accountant.PLDAccountant().compose(event, 20)  # looser, both hold
+    assert found.bounds(1e-5).lower <= theirs.get_epsilon(1e-5)
+    for nothing in ((0, 0.01, 12), (1000, 0.01, 0), (1000, 0.0, 12)):
+        event = dp_event.TruncatedSubsampledGaussianDpEvent(*nothing, 1.0)
+        assert adapter.PRVCoreAccountant().compose(event).get_epsilon(1e-5) == 0.0
+    for size in (-1, 1.5, 2**33, None):
+        event = dp_event.TruncatedSubsampledGaussianDpEvent(size, 0.01, 12, 1.0)
+        assert not adapter.PRVCoreAccountant().supports(event)
+
+
 PLDS = {
     "gaussian": lambda pld, interval: pld.from_gaussian_mechanism(
         2.0, value_discretization_interval=interval

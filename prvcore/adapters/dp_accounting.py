@@ -39,6 +39,7 @@ from prvcore.mechanisms import (
     MixtureOfGaussians,
     PoissonSubsampled,
     PoissonSubsampledGaussian,
+    TruncatedPoissonSubsampledGaussian,
 )
 
 __all__ = [
@@ -50,6 +51,10 @@ __all__ = [
 ]
 
 _NON_PRIVATE = ApproximateDP(0.0, 1.0)
+
+# Not in every version of dp-accounting; `isinstance` of no type is False.
+_MIXTURE = getattr(dp_event, "MixtureOfGaussiansDpEvent", ())
+_TRUNCATED = getattr(dp_event, "TruncatedSubsampledGaussianDpEvent", ())
 
 _WIDTH = 0.02  # of bounds, over the distance of losses, at least
 _SHARE = 2.5e-4  # of the loss itself, which is a quarter of the default of `compose`
@@ -78,9 +83,10 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
     Notes
     -----
     It takes Gaussian, Laplace, discrete Laplace and mixture events, Poisson samples of one of them,
-    the non-private event, those that do nothing, and compositions of all these. The event of
-    another one, or with parameters or counts out of their range, is refused by `compose`, as
-    dp-accounting wants it; `supports` tells it before.
+    truncated samples of Gaussian ones (for data sets of the size stated, and no others), the
+    non-private event, those that do nothing, and compositions of all these. The event of another
+    one, or with parameters or counts out of their range, is refused by `compose`, as dp-accounting
+    wants it; `supports` tells it before.
 
     After a non-private event epsilon is infinite at every delta, 1 too, as dp-accounting wants it.
 
@@ -163,8 +169,8 @@ def mechanism_from_event(event: dp_event.DpEvent) -> Mechanism | None:
     Parameters
     ----------
     event : dp_event.DpEvent
-        A Gaussian, Laplace, discrete Laplace or mixture event, a Poisson sample of one of these,
-        the non-private event, or one that does nothing.
+        A Gaussian, Laplace, discrete Laplace or mixture event, a Poisson sample of one of these, a
+        truncated sample of a Gaussian one, the non-private event, or one that does nothing.
 
     Returns
     -------
@@ -190,9 +196,16 @@ def mechanism_from_event(event: dp_event.DpEvent) -> Mechanism | None:
         if parameter == 0.0:  # no distribution, which dp-accounting takes for no noise
             return _NON_PRIVATE
         return DiscreteLaplace(quotient_rounded_down(1.0, parameter), event.sensitivity)
-    if isinstance(event, dp_event.MixtureOfGaussiansDpEvent):
+    if isinstance(event, _MIXTURE):
         return MixtureOfGaussians(
             event.standard_deviation, event.sensitivities, event.sampling_probs
+        )
+    if isinstance(event, _TRUNCATED):
+        sizes = event.dataset_size, event.truncated_batch_size
+        if any(_arguments.integer(size, "a size", 0, 2**32) == 0 for size in sizes):
+            return None  # of nothing
+        return TruncatedPoissonSubsampledGaussian(
+            event.noise_multiplier, event.sampling_probability, *sizes
         )
     if isinstance(event, dp_event.PoissonSampledDpEvent):
         sampled = mechanism_from_event(event.event)
