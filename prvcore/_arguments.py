@@ -142,6 +142,8 @@ def non_negatives(values: ArrayLike, name: str) -> FloatArray:
 def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray[np.int64]:
     """Return an array of any shape of integers in [least, greatest]; floats are refused."""
     requirement = f"in [{least}, {greatest}]"
+    if _misread(values):
+        raise TypeError(f"{name} must be integers {requirement}, got {values!r}")
     try:
         found = np.asarray(values)
     except ValueError:

@@ -75,11 +75,15 @@ def _unit(mechanism: Mechanism) -> str:
 
 
 def merged(steps: Iterable[tuple[Mechanism, int]]) -> Steps:
-    """Return one step for each distinct mechanism, in an order that is theirs alone."""
-    steps = list(steps)
+    """Return one step for each distinct mechanism, in an order that is theirs alone.
+
+    Each count is looked at here, whoever has made the pairs.
+    """
+    steps = pairs(steps, None)
     _arguments.total_count([count for _, count in steps])
     if len(steps) < 2:
         return tuple(steps)
+    steps = _equal_ones(steps)
     keyed = [(mechanism._key(), type(mechanism).__name__, mechanism, n) for mechanism, n in steps]
     keyed.sort(key=lambda entry: entry[:2])
     merged = []
@@ -87,3 +91,19 @@ def merged(steps: Iterable[tuple[Mechanism, int]]) -> Steps:
         (_, _, mechanism, first), *others = group
         merged.append((mechanism, first + sum(entry[3] for entry in others)))
     return tuple(merged)
+
+
+def _equal_ones(steps: list[tuple[Mechanism, int]]) -> list[tuple[Mechanism, int]]:
+    """Merge mechanisms that are equal: of functions, which have no order, keys tell too little."""
+    counts: dict[Mechanism, int] = {}
+    others: list[tuple[Mechanism, int]] = []  # of functions that have no hash
+    for mechanism, count in steps:
+        try:
+            counts[mechanism] = counts.get(mechanism, 0) + count
+        except TypeError:
+            same = next((i for i, other in enumerate(others) if other[0] == mechanism), None)
+            if same is None:
+                others.append((mechanism, count))
+            else:
+                others[same] = (others[same][0], others[same][1] + count)
+    return [*counts.items(), *others]

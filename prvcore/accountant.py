@@ -22,7 +22,7 @@ from prvcore.curve import PrivacyCurve
 from prvcore.errors import AccuracyWarning, TargetError
 from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
 from prvcore.memory_limit import get_memory_limit
-from prvcore.serialization import mechanism_from_dict, mechanism_to_dict
+from prvcore.serialization import mechanism_from_dict, mechanism_to_dict, plain_values
 
 __all__ = ["Accountant"]
 
@@ -166,16 +166,35 @@ class Accountant:
 
     def _add_after(self, version: _Version, mechanism: Mechanism, count: int) -> bool:
         """Record count > 0 of a mechanism, unless something has been recorded after `version`."""
-        _arguments.total_count([version.steps, count])
-        added = _Version(mechanism, count, version.number + 1, version.steps + count, None)
-        if version.first is not None:
-            refuse_mixed_groups((version.first, mechanism))
-            added.first = version.first
-        if not version.extend(added):
+        return self._add_all_after(version, [(mechanism, count)])
+
+    def _add_all(self, steps: list[tuple[Mechanism, int]]) -> None:
+        """Record all these steps, or none of them where that fails."""
+        steps = [(mechanism, count) for mechanism, count in steps if count]
+        while steps and not self._add_all_after(self._end(), steps):
+            pass  # another thread was faster: after what it has added, then
+
+    def _add_all_after(self, version: _Version, steps: list[tuple[Mechanism, int]]) -> bool:
+        _arguments.total_count([version.steps, *(count for _, count in steps)])
+        beginning = added = None
+        number, total, first = version.number, version.steps, version.first
+        for mechanism, count in steps:
+            number, total = number + 1, total + count
+            later = _Version(mechanism, count, number, total, None)
+            if first is not None:
+                refuse_mixed_groups((first, mechanism))
+                later.first = first
+            first = later.first
+            if added is None:
+                beginning = later
+            else:
+                added.extend(later)
+            added = later
+        if not version.extend(beginning):
             return False
         self._last = added
         known = self._known
-        if added.number - known.number > _MOST_BEHIND + len(known.held.counts):
+        if number - known.number > _MOST_BEHIND + len(known.held.counts):
             self._newest()  # and lets go of the versions before
         return True
 
@@ -241,8 +260,7 @@ class Accountant:
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
         count = _arguments.count(count, "count")
-        while count and not self._add_after(self._end(), mechanism, count):
-            pass  # another thread was faster: after what it has added, then
+        self._add_all([(mechanism, count)])
 
     def curve(self) -> PrivacyCurve:
         """Return the composition of all that has run; it does not change with what runs later."""
@@ -463,8 +481,8 @@ class Accountant:
             raise TypeError(f"text must be a str or bytes, got {text!r}")
         refusal = f"text must be of an accountant that was saved, got {text[:80]!r}"
         try:
-            found = json.loads(text)
-        except (RecursionError, ValueError) as error:
+            found = plain_values(text)
+        except ValueError as error:
             raise ValueError(f"{refusal}: {error}") from None
         if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
             raise ValueError(refusal)

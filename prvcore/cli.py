@@ -45,7 +45,29 @@ _OPTIONS = {  # how the library's messages name what the options set
 }
 
 
+class _Once(argparse.Action):
+    """Keeps the value of an option, which must not be given again."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        given = namespace.__dict__.setdefault("given", set())
+        if self.dest in given:
+            raise argparse.ArgumentError(self, "given more than once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
+
     def error(self, message: str) -> NoReturn:
         self.exit(_BAD_OPTION, f"{self.prog}: error: {message}\n")
 

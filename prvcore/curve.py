@@ -601,6 +601,7 @@ class PrivacyCurve:
         if times < 0:
             raise ValueError(f"a curve is multiplied by integers >= 0, got {times!r}")
         steps = tuple((mechanism, count * int(times)) for mechanism, count in self._steps)
+        _arguments.total_count([count for _, count in steps])
         return self._with(steps)
 
     __rmul__ = __mul__

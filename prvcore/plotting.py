@@ -78,7 +78,10 @@ def _steps(
 ) -> None:
     if delta is None:
         raise TypeError("delta must be given to plot epsilon against steps")
+    delta = _arguments.probability(delta, "delta")
     once = sum(curve.counts)
+    if once == 0:
+        raise ValueError("a curve must have steps to plot epsilon against them, got none")
     if multiples is None:
         multiples = np.unique(np.geomspace(1, 1000, _MANY // 2).astype(int))
     multiples = [_arguments.integer(multiple, "multiples", 1, 2**53) for multiple in multiples]
@@ -113,12 +116,12 @@ def _shown(value: float | str) -> str:
 
 
 def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
-    """Draw the epsilons of a sweep against steps, a line for each combination of the others.
+    """Draw the bounds of a sweep against steps, a line for each combination of the others.
 
     Parameters
     ----------
     bounds : SweepBounds
-        What `dpsgd_epsilon` returned.
+        What `dpsgd_epsilon` or `dpsgd_delta` returned.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if left out.
 
@@ -159,7 +162,7 @@ def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("steps")
-    ax.set_ylabel("epsilon (nats)")
+    ax.set_ylabel("delta" if "epsilon" in bounds.settings else "epsilon (nats)")
     ax.legend(frameon=False, fontsize="small")
     ax.grid(alpha=0.3)
     return ax

@@ -10,7 +10,7 @@ from typing import Any
 
 from prvcore import _arguments
 from prvcore.mechanisms import Mechanism
-from prvcore.serialization import mechanism_from_dict, mechanism_kinds
+from prvcore.serialization import mechanism_from_dict, mechanism_kinds, plain_values, short
 
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
 
@@ -50,7 +50,6 @@ def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...
     schedule_from_dict : what the file holds.
 
     """
-    import json
     import tomllib
 
     path = Path(path)
@@ -64,12 +63,7 @@ def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...
         raise ValueError(f"{path.name} must have at most {_MOST_BYTES} bytes")
     try:
         text = content.decode("utf-8")
-        if path.suffix == ".toml":
-            values = tomllib.loads(text)
-        else:
-            values = json.loads(
-                text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats
-            )
+        values = tomllib.loads(text) if path.suffix == ".toml" else plain_values(text)
     except RecursionError:
         raise ValueError(f"{path.name} is nested too deeply") from None
     except ValueError as error:  # of the parsers, and of bytes that are no UTF-8
@@ -102,12 +96,12 @@ def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int]
 
     """
     if not isinstance(values, Mapping):
-        raise TypeError(f"a schedule must be a mapping, got {_short(values)}")
+        raise TypeError(f"a schedule must be a mapping, got {short(values)}")
     if set(values) != {"steps"}:
-        raise ValueError(f"a schedule must have steps and nothing else, got {_short(list(values))}")
+        raise ValueError(f"a schedule must have steps and nothing else, got {short(list(values))}")
     steps = values["steps"]
     if not isinstance(steps, list | tuple):
-        raise TypeError(f"steps must be a list, got {_short(steps)}")
+        raise TypeError(f"steps must be a list, got {short(steps)}")
     found = []
     for place, step in enumerate(steps):
         try:
@@ -121,27 +115,9 @@ def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int]
 
 def _step(step: Any) -> tuple[Mechanism, int]:
     if not isinstance(step, Mapping):
-        raise TypeError(f"a step must be a mapping, got {_short(step)}")
+        raise TypeError(f"a step must be a mapping, got {short(step)}")
     count = _arguments.count(step.get("count", 1), "count")
     return mechanism_from_dict({name: step[name] for name in step if name != "count"}), count
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"numbers must be finite, got {name}")
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{_short(twice)} is given twice")
-    return found
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def schedule_schema() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -12,6 +13,8 @@ from prvcore import mechanisms
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
+
+_DEEPEST = 64  # mechanisms within mechanisms
 
 
 def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:
@@ -65,8 +68,14 @@ def mechanism_from_dict(values: Mapping[str, Any]) -> Mechanism:
         one out of its range.
 
     """
+    return _mechanism_from(values, 1)
+
+
+def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     if not isinstance(values, Mapping):
         raise TypeError(f"a mechanism must be a mapping, got {values!r}")
+    if depth > _DEEPEST:
+        raise ValueError(f"mechanisms must be nested at most {_DEEPEST} deep")
     kinds = mechanism_kinds()
     name = values.get("type")
     if not isinstance(name, str) or name not in kinds:
@@ -81,7 +90,7 @@ def mechanism_from_dict(values: Mapping[str, Any]) -> Mechanism:
         raise ValueError(f"{kind.__name__} must have {listed}, got {', '.join(map(repr, given))}")
     return kind(
         **{
-            name: mechanism_from_dict(value) if isinstance(value, Mapping) else value
+            name: _mechanism_from(value, depth + 1) if isinstance(value, Mapping) else value
             for name, value in given.items()
         }
     )
@@ -100,3 +109,30 @@ def mechanism_kinds() -> dict[str, type[Mechanism]]:
     kinds = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
     del kinds["Mechanism"]
     return kinds
+
+
+def plain_values(text: str | bytes) -> Any:
+    """Return what JSON says: ValueError for what is none, for repeated names and for nan."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"numbers must be finite, got {name}")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{short(twice)} is given twice")
+    return found
+
+
+def short(value: object) -> str:
+    """Return how a value looks, cut off where it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -57,13 +57,30 @@ class SweepBounds(Bounds):
 
     """
 
-    settings: dict[str, Any]
+    _settings: dict[str, Any]
 
     def __new__(cls, lower: Any, estimate: Any, upper: Any, settings: dict[str, Any]) -> Any:
         """Return the bounds at `settings`."""
         bounds = super().__new__(cls, lower, estimate, upper)
-        bounds.settings = settings
+        bounds._settings = settings
         return bounds
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values that were used, by their names, each of the shape of the bounds."""
+        return self._settings
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Any:
+        """Return the bounds of lower, estimate, upper and settings."""
+        return cls(*iterable)
+
+    def _replace(self, **changes: Any) -> Any:
+        """Return these bounds with other parts, or of other settings."""
+        settings = changes.pop("settings", self._settings)
+        return type(self)(*Bounds(*self)._replace(**changes), settings)
+
+    __replace__ = _replace
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (*self, self.settings)

@@ -126,12 +126,13 @@ class TrainingSchedule(NamedTuple):
 
     def _told(self, bounds: Any) -> Any:
         """Return what a sweep returned with the rest of this schedule among its settings."""
-        shape = np.shape(bounds.settings["steps"])
+        settings = dict(bounds.settings)
+        shape = np.shape(settings["steps"])
         for name in ("dataset_size", "batch_size", "accumulation_steps", "epochs"):
             value = getattr(self, name)
-            bounds.settings[name] = np.broadcast_to(value, shape) if shape else value
-        bounds.settings["rounding"] = self.rounding
-        return bounds
+            settings[name] = np.broadcast_to(value, shape) if shape else value
+        settings["rounding"] = self.rounding
+        return bounds._replace(settings=settings)
 
 
 def dpsgd_schedule(
@@ -213,6 +214,8 @@ def dpsgd_schedule(
             0,
             _MOST,
         )
+    for part in (probabilities, steps):
+        part.setflags(write=False)
     told = (part[()] if part.ndim else part.item() for part in (sizes, batches, parts, times))
     found = (probabilities, steps) if sizes.ndim else (probabilities.item(), steps.item())
     return TrainingSchedule(*found, *told, rounding)

@@ -178,6 +178,17 @@ def changed(**changes):
     return json.dumps(values)
 
 
+def nested(depth):
+    noise = '{"type": "Gaussian", "noise_multiplier": 1.0}'
+    around = '{"type": "PoissonSubsampled", "sampling_probability": 0.9, "mechanism": '
+    mechanism = around * (depth - 1) + noise + "}" * (depth - 1)
+    return (
+        filled()
+        .to_json()
+        .replace('"history": [', f'"history": [{{"mechanism": {mechanism}, "count": 1}}, ')
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
@@ -186,6 +197,16 @@ def changed(**changes):
         ("{", ValueError, "Expecting property name"),
         ("[" * 100_000, ValueError, "text must be of an accountant that was saved"),
         (3, TypeError, "text must be a str or bytes"),
+        ('{"options": ' + '{"a": ' * 100_000, ValueError, "it is nested too deeply"),
+        (filled().to_json().replace('"version"', '"version": 1, "version"'), ValueError, "twice"),
+        (
+            filled().to_json().replace('"count"', '"count": 1, "count"'),
+            ValueError,
+            "'count' is given",
+        ),
+        (filled().to_json().replace("150", "NaN"), ValueError, "numbers must be finite, got NaN"),
+        (nested(65), ValueError, "nested at most 64 deep"),
+        (nested(5000), ValueError, "nested"),
         (changed(options=None), ValueError, "it must have options and a history"),
         (changed(history={"a": 1}), ValueError, "it must have options and a history"),
         (changed(history=[3]), ValueError, r"history\[0\] must have a mechanism and a count"),

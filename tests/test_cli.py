@@ -108,8 +108,12 @@ def test_eps_error_is_passed_on(capsys):
     ],
 )
 def test_bad_options_are_told_in_one_line(capsys, arguments, option, value):
+    good = EPSILON.copy()
+    if option in good:
+        position = good.index(option)
+        del good[position : position + 2]
     with pytest.raises(SystemExit) as stop:
-        cli.main([*EPSILON, *arguments])
+        cli.main([*good, *arguments])
     assert stop.value.code == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -377,3 +381,39 @@ def test_version_and_help(capsys):
             cli.main(arguments)
         assert stop.value.code == 0
         assert "prvcore" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("again", [["--steps", "0"], ["--delta", "1e-7"], ["--neighbors", "add"]])
+def test_an_option_is_given_once(capsys, again):
+    arguments = [*EPSILON, "--neighbors", "remove", *again]
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    assert f"argument {again[0]}: given more than once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth", [65, 400, 20_000])
+def test_a_schedule_that_is_nested_too_deeply_prints_no_answer(capsys, tmp_path, depth):
+    noise = '{"type": "Gaussian", "noise_multiplier": 1.0}'
+    around = '{"type": "PoissonSubsampled", "sampling_probability": 0.9, "mechanism": '
+    path = tmp_path / "deep.json"
+    path.write_text('{"steps": [' + around * (depth - 1) + noise + "}" * (depth - 1) + "]}")
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["epsilon", "--schedule", str(path), "--delta", "1e-5"])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nested" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_schedule_may_be_nested(capsys, tmp_path):
+    noise = '{"type": "Gaussian", "noise_multiplier": 1.0}'
+    around = '{"type": "PoissonSubsampled", "sampling_probability": 0.99, "mechanism": '
+    path = tmp_path / "deep.json"
+    path.write_text('{"steps": [' + around * 63 + noise + "}" * 63 + "]}")
+    answer = json.loads(
+        printed(capsys, "epsilon", "--schedule", str(path), "--delta", "1e-5", "--json")
+    )
+    whole = prv.eps_from_delta(prv.PoissonSubsampledGaussian(1.0, 0.99**63), 1e-5)
+    assert max(answer["lower"], whole.lower) <= min(answer["upper"], whole.upper)

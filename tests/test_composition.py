@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from examples import BUILT_IN, gaussian_cdf_p, gaussian_cdf_q, gaussian_delta, name
+from scipy.stats import norm
 
 import prvcore as prv
 
@@ -367,3 +368,41 @@ def test_a_choice_may_be_a_subclass_of_str():
     curve = prv.compose(STEP, 2, engine=Name("spectrum"), neighbors=Name("add-or-remove"))
     assert type(curve.engine) is str
     assert curve.epsilon(1e-5) == prv.compose(STEP, 2, engine="spectrum").epsilon(1e-5)
+
+
+@pytest.mark.parametrize(
+    ("steps", "error", "message"),
+    [
+        ([(prv.Gaussian(1.0), 2.7)], TypeError, "must be an integer .* got 2.7"),
+        ([(prv.Gaussian(1.0), 5), (prv.Gaussian(1.0), -3)], ValueError, "got -3"),
+        ([(prv.Gaussian(1.0), True)], TypeError, "must be an integer .* got True"),
+        ([(3, 1)], TypeError, r"mechanisms\[0\] must be a mechanism"),
+    ],
+)
+def test_a_curve_looks_at_its_counts_however_it_is_made(steps, error, message):
+    for make in (prv.PrivacyCurve, prv.compose):
+        with pytest.raises(error, match=message):
+            make(steps)
+
+
+class Noise:
+    """Normal noise whose methods are its functions; equal to itself alone."""
+
+    def __init__(self, mean):
+        self.law = norm(loc=mean)
+
+    def cdf(self, losses):
+        return self.law.cdf(losses)
+
+
+def test_equal_functions_are_merged():
+    q, p = Noise(0.5), Noise(-0.5)
+    a, b = prv.FromCDFs(q.cdf, p.cdf), prv.FromCDFs(q.cdf, p.cdf)
+    assert a == b
+    assert a.cdf_q is not b.cdf_q
+    curve = prv.compose([a, (b, 2)])
+    assert curve.counts == (3,)
+    assert curve == prv.compose(b, 3)
+    assert hash(curve) == hash(prv.compose(b, 3))
+    sampled = prv.compose([prv.PoissonSubsampled(a, 0.1), prv.PoissonSubsampled(b, 0.1)])
+    assert sampled.counts == (2,)

@@ -172,6 +172,10 @@ def test_a_plot_says_what_it_lacks(axes):
         curve.plot("pie", axes)
     with pytest.raises(TypeError, match="delta must be given"):
         curve.plot("steps", axes)
+    with pytest.raises(TypeError, match=r"delta must be a real number, in \[0, 1\], got \[1e-05"):
+        curve.plot("steps", axes, delta=[1e-5, 1e-6])
+    with pytest.raises(ValueError, match="a curve must have steps to plot"):
+        prv.compose([]).plot("steps", axes, delta=1e-5)
 
 
 WIDE = {

@@ -12,7 +12,8 @@ STEP = prv.PoissonSubsampledGaussian(0.9, 0.01)
 OTHER = prv.PoissonSubsampledGaussian(0.7, 0.02)
 DELTA = 1e-5
 WATCHED = {
-    str(Path(prv.__file__).parent / name) for name in ("accountant.py", "budgets.py", "_chain.py")
+    str(Path(prv.__file__).parent / name)
+    for name in ("accountant.py", "budgets.py", "_chain.py", "adapters/dp_accounting.py")
 }
 
 
@@ -368,3 +369,30 @@ def test_an_answer_that_was_too_wide_says_so_each_time_and_is_not_kept(memory_li
     prv.set_memory_limit(limit)
     close = accountant.epsilon(DELTA)
     assert close.upper - close.lower <= 1e-7 < wide.upper - wide.lower
+
+
+def test_an_event_of_several_is_composed_as_a_whole_or_not_at_all():
+    pytest.importorskip("dp_accounting")
+    from dp_accounting import dp_event
+
+    from prvcore.adapters.dp_accounting import PRVCoreAccountant
+
+    parts = [dp_event.GaussianDpEvent(3.0), dp_event.LaplaceDpEvent(9.0)]
+
+    def make():
+        accountant = PRVCoreAccountant(eps_error=0.1)
+        return accountant, lambda: accountant.compose(dp_event.ComposedDpEvent(parts), 3)
+
+    seen = set()
+    for accountant, _ in places(make, raise_interrupt):
+        history = tuple(count for _, count in accountant.accountant.history)
+        seen.add(history)
+        accountant.get_epsilon(DELTA)
+    assert seen == {(), (3, 3)}
+    accountant, _ = make()
+    before = accountant.accountant
+    with pytest.raises(Exception, match="add up to at most"):
+        accountant.compose(dp_event.ComposedDpEvent(parts), 2**53)
+    assert before.history == ()
+    with pytest.raises(AttributeError):
+        accountant.accountant = before

@@ -273,5 +273,45 @@ def test_a_sweep_of_a_schedule_is_drawn():
     try:
         drawn = sorted(y for line in axes.lines for y in line.get_ydata())
         assert set(np.ravel(bounds.upper)) <= set(drawn)
+        assert axes.get_ylabel() == "epsilon (nats)"
     finally:
         pyplot.close(axes.figure)
+    axes = plotting.plot_sweep(schedule.delta([[0.8], [1.0]], 1.0))
+    try:
+        assert axes.get_ylabel() == "delta"
+    finally:
+        pyplot.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [np.ma.masked_array([10, 20], mask=[False, True]), [True, 2], np.array([True, False]), True],
+    ids=["masked", "boolean", "booleans", "one"],
+)
+def test_steps_are_integers_and_nothing_else(steps):
+    with pytest.raises(TypeError, match="steps must be integers"):
+        prv.dpsgd_epsilon(1.0, 0.01, steps, 1e-5)
+
+
+def test_bounds_of_a_sweep_stay_with_their_settings():
+    bounds = prv.dpsgd_epsilon(1.0, 0.01, [10, 20], 1e-5)
+    other = bounds._replace(lower=np.zeros(2))
+    assert type(other) is type(bounds)
+    assert other.settings is bounds.settings
+    assert other.lower.tolist() == [0.0, 0.0]
+    assert other.upper is bounds.upper
+    assert repr(other).endswith(f"settings={bounds.settings!r})")
+    again = type(bounds)._make([*bounds, bounds.settings])
+    assert again.settings is bounds.settings
+    with pytest.raises(AttributeError):
+        bounds.settings = {}
+    copied = pickle.loads(pickle.dumps(bounds))
+    assert copied.settings["steps"].tolist() == [10, 20]
+
+
+def test_a_schedule_of_a_training_is_read_only():
+    plan = prv.dpsgd_schedule(1000, [10, 20], 2)
+    for name in ("steps", "sampling_probability", "batch_size"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(plan, name)[0] = 1
+    assert "batch_size" in plan.epsilon(1.0, 1e-5).settings

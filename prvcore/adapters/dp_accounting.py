@@ -114,7 +114,12 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
                 f"neighbors={options['neighbors']!r}"
             )
         super().__init__(neighboring_relation)
-        self.accountant = Accountant(**options)
+        self._accountant = Accountant(**options)
+
+    @property
+    def accountant(self) -> Accountant:
+        """What was composed."""
+        return self._accountant
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the upper bound of epsilon, nats."""
@@ -158,8 +163,7 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
                 message = str(error) or "it is nested too deeply"
                 return self.CompositionErrorDetails(invalid_event=part, error_message=message)
         if do_compose:
-            for mechanism, times in steps:
-                self.accountant.add(mechanism, times)
+            self._accountant._add_all(steps)
         return None
 
 
