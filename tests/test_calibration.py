@@ -413,7 +413,8 @@ def test_a_filter_of_mechanisms_that_only_have_replaced_records():
 )
 def test_where_no_noise_is_needed_any_will_do(mechanism):
     found = prv.calibrate(prv.PoissonSubsampled(mechanism, 1e-6), 3, epsilon=1.0, delta=1e-5)
-    assert found.bounds == (0.0, 0.0, 0.0)
+    assert found.bounds.lower == 0.0
+    assert found.bounds.upper <= 1.0
     assert found.value <= 1e-3
     assert found.next_value is None
     assert found.proven
