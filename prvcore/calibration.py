@@ -266,8 +266,10 @@ def _calibrate(
         progress=listener(progress),
     )
     last = next_factor != next_factor
+    same = before.mechanisms or _same_in_core(steps, name)
     if factor == 0.0 and name == "noise":
         factor = _least_noise([mechanism for mechanism, _ in steps])
+        same = same and factor == 0.0
 
     def curve_at(factor: float, eps_error: float) -> PrivacyCurve:
         return PrivacyCurve(
@@ -287,7 +289,7 @@ def _calibrate(
     curve = curve_at(factor, eps_error)
     bounds = Bounds(*bounds)
     next_bounds = None if last else Bounds(*next_bounds)
-    if not before.mechanisms and not _same_in_core(steps, name):
+    if not same:
         # The core multiplies what it has made of the parameters, which may round otherwise.
         for _ in range(_MOST_NUDGES):
             bounds, _ = curve._answer("epsilon", delta, memory_limit=memory_limit)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "gate.h"
 #include "normal.h"
 #include "query.h"
 
@@ -416,6 +417,7 @@ prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_o
         s->count = 0;
         memset(&s->told, 0, sizeof s->told);
         status = mu_above(s, &bounds[i]);
+        if (status == PRV_OK) status = prv_gate_range(0.0, HUGE_VAL, &bounds[i]);
         if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = s->told.memory;
         if (status == PRV_OK && reports != NULL) reports[i] = s->told;
     }

@@ -14,6 +14,7 @@
 
 #include "allocate.h"
 #include "cells.h"
+#include "gate.h"
 #include "normal.h"
 #include "properties.h"
 #include "query.h"
@@ -788,8 +789,7 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
     /* Jensen's inequality costs about half as much as the chord does: a cell's ratios vary by (r_b - r_a)^2
      * / 12. */
     b->estimate = isfinite(b->upper) ? b->lower + (b->upper - b->lower) / 3.0 : b->lower;
-    /* Whatever went wrong, bounds that hold nothing are not told. */
-    return b->lower <= b->upper ? PRV_OK : PRV_ERR_PRECISION;
+    return prv_gate_range(0.0, HUGE_VAL, b);
 }
 
 prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,
@@ -813,9 +813,7 @@ prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const 
             status = prv_check_interrupt(options);
             if (status == PRV_OK) status = divergence(&views[v], orders[i], &b);
             if (status != PRV_OK) break;
-            bounds[i].lower = fmax(bounds[i].lower, b.lower);
-            bounds[i].estimate = fmax(bounds[i].estimate, b.estimate);
-            bounds[i].upper = fmax(bounds[i].upper, b.upper);
+            prv_gate_worst(&bounds[i], &b);
         }
     }
     for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
