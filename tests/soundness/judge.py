@@ -273,7 +273,7 @@ class _Case:
                 self._violated("calibrate", "next_value", target, found, *value[:2])
             self.compared += value[2]
         if parameter == "scale" and isinstance(mechanism, prv.DiscreteGaussian):
-            # epsilon may rise with its scale; what is proven is that no smaller one meets the target
+            # epsilon may rise with its scale; proven is that no smaller one meets the target
             for part in (0.98, 0.96, 0.94, 0.92, 0.9, 0.87, 0.84, 0.8):
                 value = known([(mechanism._with("noise", part * found.next_value), count)])
                 if value is not None and value[1] < delta:
