@@ -610,6 +610,12 @@ def _history(rng, kind):
     count = int(rng.integers(4, 9))
     kinds = ("sampled gaussian", "gaussian", "bounded range", "laplace", "mixture", "pure")
     kinds += ("discrete laplace", "sampled approximate", "table")
+    neighbors = str(rng.choice(["add", "remove", "add-or-remove"]))
+    bounded = rng.random() < 0.5  # all losses are: then a greatest one is known
+    if bounded:
+        kinds = ("bounded range", "laplace", "pure", "discrete laplace", "sampled approximate")
+        if neighbors == "add":
+            kinds += ("sampled gaussian",) * 3
     pool = [str(rng.choice(kinds))] * 3 + [str(rng.choice(kinds)) for _ in range(3)]
     steps = []
     for _ in range(count):
@@ -630,7 +636,7 @@ def _history(rng, kind):
         steps.insert(place, (step, 1))
     delta = mass * float(rng.choice([0.01, 0.3, 0.49, 0.999, 1.0, 1.5, 3.0, 100.0]))
     questions = [("epsilon", min(delta, 1.0)), ("share", 1.0), ("delta", math.inf)]
-    options = {"neighbors": str(rng.choice(["add", "remove", "add-or-remove"]))}
+    options = {"neighbors": neighbors}
     if rng.random() < 0.3:
         options["eps_error"] = log_uniform(rng, 1e-3, 1.0)
     askers = ("accountant", "curve")
