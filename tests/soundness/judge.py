@@ -94,6 +94,9 @@ class _Case:
                         raise
                     refused = True
                     continue
+                except RuntimeError as error:  # prvcore finds its own bounds out of order
+                    self.found.append(f".{name}({point!r}) by {asker}: {error}")
+                    continue
                 if name == "epsilon":
                     middle = answer.estimate if answer.estimate < math.inf else 1.0
                 before = self.compared
@@ -134,8 +137,8 @@ class _Case:
                 continue
             try:
                 _within(self.patience, accountant.epsilon, delta)
-            except (TimeoutError, ValueError):
-                continue
+            except (TimeoutError, ValueError, RuntimeError):
+                continue  # what is wrong is found in the end
         return accountant
 
     def _ask(self, who, name, point):
