@@ -15,6 +15,7 @@ class History: ...
 @final
 class Composition:
     def __init__(self, handles: tuple[Handle, ...], counts: tuple[int, ...]) -> None: ...
+    def attained(self) -> bool: ...
     def query(
         self,
         for_epsilon: bool,
@@ -33,7 +34,24 @@ class Composition:
         progress: _Progress | None = None,
         history: History | None = None,
     ) -> list[
-        tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
+        tuple[
+            float,
+            float,
+            float,
+            float,
+            float,
+            str,
+            str,
+            float,
+            float,
+            int,
+            int,
+            int,
+            int,
+            bool,
+            bool,
+            float,
+        ]
     ]: ...
     def bound(
         self,

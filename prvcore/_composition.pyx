@@ -36,6 +36,7 @@ from prvcore._core cimport (
     prv_history_epsilon,
     prv_history_free,
     prv_history_new,
+    prv_is_attained,
     prv_neighbors,
     prv_options,
     prv_parameter,
@@ -226,6 +227,10 @@ cdef class Composition:
     def __dealloc__(self):
         PyMem_Free(self.steps)
 
+    def attained(self):
+        """Say whether two data sets have the dominating pair, or each value of its curve."""
+        return bool(prv_is_attained(self.steps, len(self.handles)))
+
     def query(
         self,
         bint for_epsilon,
@@ -410,6 +415,8 @@ cdef tuple fields_of(const prv_report *report):
         report.transforms,
         report.frequencies,
         bool(report.accurate),
+        bool(report.attained),
+        report.unattained,
     )
 
 

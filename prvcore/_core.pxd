@@ -228,6 +228,10 @@ cdef extern from "prvcore.h" nogil:
         double truncation
         double wrap_around
         double rounding
+        int attained
+        double unattained
+
+    int prv_is_attained(const prv_step *steps, size_t step_count)
 
     prv_status prv_check_steps(
         const prv_step *steps, size_t step_count, prv_neighbors neighbors

@@ -16,9 +16,12 @@ class Bounds(NamedTuple):
     Attributes
     ----------
     lower, upper : float or ndarray of float64
-        The exact value lies between them.
+        The exact value lies between them: that of the worst of all neighbouring data sets, of the
+        worst mechanism with what was stated.
     estimate : float or ndarray of float64
         A value between them that is usually much closer to the exact one; it promises nothing more.
+        Where `PrivacyCurve.attained` is False it is close to the least upper bound that the
+        accounting could give.
 
     """
 
@@ -65,7 +68,12 @@ class ErrorBudget(NamedTuple):
     frequencies : int
         At which the spectrum was summed; 0 for a convolution.
     accurate : bool
-        Whether the width asked was reached.
+        Whether the width asked was reached, but for `unattained`.
+    attained : bool
+        Whether both bounds are of one pair, which two data sets have: `PrivacyCurve.attained`.
+    unattained : float
+        Else the part of `width`, beside the first four, between the best data sets that are known
+        and what is known of all: no setting makes it smaller.
 
     """
 
@@ -83,6 +91,14 @@ class ErrorBudget(NamedTuple):
     transforms: int
     frequencies: int
     accurate: bool
+    attained: bool
+    unattained: float
+
+    @property
+    def _of_the_answer(self) -> float:
+        """The part of the width that settings change."""
+        parts = self.discretization + self.truncation + self.wrap_around + self.rounding
+        return self.width if self.attained else min(self.width, parts)
 
 
 def shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds:

@@ -96,9 +96,10 @@ class Calibration(_pickling.Pickled):
     def proven(self) -> bool:
         """Whether no cheaper value meets the target, however it is accounted for.
 
-        That is so if the lower bound at the next value is above the target, and epsilon is
-        `monotone`; or if there is no next value. Rounding, or more steps than 1 / tolerance, may
-        leave only the upper bound above the target.
+        That is so if the lower bound at the next value, which is of data sets that exist, is above
+        the target, and epsilon is `monotone`; or if there is no next value. Rounding, more steps
+        than 1 / tolerance, or a composition whose dominating pair none have
+        (`PrivacyCurve.attained`), may leave only the upper bound above the target.
         """
         if self.next_bounds is None:
             return True

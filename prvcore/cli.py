@@ -301,6 +301,7 @@ def _query(options: argparse.Namespace) -> None:
                 given: point,
                 **bounds._asdict(),
                 "accurate": budget.accurate,
+                "attained": budget.attained,
                 "assumed": _assumed(curve),
             }
         )
@@ -338,6 +339,7 @@ def _calibrate(options: argparse.Namespace) -> None:
                 "bounds": found.bounds._asdict(),
                 "next_value": found.next_value,
                 "next_bounds": None if found.next_bounds is None else found.next_bounds._asdict(),
+                "proven": found.proven,
                 "assumed": _assumed(found.curve),
             }
         )
@@ -368,6 +370,7 @@ def _curve(options: argparse.Namespace) -> None:
             {
                 "query": "curve",
                 "points": [dict(zip(names, row, strict=True)) for row in rows],
+                "attained": curve.attained,
                 "assumed": _assumed(curve),
             }
         )

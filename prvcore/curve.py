@@ -98,6 +98,18 @@ class PrivacyCurve:
         return tuple(count for _, count in self._steps)
 
     @property
+    def attained(self) -> bool:
+        """Whether bounds of epsilon and delta are as close as was asked.
+
+        They are where two data sets have the pair of output distributions that dominates the
+        composition, or each value of its curve. Of a `BoundedRange` or a
+        `SubsampledWithoutReplacement` that runs more than once or with others, and of a
+        `TruncatedPoissonSubsampledGaussian`, no data sets are known to have that pair. Then `lower`
+        is of data sets that exist, and `upper` holds for all, but what lies between is not known.
+        """
+        return self._composition.attained()
+
+    @property
     def neighbors(self) -> str:
         """As given to `compose`."""
         return self._settings.neighbors
@@ -520,7 +532,7 @@ class PrivacyCurve:
     def _warning(self, reports: list[Any], memory_limit: int) -> str | None:
         """Say what kept bounds wider than was asked, None where nothing did."""
         budgets = [ErrorBudget(*report) for report in reports]
-        widest = max((budget.width for budget in budgets), default=0.0)
+        widest = max((budget._of_the_answer for budget in budgets), default=0.0)
         limit = self._limit(budgets, widest, memory_limit)
         if limit is None:
             return None
@@ -535,8 +547,8 @@ class PrivacyCurve:
     ) -> tuple[str, str] | None:
         """Return what kept bounds too wide, the greatest width in epsilon, and what helps."""
         wide = [budget for budget in budgets if not budget.accurate]
-        if wide and all(budget.rounding >= 0.3 * budget.width for budget in wide):
-            endless = any(budget.width == math.inf for budget in wide)
+        if wide and all(budget.rounding >= 0.3 * budget._of_the_answer for budget in wide):
+            endless = any(budget._of_the_answer == math.inf for budget in wide)
             advice = "Ask about a larger delta" if endless else "Raise eps_error"
             return "rounding in double precision", advice
         if wide and (missing := self._missing_mass()):
@@ -620,7 +632,8 @@ class PrivacyCurve:
 
     def __repr__(self) -> str:
         steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
-        return f"PrivacyCurve([{steps}], {self._settings.assumed()})"
+        unattained = "" if self.attained else ", attained=False"
+        return f"PrivacyCurve([{steps}], {self._settings.assumed()}{unattained})"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -633,6 +646,10 @@ class PrivacyCurve:
         if self.mesh_size is not None:
             settings.append(f"mesh_size {self.mesh_size!r}")
         settings.append(self._settings.width())
+        if not self.attained:
+            settings.append(
+                "lower bounds of data sets that exist, upper bounds that none are known to come near"
+            )
         return (
             "<table><caption>PrivacyCurve</caption>"
             f"<thead><tr><th>mechanism</th><th>count</th></tr></thead><tbody>{rows}</tbody>"

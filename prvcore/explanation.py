@@ -19,6 +19,8 @@ _ADVICE = {
     "them out",
     "wrap_around": "tails outside the window: a smaller eps_error widens it",
     "rounding": "rounding in double precision, which no setting makes smaller",
+    "unattained": "what lies between the worst data sets that are known and what holds for all, "
+    "which no setting makes smaller",
 }
 
 
@@ -76,6 +78,11 @@ class Explanation(_pickling.Pickled):
     def _of_the_whole(self) -> list[str]:
         lower, _, upper = self.epsilon
         lines = [f"At delta = {self.delta:g} epsilon lies between {lower:.6g} and {upper:.6g}."]
+        if not self.budget.attained:
+            lines.append(
+                "The lower bound is of data sets that exist; the upper one holds for all, but none "
+                "are known to come near it."
+            )
         if self.other_direction is not None and self.other_direction != self.epsilon:
             lines.append(
                 f"The neighbour with one record {_NEIGHBOUR[self.budget.direction]} decides; the "
@@ -98,7 +105,8 @@ class Explanation(_pickling.Pickled):
 
     def _of_the_error(self) -> list[str]:
         budget = self.budget
-        parts = {name: getattr(budget, name) for name in _ADVICE}
+        names = [name for name in _ADVICE if name != "unattained" or not budget.attained]
+        parts = {name: getattr(budget, name) for name in names}
         if budget.engine == "none" and budget.width > 0.0:
             near = f"The bounds are {budget.width:.3g} apart in epsilon"
             return ["", f"{near}, which is close enough: nothing had to be composed."]

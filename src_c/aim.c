@@ -3,6 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "attained.h"
+#include "bounded_range.h"
 #include "certificate.h"
 #include "properties.h"
 #include "rounding.h"
@@ -162,6 +164,15 @@ static void cut_tops_of_bound(prv_side_view *view, double delta, double share)
     prv_cut_tops(view, share * delta / (double)view->steps);
 }
 
+/* The log-moment of a step at most, at a tilt >= 0: of its coarse dominating lattice up to a knot, or of all bounded
+ * ranges, which is less than that of the pair that dominates them. It bounds each factor of E[e^(lam L)] given what was
+ * released before, and so the product. */
+static double most_log_moment(const prv_mechanism *m, const prv_profile *p, size_t knots, double lam)
+{
+    const double moment = prv_tilt(p->knots, p->dominating, knots, lam, NULL).log_moment;
+    return prv_is_bounded_range(m) ? fmin(moment, prv_most_log_moment(m->mu, lam)) : moment;
+}
+
 /* The tilt at which Chernoff's bound of the merged cells in use is least; any tilt gives a bound. */
 static double chernoff_tilt(const prv_side_view *view, double delta)
 {
@@ -169,39 +180,99 @@ static double chernoff_tilt(const prv_side_view *view, double delta)
     return prv_root(view, entropy_excess, &goal, 4.0);
 }
 
-static double chernoff_bound(prv_side_view *view, double delta, double share)
+/* What Chernoff's bounds are made of at a tilt, with what rounding does to it. */
+typedef struct chernoff_sums {
+    double log_moment, size; /* of all steps; and the sum of the moduli of all terms */
+    double absolute;         /* of delta */
+    double relative, shift;  /* of the curve: see certificate.h */
+    prv_infinite infinite;   /* with the tops that `share` of delta lets be put there */
+} chernoff_sums;
+
+static chernoff_sums chernoff_sums_at(const prv_side_view *view, double delta, double share, double lam)
 {
-    cut_tops_of_bound(view, delta, share);
-    const double lam = chernoff_tilt(view, delta), log_kernel = log(prv_kernel_maximum(lam));
-    double log_moment = 0.0, size = fabs(log_kernel), absolute = 0.0;
-    double relative = 0.0, shift = 0.0; /* of the curve, by rounding: see certificate.h */
-    prv_infinite infinite = {0};
+    chernoff_sums c = {.log_moment = 0.0};
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
         const double k = view->counts[j], most = share * delta / ((double)view->steps * k);
         double above = 0.0;
         size_t knots = p->knot_count;
         while (knots > 1 && above + p->dominating[knots - 1] <= most) above += p->dominating[--knots];
-        const double moment = prv_tilt(p->knots, p->dominating, knots, lam, NULL).log_moment;
+        const double moment = most_log_moment(view->mechanisms[j], p, knots, lam);
         /* A mass at a knot that counts as infinite: a sum of so many masses, off as the lattice is. */
         const double sums = PRV_UNIT * (4.0 + (double)(p->knot_count - knots));
         const double beyond = p->dominating_infinite + above;
-        prv_infinite_add(&infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
-        log_moment += k * moment;
-        size += k * fabs(moment);
-        absolute += k * (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
-        relative += k * (p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment));
-        shift += k * p->rounding.shift;
+        prv_infinite_add(&c.infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
+        c.log_moment += k * moment;
+        c.size += k * fabs(moment);
+        c.absolute += k * (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
+        c.relative += k * (p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment));
+        c.shift += k * p->rounding.shift;
     }
-    const double finite = delta - absolute - infinite.high;
+    return c;
+}
+
+static double chernoff_at(const prv_side_view *view, double delta, double share, double lam)
+{
+    const double log_kernel = log(prv_kernel_maximum(lam));
+    const chernoff_sums c = chernoff_sums_at(view, delta, share, lam);
+    const double finite = delta - c.absolute - c.infinite.high;
     if (!(finite > 0.2 * delta)) return HUGE_VAL;
-    const double bound = (log_moment + log_kernel - log(finite) + relative) / lam + shift;
+    const double bound = (c.log_moment + log_kernel - log(finite) + c.relative) / lam + c.shift;
     /* The sums over the steps are off by u each of their size; logarithms, products and the rest by 16 u. `finite` is the
      * difference of at most 5 of itself. */
-    size += fabs(log(finite)) + relative + 16.0;
-    const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * (size / lam + shift) * PRV_SECOND_ORDER;
+    const double size = c.size + fabs(log_kernel) + fabs(log(finite)) + c.relative + 16.0;
+    const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * (size / lam + c.shift) * PRV_SECOND_ORDER;
     /* The greatest of two directions passes over what is no number. */
     return isnan(bound) ? HUGE_VAL : bound + rounding;
+}
+
+/* What delta is bounded by at an epsilon, the other way round. */
+static double chernoff_delta_at(const prv_side_view *view, double epsilon, double lam)
+{
+    const double log_kernel = log(prv_kernel_maximum(lam));
+    const chernoff_sums c = chernoff_sums_at(view, 0.0, 0.0, lam);
+    const double moved = lam * (epsilon - c.shift), log_bound = c.log_moment + log_kernel - moved + c.relative;
+    const double size = c.size + fabs(log_kernel) + fabs(moved) + lam * fabs(epsilon) + c.relative + 16.0;
+    const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * size * PRV_SECOND_ORDER;
+    const double bound = prv_outwards(exp(log_bound + rounding), PRV_LIBM_ERROR, 1) + c.infinite.high + c.absolute;
+    return bound <= 1.0 ? fmin(prv_outwards(bound, 2.0 * PRV_UNIT, 1), 1.0) : 1.0;
+}
+
+/* The tilt, with the bound of `value` there, at which one of the two is least: from the saddle of the pair on, since
+ * moments of bounded ranges are less than those of their pairs. */
+static double least_chernoff(prv_side_view *view, prv_question question, double value, double *lam)
+{
+    const int ask_epsilon = question == PRV_ASK_EPSILON;
+    cut_tops_of_bound(view, ask_epsilon ? value : 0.0, 0.0);
+    *lam = ask_epsilon ? (value > 0.0 ? chernoff_tilt(view, value) : 1.0 / PRV_LEAST_TILT)
+                       : prv_root(view, prv_saddle_excess, &value, 4.0);
+    double least = HUGE_VAL;
+    for (double factor = 4.0; factor > 1.004; factor = sqrt(factor))
+        for (int up = 0; up <= 1; up++)
+            for (double next = *lam; next >= PRV_LEAST_TILT && next <= 1.0 / PRV_LEAST_TILT;) {
+                const double bound =
+                    ask_epsilon ? chernoff_at(view, value, 0.0, next) : chernoff_delta_at(view, value, next);
+                if (bound > least || (bound == least && next != *lam)) break;
+                least = bound;
+                *lam = next;
+                next = up ? next * factor : next / factor;
+            }
+    return least;
+}
+
+double prv_most_of_ranges(prv_side_view *view, prv_question question, double value, double *lam)
+{
+    if (question == PRV_ASK_DELTA && !(value > 0.0)) {
+        *lam = 0.0;
+        return 1.0;
+    }
+    return least_chernoff(view, question, value, lam);
+}
+
+static double chernoff_bound(prv_side_view *view, double delta, double share)
+{
+    cut_tops_of_bound(view, delta, share);
+    return chernoff_at(view, delta, share, chernoff_tilt(view, delta));
 }
 
 double prv_chernoff_epsilon(prv_side_view *view, double delta, double enough)

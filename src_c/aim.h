@@ -27,6 +27,12 @@ typedef struct prv_aim {
  * cells in use that it took. O(cells). */
 double prv_chernoff_epsilon(prv_side_view *view, double delta, double enough);
 
+/* The same of compositions with bounded ranges, by the worst moments that these have at a tilt, one by one: of epsilon at
+ * a delta, or of delta at an epsilon. Adaptive composition has none greater, while the pair that dominates all bounded
+ * ranges has. *lam gets the tilt at which it is least (0 at epsilons that are not above 0, where it says nothing). Some
+ * dozen times the cost. */
+double prv_most_of_ranges(prv_side_view *view, prv_question question, double value, double *lam);
+
 /* 0 where that bound hardly gets down to an epsilon > 0. A fraction of its cost. */
 int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon);
 

@@ -43,7 +43,11 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     prv_status status = sampled_gaussian(noise_multiplier, p, &part[0]);
     if (status == PRV_OK) status = sampled_gaussian(0.5 * noise_multiplier, kept, &part[1]);
     const double weights[2] = {full.below, full.from};
-    status = prv_mechanism_choice(status, part, weights, error, mechanism);
+    /* Where all others are 0, only how often the record is kept is seen. Less often is less privacy loss. */
+    const double seen = (p * full.below + most * fuller.from / n) * (1.0 - error);
+    prv_mechanism *attained = NULL;
+    if (status == PRV_OK) status = sampled_gaussian(noise_multiplier, seen, &attained);
+    status = prv_mechanism_choice(status, part, weights, error, attained, mechanism);
     if (status == PRV_OK) {
         (*mechanism)->scale = noise_multiplier;
         (*mechanism)->replacement = PRV_REPLACED_CHOICE;

@@ -434,6 +434,7 @@ static prv_status answer(prv_history *h, asked_before *a, const int *adds, size_
     if (!(width <= prv_width_asked(options, ask_epsilon ? b->lower : a->value))) return PRV_OK;
     const growth *g = &a->directions[adds[top]];
     prv_report_reading(&readings[top], options->neighbors, adds[top], width, 1, r);
+    r->attained = 1;
     r->engine = PRV_ENGINE_SPECTRUM;
     r->mesh_size = g->plan.layout.law_step;
     r->tilt = g->plan.layout.tilt;
@@ -613,7 +614,9 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
     if (status == PRV_OK) status = prv_check_steps(distinct, kinds, options->neighbors);
     int adds[2];
     const size_t directions = prv_directions(distinct, kinds, options->neighbors, adds);
-    const int grows = kinds > 0 && may_grow(options);
+    /* Plans bound pairs; data sets that are worst at one question or step are asked as a whole. */
+    const int attained = prv_attainment_of(distinct, kinds) != PRV_NOT_ATTAINED;
+    const int grows = kinds > 0 && may_grow(options) && attained;
     if (status == PRV_OK && grows) {
         if (!are_alike(options, &h->options)) forget(h);
         h->options = *options;

@@ -27,6 +27,7 @@ void prv_mechanism_free(prv_mechanism *m)
     prv_gaussian_mixture_free(m->base_mixture);
     prv_mechanism_free(m->part[0]);
     prv_mechanism_free(m->part[1]);
+    prv_mechanism_free(m->attained);
     prv_release(m);
 }
 
@@ -37,7 +38,7 @@ prv_mechanism *prv_mechanism_like(const prv_mechanism *m)
     *like = *m;
     like->atoms[0] = like->atoms[1] = like->base_atoms = NULL;
     like->mixture = like->base_mixture = NULL;
-    like->part[0] = like->part[1] = NULL;
+    like->part[0] = like->part[1] = like->attained = NULL;
     return like;
 }
 
@@ -90,12 +91,13 @@ int prv_is_disjoint(const prv_mechanism *m)
 }
 
 prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2], const double weight[2],
-                                double error, prv_mechanism **mechanism)
+                                double error, prv_mechanism *attained, prv_mechanism **mechanism)
 {
     prv_mechanism *m = status == PRV_OK ? prv_mechanism_new(PRV_BASE_CHOICE) : NULL;
     if (m == NULL) {
         prv_mechanism_free(part[0]);
         prv_mechanism_free(part[1]);
+        prv_mechanism_free(attained);
         return status == PRV_OK ? PRV_ERR_MEMORY : status;
     }
     m->part[0] = part[0];
@@ -103,6 +105,7 @@ prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2],
     m->part_weight[0] = weight[0];
     m->part_weight[1] = weight[1];
     m->part_error = error;
+    m->attained = attained;
     *mechanism = m;
     return PRV_OK;
 }

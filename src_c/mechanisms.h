@@ -60,6 +60,9 @@ struct prv_mechanism {
     prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
     prv_mechanism *part[2];                       /* of a choice */
     double part_weight[2], part_error;            /* their probabilities, and the relative error of these */
+    /* Of a sample of fixed size or a truncated one, whose own pair no two data sets have: a mechanism whose pair two of
+     * them do have, in either direction, for lower bounds (MECHANISMS.md, section 8). NULL where its own is one. */
+    prv_mechanism *attained;
     prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
     prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
     prv_cdf_callback cdfs;
@@ -93,9 +96,10 @@ prv_status prv_mechanism_disjoint(prv_mechanism **mechanism);
 int prv_is_disjoint(const prv_mechanism *m);
 
 /* A choice in the open between two parts that were made with this status, with probabilities known to a
- * relative error. Takes the parts, and frees them where it fails. */
+ * relative error; what dominates, as the choice is not known, and `attained` what two data sets have. Takes the three,
+ * and frees them where it fails. */
 prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2], const double weight[2],
-                                double error, prv_mechanism **mechanism);
+                                double error, prv_mechanism *attained, prv_mechanism **mechanism);
 
 /* State more of a mechanism that was made with this status, which they return: how the pair of replaced
  * records follows from it, and what prv_mechanism_scaled needs. Without noise there is nothing to scale. */

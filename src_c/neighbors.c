@@ -4,20 +4,25 @@
 
 #include "noise.h"
 
+/* Of Gaussian noise on a Poisson sample. */
+static prv_status replaced_or_disjoint(const prv_mechanism *m, prv_mechanism **pair)
+{
+    const prv_status status = prv_mechanism_replaced(m, pair);
+    /* Without noise, and always sampled. */
+    return status == PRV_OK && *pair == NULL ? prv_mechanism_disjoint(pair) : status;
+}
+
 /* Of a truncated Poisson sample: that without truncation as it is, and a sample of fixed size. */
 static prv_status choice_replaced(const prv_mechanism *m, prv_mechanism **pair)
 {
-    prv_mechanism *part[2] = {NULL, NULL}, *noise = NULL;
-    prv_status status = prv_mechanism_replaced(m->part[0], &part[0]);
-    if (status == PRV_OK && part[0] == NULL) {
-        /* Without noise, and always sampled. */
-        status = prv_mechanism_disjoint(&part[0]);
-    }
+    prv_mechanism *part[2] = {NULL, NULL}, *noise = NULL, *attained = NULL;
+    prv_status status = replaced_or_disjoint(m->part[0], &part[0]);
     if (status == PRV_OK) status = prv_mechanism_gaussian(m->scale, &noise);
     const double kept = m->part[1]->sampling_probability;
     if (status == PRV_OK) status = prv_mechanism_subsampled_without_replacement(noise, kept, &part[1]);
     prv_mechanism_free(noise);
-    return prv_mechanism_choice(status, part, m->part_weight, m->part_error, pair);
+    if (status == PRV_OK) status = replaced_or_disjoint(m->attained, &attained);
+    return prv_mechanism_choice(status, part, m->part_weight, m->part_error, attained, pair);
 }
 
 prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)

@@ -60,7 +60,9 @@ static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mecha
     prv_mechanism *part[2] = {NULL, NULL};
     prv_status status = prv_mechanism_scaled(m->part[0], PRV_NOISE_SCALE, factor, &part[0]);
     if (status == PRV_OK) status = prv_mechanism_scaled(m->part[1], PRV_NOISE_SCALE, factor, &part[1]);
-    status = prv_mechanism_choice(status, part, m->part_weight, m->part_error, mechanism);
+    prv_mechanism *attained = NULL;
+    if (status == PRV_OK) status = prv_mechanism_scaled(m->attained, PRV_NOISE_SCALE, factor, &attained);
+    status = prv_mechanism_choice(status, part, m->part_weight, m->part_error, attained, mechanism);
     if (status == PRV_OK) {
         (*mechanism)->scale = m->scale * factor;
         (*mechanism)->replacement = m->replacement;

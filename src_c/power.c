@@ -38,7 +38,8 @@ static prv_status look_at(search *s, double epsilon)
     prv_bounds delta;
     prv_report report;
     memset(&report, 0, sizeof report);
-    const prv_status status = prv_answer(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, &report);
+    const prv_status status =
+        prv_answer_pairs(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, &report);
     s->memory = report.memory;
     if (status != PRV_OK) return status;
     size_t i = s->count++;
@@ -198,6 +199,31 @@ static prv_status power_in(prv_side_view *view, const prv_options *options, doub
     return PRV_OK;
 }
 
+/* Secants need one pair at all epsilons, so that data sets are chosen for a rate: at some tilts of the test between them. */
+static const double tilts[] = {-0.5, 1.0, 4.0, 16.0};
+enum { TILTS = sizeof tilts / sizeof *tilts };
+
+/* The greatest power between data sets that exist. */
+static prv_status power_of_data(const prv_side_view *views, size_t count, const prv_options *options, double alpha,
+                                double *lower)
+{
+    prv_status status = PRV_OK;
+    const size_t choices = prv_has_range(&views[0]) ? TILTS : 1;
+    for (size_t i = 0; i < choices && status == PRV_OK; i++) {
+        const double lam[2] = {tilts[i], tilts[i]};
+        prv_data_views data;
+        status = prv_data_views_new(views, count, options->neighbors, lam, 0.0, &data);
+        for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
+            prv_bounds b;
+            prv_report unwanted;
+            status = power_in(&data.views[v], options, alpha, &b, &unwanted);
+            if (status == PRV_OK) *lower = fmax(*lower, b.lower);
+        }
+        prv_data_views_free(&data);
+    }
+    return status;
+}
+
 prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
                      const double *false_positive_rates, size_t length, prv_bounds *bounds,
                      prv_report *reports)
@@ -223,6 +249,12 @@ prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options
             if (status != PRV_OK) break;
             if (v == 0 || b.upper > greatest.upper) told = report;
             prv_gate_worst(&greatest, &b);
+        }
+        if (status == PRV_OK && prv_view_attainment(&views[0]) != PRV_ATTAINED) {
+            greatest.lower = 0.0;
+            told.attained = 0;
+            status = power_of_data(views, count, options, false_positive_rates[i], &greatest.lower);
+            if (status == PRV_OK) status = prv_gate_range(false_positive_rates[i], 1.0, &greatest);
         }
         if (status != PRV_OK) break;
         bounds[i] = greatest;

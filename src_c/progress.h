@@ -8,7 +8,12 @@
 #include "prvcore.h"
 
 /* What a layer knows. */
-typedef enum prv_knows { PRV_KNOWS_PASSES, PRV_KNOWS_QUESTIONS, PRV_KNOWS_COMPOSITIONS } prv_knows;
+typedef enum prv_knows {
+    PRV_KNOWS_PASSES,
+    PRV_KNOWS_QUESTIONS,
+    PRV_KNOWS_PARTS, /* `questions` parts of the work, of which `question` is under way */
+    PRV_KNOWS_COMPOSITIONS
+} prv_knows;
 
 typedef struct prv_layer {
     prv_knows knows;

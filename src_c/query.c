@@ -120,7 +120,7 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
 void prv_report_known(const prv_options *options, prv_report *report)
 {
     memset(report, 0, sizeof *report);
-    report->accurate = 1;
+    report->accurate = report->attained = 1;
     report->direction = options->neighbors;
 }
 
@@ -203,9 +203,9 @@ static prv_status ask_together(prv_side_view *views, size_t view_count, const pr
     return status;
 }
 
-prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length,
-                      prv_bounds *bounds, prv_report *reports)
+static prv_status answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+                               prv_question question, const double *values, size_t length,
+                               prv_bounds *bounds, prv_report *reports)
 {
     size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
     if (open == NULL) return PRV_ERR_MEMORY;
@@ -234,6 +234,134 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
         status = ask_together(views, view_count, options, question, values, open, open_count, bounds,
                               reports);
     prv_release(open);
+    return status;
+}
+
+/* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is taken. */
+#define FEW_STEPS 128.0
+enum { OFFSETS = 4 };
+
+/* ---- What is attained ------------------------------------------------------------------------ */
+
+/* An upper bound where bounded ranges compose, whose worst moments are below those of their pair; and the tilts of the
+ * question in each view. */
+static double most_of_ranges(prv_side_view *views, size_t view_count, prv_question question, double value, double *lam)
+{
+    double most = 0.0;
+    for (size_t v = 0; v < view_count; v++) most = fmax(most, prv_most_of_ranges(&views[v], question, value, &lam[v]));
+    return most;
+}
+
+/* Takes an upper bound that is better than that of the pair, whose parts of the width shrink with it. */
+static void put_upper(prv_question question, double upper, prv_bounds *b, prv_report *r)
+{
+    if (!(upper < b->upper)) return;
+    const double low = b->lower, before = b->upper;
+    b->upper = upper;
+    b->lower = fmin(low, upper);
+    b->estimate = fmin(b->estimate, upper);
+    double part = 0.0;
+    if (upper > low && question == PRV_ASK_EPSILON)
+        part = isfinite(before) ? (upper - low) / (before - low) : 1.0;
+    else if (upper > low)
+        part = low > 0.0 ? log(upper / low) / log(before / low) : 1.0;
+    r->width *= part;
+    r->discretization *= part;
+    r->truncation *= part;
+    r->wrap_around *= part;
+    r->rounding *= part;
+}
+
+prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
+                            const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    const prv_status status = answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    if (status != PRV_OK) return status;
+    const int ranges = prv_view_attainment(&views[0]) == PRV_NOT_ATTAINED && prv_has_range(&views[0]);
+    for (size_t i = 0; i < length; i++) {
+        double lam[2];
+        prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
+        report->attained = 1;
+        if (ranges)
+            put_upper(question, most_of_ranges(views, view_count, question, values[i], lam), &bounds[i], report);
+    }
+    return PRV_OK;
+}
+
+/* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of a delta is
+ * by the slope that the pair's bounds tell. */
+static prv_status put_lower(prv_question question, double infinite, double lower, prv_bounds *b, prv_report *r)
+{
+    const double pair = b->lower, before = r->width;
+    b->lower = lower;
+    const prv_status status = prv_gate_range(0.0, question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0, b);
+    r->attained = 0;
+    if (question == PRV_ASK_EPSILON) {
+        r->width = b->upper > b->lower ? b->upper - b->lower : 0.0;
+    } else if (b->upper > b->lower) {
+        const double high = b->upper - infinite, of_pair = pair - infinite, low = b->lower - infinite;
+        const double slope = of_pair > 0.0 && before > 0.0 ? log(high / of_pair) / before : 0.0;
+        r->width = low > 0.0 && slope > 0.0 ? log(high / low) / slope : HUGE_VAL;
+    }
+    r->unattained = fmax(r->width - before, 0.0);
+    return status;
+}
+
+/* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each view. */
+static prv_status ask_data(const prv_side_view *views, size_t view_count, const prv_options *options, const double *lam,
+                           double offset, prv_question question, const double *values, size_t length, double *lower)
+{
+    prv_data_views data;
+    prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
+    prv_status status = bounds != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    data.count = 0;
+    if (status == PRV_OK) status = prv_data_views_new(views, view_count, options->neighbors, lam, offset, &data);
+    if (status == PRV_OK)
+        status = answer_pairs(data.views, data.count, options, question, values, length, bounds, NULL);
+    for (size_t i = 0; i < length && status == PRV_OK; i++) lower[i] = fmax(lower[i], bounds[i].lower);
+    prv_data_views_free(&data);
+    prv_release(bounds);
+    return status;
+}
+
+/* The same where data sets are chosen for each value: of few steps, the best of some. */
+static prv_status ask_range_data(prv_side_view *views, size_t view_count, const prv_options *options,
+                                 prv_question question, double value, double *lower)
+{
+    double lam[2];
+    most_of_ranges(views, view_count, question, value, lam);
+    const int offsets = views[0].all.count <= FEW_STEPS && prv_are_data_discrete(&views[0]) ? OFFSETS : 0;
+    prv_status status = PRV_OK;
+    for (int i = -offsets; i <= offsets && status == PRV_OK; i++)
+        status = ask_data(views, view_count, options, lam, 0.5 * (double)i / OFFSETS, question, &value, 1, lower);
+    return status;
+}
+
+prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
+                      const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    if (prv_view_attainment(&views[0]) != PRV_NOT_ATTAINED)
+        return prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_PARTS, options);
+    layer.now.questions = 2;
+    double *lower = prv_allocate(length, sizeof *lower), infinite = 0.0;
+    if (lower == NULL) return PRV_ERR_MEMORY;
+    prv_status status = prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    layer.now.question = 1;
+    for (size_t i = 0; i < length; i++) lower[i] = 0.0;
+    const int ranges = prv_has_range(&views[0]);
+    const double no_tilt[2] = {0.0, 0.0};
+    for (size_t i = 0; i < length && ranges && status == PRV_OK; i++)
+        status = ask_range_data(views, view_count, options, question, values[i], &lower[i]);
+    if (status == PRV_OK && !ranges)
+        status = ask_data(views, view_count, options, no_tilt, 0.0, question, values, length, lower);
+    for (size_t v = 0; v < view_count; v++) infinite = fmax(infinite, views[v].all.infinite.mass);
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
+        status = put_lower(question, infinite, lower[i], &bounds[i], report);
+    }
+    prv_release(lower);
     return status;
 }
 

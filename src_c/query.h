@@ -2,6 +2,7 @@
 #ifndef PRV_QUERY_H
 #define PRV_QUERY_H
 
+#include "attained.h"
 #include "progress.h"
 #include "layout.h"
 
@@ -34,10 +35,16 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
 /* The report of an answer that took no composition. */
 void prv_report_known(const prv_options *options, prv_report *report);
 
-/* Bounds of epsilon at each delta, or of delta at each epsilon, over these views. reports may be NULL. */
+/* Bounds of epsilon at each delta, or of delta at each epsilon, over these views: what they bound is the worst case of
+ * the mechanisms over data sets, whether their dominating pairs are attained or not. Every answer passes here. reports
+ * may be NULL. */
 prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
                       prv_question question, const double *values, size_t length, prv_bounds *bounds,
                       prv_report *reports);
+
+/* The same, but that lower bounds and estimates are those of the pairs of the views, whoever attains them. */
+prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
+                            const double *values, size_t length, prv_bounds *bounds, prv_report *reports);
 
 /* Bracketing: views are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
  * epsilon below the greatest loss. bracketing.c */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "bounded_range.h"
 #include "cells.h"
 #include "gate.h"
 #include "normal.h"
@@ -702,8 +703,16 @@ static prv_status step_excess(const prv_mechanism *m, int add_direction, double 
         *e = gaussian_excess(&of_q, &of_p, add_pair, m->folded, alpha);
         return PRV_OK;
     }
-    case PRV_BASE_LAPLACE:
-    case PRV_BASE_BOUNDED_RANGE: break;
+    case PRV_BASE_BOUNDED_RANGE: {
+        if (!prv_is_bounded_range(m)) break;
+        /* Of all bounded ranges: data sets that have it, but for rounding, are in divergence_of_data. */
+        const double most = prv_most_log_moment(m->mu, alpha - 1.0);
+        const double log_excess = most > 30.0 ? most + log1p(-exp(-most)) : log(expm1(most));
+        const double error = UNIT * (16.0 + 8.0 * most);
+        add_excess(e, log_excess - error, log_excess + error);
+        return PRV_OK;
+    }
+    case PRV_BASE_LAPLACE: break;
     }
     prv_profile profile;
     prv_status status = prv_profile_new(m, add_direction, 1, &profile);
@@ -792,6 +801,22 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
     return prv_gate_range(0.0, HUGE_VAL, b);
 }
 
+/* The greatest divergence between data sets that exist. */
+static prv_status divergence_of_data(const prv_side_view *views, size_t count, prv_neighbors neighbors, double alpha,
+                                     double *lower)
+{
+    const double lam[2] = {alpha - 1.0, alpha - 1.0};
+    prv_data_views data;
+    prv_status status = prv_data_views_new(views, count, neighbors, lam, 0.0, &data);
+    for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
+        prv_bounds b;
+        status = divergence(&data.views[v], alpha, &b);
+        if (status == PRV_OK) *lower = fmax(*lower, b.lower);
+    }
+    prv_data_views_free(&data);
+    return status;
+}
+
 prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,
                                 const double *orders, size_t length, prv_bounds *bounds)
 {
@@ -814,6 +839,12 @@ prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const 
             if (status == PRV_OK) status = divergence(&views[v], orders[i], &b);
             if (status != PRV_OK) break;
             prv_gate_worst(&bounds[i], &b);
+        }
+        if (status == PRV_OK && prv_view_attainment(&views[0]) != PRV_ATTAINED) {
+            bounds[i].lower = 0.0;
+            status = divergence_of_data(views, count, options->neighbors, orders[i], &bounds[i].lower);
+            bounds[i].lower = fmin(bounds[i].lower, bounds[i].upper);
+            bounds[i].estimate = fmax(bounds[i].estimate, bounds[i].lower);
         }
     }
     for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);

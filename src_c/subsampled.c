@@ -293,6 +293,19 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     return prv_mechanism_finish(status, m, mechanism);
 }
 
+/* The pair of data sets whose records are alike but for one in one of them: what is seen is whether it is in the sample.
+ * `whole` is the pair of the base where it is. */
+static prv_status one_record_seen(const prv_mechanism *whole, double p, prv_mechanism **attained)
+{
+    prv_mechanism *m = prv_mechanism_like(whole);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->sampling_probability = p;
+    m->infinite_exact = 0;
+    const int atoms = whole->base == PRV_BASE_ATOMS;
+    const prv_status status = atoms ? atoms_subsampled_pair(whole->atoms[0], whole->atoms[0], p, m) : PRV_OK;
+    return prv_mechanism_finish(status, m, attained);
+}
+
 prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base, double p,
                                                         prv_mechanism **mechanism)
 {
@@ -326,6 +339,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
         m->atoms[0] = m->atoms[1] = p < 1.0 ? atoms_folded(a, p) : prv_atoms_copy(a);
         if (m->atoms[0] == NULL) status = PRV_ERR_MEMORY;
     }
+    if (status == PRV_OK && p < 1.0) status = one_record_seen(whole, p, &m->attained);
     prv_mechanism_free(pair);
     return prv_mechanism_finish(status, m, mechanism);
 }

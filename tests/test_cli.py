@@ -58,6 +58,7 @@ def test_json_has_the_exact_numbers(capsys, arguments):
     assert prv.Bounds(answer["lower"], answer["estimate"], answer["upper"]) == bounds
     assert answer["query"] == arguments[0]
     assert answer["accurate"] is True
+    assert answer["attained"] is True
     mechanism = prv.PoissonSubsampledGaussian(0.8, 1e-3)
     assert answer["assumed"] == {
         "steps": [{"mechanism": repr(mechanism), "count": 1000}],

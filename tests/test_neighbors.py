@@ -163,12 +163,18 @@ SAME_PAIRS = {
 @pytest.mark.parametrize("pair", SAME_PAIRS)
 @pytest.mark.parametrize("engine", ["convolution", "spectrum"])
 @pytest.mark.parametrize("count", [2, 30])
-def test_compositions_are_those_of_the_cdfs(pair, count, engine):
+def test_compositions_of_pairs_are_those_of_the_cdfs(pair, count, engine):
+    """Which bound the mechanisms from above: data sets that have these pairs are not known."""
     mechanism, own = SAME_PAIRS[pair]
-    a = prv.compose(mechanism, count, engine=engine, eps_error=0.01, **REPLACED).epsilon(1e-4)
-    b = prv.compose(own, count, eps_error=0.05).epsilon(1e-4)
-    assert a.upper - a.lower <= 0.01
-    assert overlap(a, b)
+    curve = prv.compose(mechanism, count, engine=engine, eps_error=0.01, **REPLACED)
+    a, b = curve.epsilon(1e-4), prv.compose(own, count, eps_error=0.05).epsilon(1e-4)
+    assert not curve.attained
+    assert a.lower <= b.upper
+    if pair == "range":  # adaptive composition is below that of the pair
+        assert a.upper <= b.upper
+    else:
+        assert a.upper - 0.01 <= b.upper
+        assert b.lower <= a.upper
 
 
 @pytest.mark.parametrize("count", [2, 30])

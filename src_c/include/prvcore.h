@@ -384,7 +384,8 @@ typedef struct prv_options {
     void *progress_context;
 } prv_options;
 
-/* Always 0 <= lower <= estimate <= upper. */
+/* Always 0 <= lower <= estimate <= upper, of the worst case over neighbouring data sets: lower is what two of them have,
+ * or less, and upper what all have, or more (prv_is_attained). */
 typedef struct prv_bounds {
     double lower, estimate, upper;
 } prv_bounds;
@@ -397,7 +398,7 @@ typedef struct prv_report {
     int accurate;            /* 0: the memory limit stopped the refinement above the width asked */
     prv_neighbors direction; /* the one that decides the upper bound */
     prv_engine engine;       /* of its last pass; PRV_ENGINE_AUTO where nothing was composed */
-    double width;            /* of the interval, in epsilon, for a delta query by the slope there */
+    double width;            /* of the interval, `unattained` included, in epsilon, for a delta query by the slope there */
     double mesh_size;        /* nats */
     double tilt;             /* lam of the exponential tilt; 0 for mean-matching */
     size_t cells;            /* knots of all distinct steps together, last pass */
@@ -408,6 +409,9 @@ typedef struct prv_report {
                                 PRV_ERR_MEMORY_LIMIT what the first refused point needs, SIZE_MAX if
                                 that is more: the one field that is written without PRV_OK */
     double discretization, truncation, wrap_around, rounding;
+    int attained;            /* 1: two data sets have the dominating pair, and the bounds are of it. 0: lower is of data sets
+                                that exist, upper of a pair that none have, as far as is known */
+    double unattained;       /* then the part of the width between both that no setting makes smaller */
 } prv_report;
 
 /* Bounds of the epsilon at which the composition is (epsilon, delta)-DP, for each of `length` deltas.
@@ -429,6 +433,12 @@ PRV_API prv_status prv_epsilon(const prv_step *steps, size_t step_count, const p
 PRV_API prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
                              const double *epsilons, size_t length, prv_bounds *bounds,
                              prv_report *reports);
+
+/* 1 if two data sets have the pair that dominates the composition, or each value of its curve, so that bounds of epsilon
+ * and delta are as close as the width asked. 0 for bounded ranges and samples of fixed size that run more than once or
+ * with others, and for truncated Poisson samples: no data sets are known to have their pairs. Then lower bounds are of data
+ * sets that exist, and upper bounds hold for all; what lies between is prv_report.unattained. O(step_count). */
+PRV_API int prv_is_attained(const prv_step *steps, size_t step_count);
 
 /* What was computed for the steps of a composition that grows, so that asking again costs what was added. Not to be used
  * by two threads at once. */
@@ -501,8 +511,9 @@ typedef struct prv_calibration {
                                 greatest probability or count, meets the target */
     double next_eps_error;   /* nats */
     prv_bounds next_epsilon; /* with that factor: next_epsilon.upper > target. Where next_epsilon.lower > target, as
-                                it is wherever rounding and the tolerance allow, the next factor does not
-                                meet the target however it is accounted for */
+                                it is wherever rounding, the tolerance and prv_is_attained allow, the next
+                                factor does not meet the target however it is accounted for: lower is of
+                                data sets that exist */
     int monotone;            /* 1: what fails at the next factor fails at all cheaper ones. 0: not known, since the
                                 scale of discrete Gaussian noise was chosen */
     size_t compositions;     /* queries of an epsilon that were needed */
