@@ -843,8 +843,7 @@ prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const 
         if (status == PRV_OK && prv_view_attainment(&views[0]) != PRV_ATTAINED) {
             bounds[i].lower = 0.0;
             status = divergence_of_data(views, count, options->neighbors, orders[i], &bounds[i].lower);
-            bounds[i].lower = fmin(bounds[i].lower, bounds[i].upper);
-            bounds[i].estimate = fmax(bounds[i].estimate, bounds[i].lower);
+            if (status == PRV_OK) status = prv_gate_range(0.0, HUGE_VAL, &bounds[i]);
         }
     }
     for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
