@@ -648,7 +648,7 @@ class PrivacyCurve:
         settings.append(self._settings.width())
         if not self.attained:
             settings.append(
-                "lower bounds of data sets that exist, upper bounds that none are known to come near"
+                "lower bounds of data sets that exist, upper ones that none are known to reach"
             )
         return (
             "<table><caption>PrivacyCurve</caption>"
