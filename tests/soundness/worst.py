@@ -240,7 +240,10 @@ def _of_data(mechanism, direction, share, role):
         pair = response(width, width * exact(share))
         if mechanism is base:
             return pair.sampled(ONE, "remove")
-        _, probability = split(mechanism)
+        if _name(mechanism) == "SubsampledWithoutReplacement":
+            probability = exact(mechanism.sampling_probability)
+        else:
+            _, probability = split(mechanism)
         if direction == "replace-one":
             direction = role
         return pair.sampled(probability, direction)
