@@ -246,7 +246,7 @@ def test_groups_that_are_sampled_again_enter_one_by_one():
 QUICK = [kind for kind in KINDS if kind not in ("crowd", "distinct steps", "calibration")]
 
 
-STILL_WRONG = {11, 20, 24, 35, 40, 54, 55}  # floors, pairs that no data have, deltas below 1e-307
+STILL_WRONG = {11, 40}  # deltas below 1e-307, floors of tiny losses
 
 
 @pytest.mark.parametrize("number", sorted(set(range(60)) - STILL_WRONG))
