@@ -448,12 +448,34 @@ static void threads(void)
     prv_mechanism_free(m);
 }
 
+/* Two steps of range 1: the greatest delta at 1/2 is that of two responses with the losses 1/2 and -1/2 (MECHANISMS.md,
+ * section 8), which is less than the dominating pair's. */
+static void what_is_attained(void)
+{
+    prv_mechanism *range = NULL;
+    if (prv_mechanism_bounded_range(1.0, &range) != PRV_OK) abort();
+    const prv_step once = {range, 1}, twice = {range, 2}, split[] = {{range, 1}, {range, 0}, {range, 1}};
+    check(prv_is_attained(&once, 1) && !prv_is_attained(&twice, 1) && !prv_is_attained(split, 3) && prv_is_attained(NULL, 0),
+          "a bounded range is attained once");
+    const long double high = -expm1l(-0.5L) / -expm1l(-1.0L), both = high * high * -expm1l(-0.5L);
+    const prv_options o = options_of(1e-3);
+    const double half = 0.5;
+    prv_bounds b;
+    prv_report r;
+    check(prv_delta(&twice, 1, &o, &half, 1, &b, &r) == PRV_OK && (long double)b.lower <= both && both <= (long double)b.upper,
+          "... and twice bounded by data sets (%.9Lg in [%.9g, %.9g])", both, b.lower, b.upper);
+    check(!r.attained && r.accurate && r.unattained > 0.0 && r.unattained <= r.width, "... which the report tells");
+    check(prv_delta(&once, 1, &o, &half, 1, &b, &r) == PRV_OK && r.attained && r.unattained == 0.0, "... and once as well");
+    prv_mechanism_free(range);
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
     no_noise();
     repeated_steps();
+    what_is_attained();
     status_codes();
     threads();
     prv_fft_provider_free(provider);
