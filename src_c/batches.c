@@ -5,6 +5,7 @@
 #include "allocate.h"
 #include "arithmetic.h"
 #include "binomial.h"
+#include "libm.h"
 #include "noise.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
@@ -59,30 +60,57 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
 
 enum { SLICES = 6000 };
 
-/* log P(N(0, 1) <= z). */
-static long double log_normal_below(long double z)
+/* A logarithm of a probability, <= 0, and what it may be off by. */
+typedef struct logarithm {
+    long double value;
+    double error;
+} logarithm;
+
+/* log P(N(0, 1) <= z), z off by its last bit. */
+static logarithm log_normal_below(long double z)
 {
-    const long double root = 0.70710678118654752440084436210484904L;
-    return z < 0.0L ? logl(0.5L * erfcl(-z * root)) : log1pl(-0.5L * erfcl(z * root));
+    const long double root = 0.70710678118654752440084436210484904L, t = fabsl(z) * root;
+    const long double value = z < 0.0L ? logl(0.5L * erfcl(t)) : log1pl(-0.5L * erfcl(t));
+    /* t is off by two steps of itself, and -t erfc'(t) / erfc(t) <= 2 t^2 + 1. Half of erfc is the argument of the
+     * logarithm, or taken from 1 and then at most 1/2, so that the logarithm is off by no more than twice that part. */
+    const double square = (double)(t * t), erfc_error = PRV_WIDE_LIBM_ERFC_ERROR + 2.0 * PRV_LONG_EPSILON * (2.0 * square + 1.0);
+    const double size = fabs((double)value), logarithm_error = PRV_WIDE_LIBM_ERROR * size;
+    return (logarithm){value, logarithm_error + (z < 0.0L ? erfc_error : 2.0 * erfc_error * size)};
 }
 
 /* log P(max <= x) of `batches` normal variables, one of mean `mean`. */
-static long double log_below(long double x, long double mean, long double batches)
+static logarithm log_below(long double x, long double mean, long double batches)
 {
-    return log_normal_below(x - mean) + (batches - 1.0L) * log_normal_below(x);
+    const logarithm one = log_normal_below(x - mean), other = log_normal_below(x);
+    const long double rest = batches - 1.0L;
+    const long double value = rest > 0.0L ? one.value + rest * other.value : one.value;
+    const double error = rest > 0.0L ? one.error + (double)rest * other.error : one.error;
+    return (logarithm){value, error + 2.0 * PRV_LONG_EPSILON * fabs((double)value)};
 }
 
-/* Masses of the slices of the maximum between the edges, and above and below them all. */
-static void slices(long double mean, long double batches, long double first, long double width, double *mass)
+/* Masses of the slices of the maximum between the edges, and above and below them all. Returns what any of those that are
+ * normal numbers may be off by, relatively. */
+static double slices(long double mean, long double batches, long double first, long double width, double *mass)
 {
-    long double last = log_below(first, mean, batches);
-    mass[0] = (double)expl(last);
+    logarithm last = log_below(first, mean, batches);
+    mass[0] = (double)expl(last.value);
+    double worst = mass[0] >= DBL_MIN ? last.error : 0.0;
     for (int i = 1; i < SLICES; i++) {
-        const long double here = log_below(first + width * (long double)i, mean, batches);
-        mass[i] = isinf(here) ? 0.0 : (double)(expl(here) * -expm1l(last - here));
+        const logarithm here = log_below(first + width * (long double)i, mean, batches);
+        const long double rise = last.value - here.value; /* e^here (1 - e^rise) */
+        mass[i] = isinf(here.value) ? 0.0 : (double)(expl(here.value) * -expm1l(rise));
+        /* |x e^x / (e^x - 1)| <= 1 for x <= 0: an error of the rise moves the second factor by no more than its part of the
+         * rise. */
+        if (mass[i] >= DBL_MIN) {
+            const double of_rise = isinf(last.value) ? 0.0 : (last.error + here.error) / -(double)rise;
+            worst = fmax(worst, here.error + of_rise);
+        }
         last = here;
     }
-    mass[SLICES] = (double)-expm1l(last);
+    mass[SLICES] = (double)-expm1l(last.value);
+    if (mass[SLICES] >= DBL_MIN) worst = fmax(worst, last.error / -(double)last.value);
+    /* The three functions, and four roundings, one of them to double. */
+    return worst + 2.0 * PRV_WIDE_LIBM_ERROR + PRV_WIDE_LIBM_EXPM1_ERROR(0.0) + 4.0 * PRV_LONG_EPSILON + UNIT;
 }
 
 prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
@@ -99,14 +127,15 @@ prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t b
     double *p = q + SLICES + 1;
     const long double mean = 2.0L * (long double)mu, n = (long double)batches;
     const long double first = -4.0L, width = (42.0L + mean) / SLICES;
-    slices(mean, n, first, width, q);
-    slices(replaced ? 0.0L : 0.5L * mean, n, first, width, p);
+    const double q_error = slices(mean, n, first, width, q);
+    const double p_error = slices(replaced ? 0.0L : 0.5L * mean, n, first, width, p);
     /* Less than that may be off by all of it, which is far below every delta that bounds are promised for. */
     for (size_t i = 0; i <= SLICES; i++) {
         q[i] = fmax(q[i], DBL_MIN);
         p[i] = fmax(p[i], DBL_MIN);
     }
     const prv_status status = prv_mechanism_outcomes(q, p, SLICES + 1, mechanism);
+    if (status == PRV_OK) (*mechanism)->weight_error = fmax(q_error, p_error);
     prv_release(q);
     return status;
 }

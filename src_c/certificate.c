@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libm.h"
 #include "spectrum.h"
 #include "wide.h"
 
@@ -30,7 +31,7 @@ prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells
         p.slack.bulk_low = c->spectrum->bulk_low;
         p.outside = c->spectrum->left_out;
         p.transforms = c->spectrum->rounding;
-        place = (double)(c->laws + 4) * (double)LDBL_EPSILON * c->place_size;
+        place = (double)(c->laws + 4) * PRV_LONG_EPSILON * c->place_size;
         reach = fabs((double)c->lowest) + c->spectrum->points * c->step;
     } else {
         const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;

@@ -8,6 +8,7 @@
 #include "certificate.h"
 #include "dispatch.h"
 #include "left_out.h"
+#include "libm.h"
 #include "progress.h"
 #include "tilt.h"
 #include "vector_math.h"
@@ -123,7 +124,7 @@ static size_t add_law(const prv_lattice *y, double count, double *weight, prv_co
     /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
     long double sum = 0.0L;
     for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
-    const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * (double)LDBL_EPSILON;
+    const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * PRV_LONG_EPSILON;
     if (y->length > 0) composed->tilted.relative_error += count * missing / weight[heaviest];
     return heaviest;
 }

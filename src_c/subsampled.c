@@ -6,6 +6,7 @@
 #include "allocate.h"
 #include "arithmetic.h"
 #include "binomial.h"
+#include "libm.h"
 #include "neighbors.h"
 #include "noise.h"
 
@@ -169,9 +170,9 @@ static prv_status mixture_copy(const prv_gaussian_mixture *m, prv_gaussian_mixtu
 
 /* ---- Groups of records ------------------------------------------------------------------------ */
 
-/* The mixture whose weights are those of a binomial law. What they are off by, LDBL_EPSILON for each of the members
+/* The mixture whose weights are those of a binomial law. What they are off by, PRV_LONG_EPSILON for each of the members
  * and of the four roundings of their odds at most, and 2^-100 of what a product may miss, is less than 4 (n + 2)
- * LDBL_EPSILON; with their own rounding it is what prv_gaussian_mixture_error counts, and this. */
+ * PRV_LONG_EPSILON; with their own rounding it is what prv_gaussian_mixture_error counts, and this. */
 static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t group_size,
                                     prv_mechanism **mechanism)
 {
@@ -182,7 +183,7 @@ static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t 
     prv_binomial_probabilities(group_size, s.p, s.rest, sensitivities + length);
     const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, sensitivities,
                                                              sensitivities + length, length, mechanism);
-    if (status == PRV_OK) (*mechanism)->weight_error = 4.0 * (double)(length + 1) * (double)LDBL_EPSILON;
+    if (status == PRV_OK) (*mechanism)->weight_error = 4.0 * (double)(length + 1) * PRV_LONG_EPSILON;
     prv_release(sensitivities);
     return status;
 }

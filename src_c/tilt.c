@@ -6,6 +6,7 @@
 
 #include "dispatch.h"
 #include "vector_math.h"
+#include "wide.h"
 
 #define LN2 0.69314718055994530942
 /* Loops over LANES are compiled to vectors, being too long to be unrolled before. */
@@ -96,7 +97,8 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
         return r;
     }
     const double origin = loss[length / 2];
-    long double total[3] = {0.0L, 0.0L, 0.0L};
+    /* Wide, as there may be many blocks; on some machines long double is double. */
+    prv_wide sum[3] = {prv_wide_of(0.0), prv_wide_of(0.0), prv_wide_of(0.0)};
     for (size_t start = 0; start < length; start += BLOCK) {
         const int is_last = start == whole;
         double sums[3];
@@ -104,8 +106,9 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
               is_last ? filled : BLOCK, lam, reference, origin, FAR, block_weight, sums);
         if (weight != NULL)
             memcpy(weight + start, block_weight, (is_last ? rest : BLOCK) * sizeof *weight);
-        for (size_t j = 0; j < 3; j++) total[j] += (long double)sums[j];
+        for (size_t j = 0; j < 3; j++) sum[j] = prv_wide_add(sum[j], prv_wide_of(sums[j]));
     }
+    const long double total[3] = {prv_wide_long(sum[0]), prv_wide_long(sum[1]), prv_wide_long(sum[2])};
     const long double mean = total[1] / total[0];
     r.log_moment = (double)(logl(total[0]) + (long double)reference);
     r.mean = origin + (double)mean;
