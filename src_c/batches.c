@@ -5,8 +5,8 @@
 #include "allocate.h"
 #include "arithmetic.h"
 #include "binomial.h"
-#include "libm.h"
 #include "noise.h"
+#include "rounding.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 

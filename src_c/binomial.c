@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "allocate.h"
-#include "libm.h"
+#include "rounding.h"
 
 #define LOG_TWO_PI 1.8378770664093454835606594728112L
 

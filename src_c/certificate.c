@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "libm.h"
+#include "rounding.h"
 #include "spectrum.h"
 #include "wide.h"
 

@@ -3,8 +3,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "libm.h"
 #include "properties.h"
+#include "rounding.h"
 #include "subsampled.h"
 
 #define PI 3.14159265358979323846L

@@ -8,8 +8,8 @@
 #include "certificate.h"
 #include "dispatch.h"
 #include "left_out.h"
-#include "libm.h"
 #include "progress.h"
+#include "rounding.h"
 #include "tilt.h"
 #include "vector_math.h"
 
