@@ -77,3 +77,43 @@ def test_every_page_is_in_a_table_of_contents():
         outside = {"_templates", "generated", "_build"} & set(page.relative_to(DOCS).parts)
         if not outside and page != DOCS / "index.rst":
             assert page.with_suffix("").resolve() in linked, page
+
+
+TYPEWRITER = {".md": r"(?<!`)`([^`\n]+)`(?!`)", ".rst": r"``([^`\n]+)``"}
+PRIVATE = r"^(?:PRV_VECTOR )?static [^;={]*?(\w+)\("
+
+
+def quoted(page):
+    """Find the names in typewriter, without what stands behind: `prv_turns(r)` names prv_turns."""
+    quotes = re.findall(TYPEWRITER[page.suffix], page.read_text("utf-8"))
+    return {name for text in quotes for name in re.findall(r"^[A-Za-z_]\w*(?:\.[ch]\b)?", text)}
+
+
+def core():
+    """Return each file of the C core without its comments."""
+    files = [path for path in (ROOT / "src_c").rglob("*.[ch]") if "tests" not in path.parts]
+    texts = {path: path.read_text("utf-8") for path in files}
+    return {path: re.sub(r"/\*.*?\*/", " ", texts[path], flags=re.DOTALL) for path in files}
+
+
+@pytest.mark.parametrize("page", ["src_c/SPECTRUM.md", "src_c/MECHANISMS.md", "docs/bounds.rst"])
+def test_every_name_in_a_proof_is_one_of_the_code(page):
+    texts = core()
+    known = {path.name for path in texts}.union(*(re.findall(r"\w+", c) for c in texts.values()))
+    if page == "docs/bounds.rst":  # it names what Python has, too, and says so in typewriter
+        python = [*(ROOT / "prvcore").rglob("*.py"), *(ROOT / "prvcore").rglob("*.pyx")]
+        known.update({"typewriter"}, *(re.findall(r"\w+", p.read_text("utf-8")) for p in python))
+    names = quoted(ROOT / page)
+    assert len(names) >= 3
+    assert not names - known
+
+
+@pytest.mark.parametrize("page", ["src_c/SPECTRUM.md", "src_c/MECHANISMS.md"])
+def test_a_proof_that_names_a_function_of_one_file_names_the_file(page):
+    names = quoted(ROOT / page)
+    homes = {}
+    for path, text in core().items():
+        if path.suffix == ".c":
+            for name in re.findall(PRIVATE, text, re.MULTILINE):
+                homes.setdefault(name, set()).add(path.name)
+    assert not {name: homes[name] for name in names & homes.keys() if not homes[name] & names}

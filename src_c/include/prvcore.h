@@ -452,8 +452,10 @@ PRV_API void prv_history_free(prv_history *history);
  * before, by the pointers of their mechanisms, which must live until then, what was computed for these is made use of; the
  * last of them may have run on, and others follow. The bounds are within the width asked as those are, but not of the same
  * bits: they are a function of the arguments but the history, which makes no difference but in time.
- * Cost for a history of n distinct mechanisms: less than 8 of them, and where the spectrum does not serve, that of
- * prv_epsilon, O(n); else O(1) for each that was added, n O(log n) for all calls together, a query after each included.
+ * Cost for a history of n distinct mechanisms, if the spectrum answers: O(1) for each that was added, n O(log n) for all
+ * calls together, a query after each included. That of prv_epsilon or prv_delta, O(n), if options ask for mean-matching,
+ * the convolution or a mesh, if the pairs of the steps are not attained (prv_report.attained), or if the spectrum does not
+ * serve or its bounds are wider than asked. A history of a few distinct mechanisms gains nothing by it.
  * Sums are kept for 8 different values; a ninth takes the place of that asked longest ago. An error, an interruption too,
  * makes the history forget all. */
 PRV_API prv_status prv_history_epsilon(prv_history *history, const prv_step *steps, size_t step_count,
