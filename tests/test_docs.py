@@ -136,3 +136,9 @@ def test_a_proof_that_names_a_function_of_one_file_names_the_file(page):
             for name in re.findall(PRIVATE, text, re.MULTILINE):
                 homes.setdefault(name, set()).add(path.name)
     assert not {name: homes[name] for name in names & homes.keys() if not homes[name] & names}
+
+
+def test_the_way_of_a_question_is_through_files_that_exist():
+    names = re.findall(r"``(\w+\.[ch])``", (DOCS / "developing.rst").read_text("utf-8"))
+    assert len(names) > 20
+    assert not set(names) - {path.name for path in core()}

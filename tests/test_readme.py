@@ -3,6 +3,7 @@ import io
 import re
 import tomllib
 
+import pytest
 from conftest import ROOT
 
 import prvcore as prv
@@ -19,7 +20,8 @@ def test_the_examples_run_and_print_what_is_shown():
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(block, names)
-        assert printed.getvalue().splitlines() == re.findall(r"^# (.*)$", block, re.MULTILINE)
+        shown = re.findall(r"^# (.*)$", block, re.MULTILINE)
+        assert printed.getvalue().splitlines() == shown
     assert "# epsilon lies between" in PYTHON[0]
     assert 0.0 <= names["lower"] <= names["estimate"] <= names["upper"]
 
@@ -41,11 +43,22 @@ def test_it_opens_with_two_commands(capsys):
     assert SHELL[1] == 'pip install ".[test]" && python -m pytest'
 
 
-def test_what_it_links_to_is_there():
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert len(links) > 10
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
+def test_what_a_page_of_the_checkout_links_to_is_there(page):
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text("utf-8"))
+    assert links
     for link in links:
         assert link.startswith("https://") or (ROOT / link).exists(), link
+
+
+def test_the_map_is_of_the_tree_as_it_is():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:\.ci|benchmarks|docs|prvcore|src_c|tests)/[^`]*)`", text)
+    assert len(named) > 10
+    for path in named:
+        assert list(ROOT.glob(path)), path
+    for unit in re.search(r"what planning chooses \((.*?)\)", text)[1].split(", "):
+        assert list((ROOT / "src_c").rglob(f"{unit.strip('`')}.c")), unit
 
 
 def test_the_citation_is_of_this_version_and_of_what_the_readme_names():
