@@ -3,8 +3,8 @@
 import prvcore
 
 project = "prvcore"
-author = "The prvcore authors"
-project_copyright = "the prvcore authors, BSD 3-Clause licence"
+author = "The prvcore developers"
+project_copyright = "the prvcore developers, BSD 3-Clause licence"
 version = release = prvcore.__version__
 
 extensions = [
