@@ -54,6 +54,11 @@ def open_probability(value: object, name: str) -> float:
     return real(value, name, "in (0, 1)", lambda x: 0.0 < x < 1.0)
 
 
+def part(value: object, name: str) -> float:
+    """Return a float in [0, 1)."""
+    return real(value, name, "in [0, 1)", lambda x: 0.0 <= x < 1.0)
+
+
 def integer(value: object, name: str, least: int, greatest: int) -> int:
     """Return an int in [least, greatest]; a float is refused even if it is whole."""
     requirement = f"in [{least}, {greatest}]"

@@ -173,6 +173,7 @@ cdef prv_options query_options(dict settings, object progress, watch *w):
     options.eps_relative_error = settings["eps_relative_error"]
     options.eps_floor = settings["eps_floor"]
     options.delta_error = settings["delta_error"]
+    options.delta_relative_error = settings["delta_relative_error"]
     options.mesh_size = settings["mesh_size"]
     return options
 

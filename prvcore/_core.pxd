@@ -201,6 +201,7 @@ cdef extern from "prvcore.h" nogil:
         double eps_relative_error
         double eps_floor
         double delta_error
+        double delta_relative_error
         double mesh_size
         size_t memory_limit
         const prv_fft_provider *fft

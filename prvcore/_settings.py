@@ -15,6 +15,7 @@ _DISCRETIZATIONS = ("bracketing", "mean-matching")
 _ENGINES = ("auto", "convolution", "spectrum")
 _EPS_RELATIVE_ERROR = 1e-3
 _EPS_FLOOR = 1e-3
+_DELTA_RELATIVE_ERROR = 1e-3
 _MEAN_MATCHING_EPS_ERROR = 0.1
 _MEAN_MATCHING_DELTA_ERROR = 1e-10
 
@@ -32,6 +33,7 @@ class Settings:
     discretization: str = "bracketing"
     engine: str = "auto"
     mesh_size: float | None = None
+    delta_relative_error: float = _DELTA_RELATIVE_ERROR
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
@@ -48,6 +50,10 @@ class Settings:
             )
         if self.eps_error is not None:
             set_("eps_error", _arguments.positive(self.eps_error, "eps_error"))
+        set_(
+            "delta_relative_error",
+            _arguments.part(self.delta_relative_error, "delta_relative_error"),
+        )
         if self.mesh_size is not None:
             mesh_size = _arguments.positive(self.mesh_size, "mesh_size")
             if mesh_size > _WIDEST_MESH:
@@ -78,6 +84,7 @@ class Settings:
             "eps_error": 0.0 if eps_error is None else eps_error,
             "eps_relative_error": _EPS_RELATIVE_ERROR,
             "eps_floor": _EPS_FLOOR,
+            "delta_relative_error": self.delta_relative_error,
             "delta_error": _MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
             "mesh_size": 0.0 if self.mesh_size is None else self.mesh_size,
         }
@@ -90,6 +97,13 @@ class Settings:
             return f"eps_error = {_MEAN_MATCHING_EPS_ERROR!r}"
         return f"eps_error = {_EPS_RELATIVE_ERROR:g} * max(epsilon, {_EPS_FLOOR:g})"
 
+    def width_of_delta(self) -> str:
+        """Say which widths of the bounds of a delta are asked for, of which one is enough."""
+        part = self.delta_relative_error
+        if part == 0.0 or self.discretization == "mean-matching":
+            return self.width()
+        return f"{self.width()}, and than delta_relative_error = {part!r} of delta"
+
     def assumed(self) -> str:
         """Say what is assumed, as keyword arguments of `compose`."""
         parts = [f"neighbors={self.neighbors!r}", f"discretization={self.discretization!r}"]
@@ -98,6 +112,8 @@ class Settings:
         if self.mesh_size is not None:
             parts.append(f"mesh_size={self.mesh_size!r}")
         parts.append(self.width().replace(" = ", "="))
+        if self.delta_relative_error != _DELTA_RELATIVE_ERROR:
+            parts.append(f"delta_relative_error={self.delta_relative_error!r}")
         if self.discretization == "mean-matching":
             parts.append(f"delta_error={self.delta_error or _MEAN_MATCHING_DELTA_ERROR!r}")
         return ", ".join(parts)

@@ -38,6 +38,7 @@ _OPTIONS = {  # how the library's messages name what the options set
     "delta": "--delta",
     "epsilon": "--epsilon",
     "eps_error": "--eps-error",
+    "delta_relative_error": "--delta-relative-error",
     "neighbors": "--neighbors",
     "tolerance": "--tolerance",
     "limit": "--memory-limit",
@@ -161,6 +162,18 @@ def _add_width(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_width_of_delta(command: argparse.ArgumentParser) -> None:
+    _add_width(command)
+    command.add_argument(
+        "--delta-relative-error",
+        type=float,
+        default=1e-3,
+        metavar="W",
+        help="or of this part of delta, whichever is met first, in [0, 1); "
+        "0: in epsilon alone (default: 1e-3)",
+    )
+
+
 def _add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -183,7 +196,7 @@ def _add_delta_query(command: argparse.ArgumentParser) -> None:
         "--epsilon", type=float, required=True, metavar="E", help="in nats, of either sign"
     )
     _add_composition(command)
-    _add_width(command)
+    _add_width_of_delta(command)
     _add_json(command)
 
 
@@ -222,7 +235,7 @@ def _add_curve(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--plot", metavar="FILE", help="draw it too, as .png, .pdf or .svg")
     _add_composition(command)
-    _add_width(command)
+    _add_width_of_delta(command)
     _add_json(command)
 
 
@@ -279,9 +292,10 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 
 def _curve_of(options: argparse.Namespace) -> prvcore.PrivacyCurve:
     mechanisms, counts = _steps_of(options)
-    return prvcore.compose(
-        mechanisms, counts, eps_error=options.eps_error, neighbors=options.neighbors
-    )
+    widths = {"eps_error": options.eps_error}
+    if "delta_relative_error" in options:  # of the commands that ask for a delta
+        widths["delta_relative_error"] = options.delta_relative_error
+    return prvcore.compose(mechanisms, counts, neighbors=options.neighbors, **widths)
 
 
 # ---- Commands ------------------------------------------------------------------------------------
@@ -462,6 +476,7 @@ def _assumed(curve: prvcore.PrivacyCurve) -> dict[str, Any]:
         "neighbors": curve.neighbors,
         "discretization": curve.discretization,
         "eps_error": curve.eps_error,
+        "delta_relative_error": curve.delta_relative_error,
     }
 
 

@@ -25,6 +25,7 @@ def compose(
     discretization: str = "bracketing",
     engine: str = "auto",
     mesh_size: float | None = None,
+    delta_relative_error: float = 1e-3,
 ) -> PrivacyCurve:
     """Compose mechanisms that run one after another on the same data.
 
@@ -63,7 +64,12 @@ def compose(
     mesh_size : float, optional
         Step of the lattice, nats, finite and > 0. Left out, it follows from the width asked; given,
         the width is what this mesh gives, with an AccuracyWarning if that is above an `eps_error`
-        given too.
+        given too (of a delta, if it is above `delta_relative_error` as well).
+    delta_relative_error : float, default 1e-3
+        Bounds of a delta are close enough, too, where they are this part of `upper` apart, in
+        [0, 1), whichever width is met first. With 0 only the width in epsilon counts, which may
+        take many times as long. Of bracketing alone, and of no matter to an epsilon, a power, a mu
+        or a Renyi divergence.
 
     Returns
     -------
@@ -102,6 +108,7 @@ def compose(
         discretization=discretization,
         engine=engine,
         mesh_size=mesh_size,
+        delta_relative_error=delta_relative_error,
     )
 
 

@@ -45,6 +45,8 @@ class PrivacyCurve:
         As given to `compose`.
     eps_error, delta_error, mesh_size : float or None
         As given to `compose`; None is the default.
+    delta_relative_error : float
+        As given to `compose`.
 
     """
 
@@ -64,6 +66,7 @@ class PrivacyCurve:
         discretization: str = "bracketing",
         engine: str = "auto",
         mesh_size: float | None = None,
+        delta_relative_error: float = 1e-3,
     ) -> None:
         set_ = object.__setattr__
         settings = Settings(
@@ -73,6 +76,7 @@ class PrivacyCurve:
             discretization=discretization,
             engine=engine,
             mesh_size=mesh_size,
+            delta_relative_error=delta_relative_error,
         )
         set_(self, "_settings", settings)
         set_(self, "_steps", merged(steps))
@@ -139,6 +143,11 @@ class PrivacyCurve:
         """As given to `compose`; None is the default."""
         return self._settings.mesh_size
 
+    @property
+    def delta_relative_error(self) -> float:
+        """As given to `compose`."""
+        return self._settings.delta_relative_error
+
     def epsilon(
         self, delta: ArrayLike, *, progress: Callable[[Progress], object] | None = None
     ) -> Bounds:
@@ -201,9 +210,9 @@ class PrivacyCurve:
         Returns
         -------
         Bounds
-            Probabilities: floats for a scalar, else arrays of the shape of `epsilon`. The width
-            asked of the curve is one in epsilon: that of delta is the same times the slope of the
-            curve.
+            Probabilities: floats for a scalar, else arrays of the shape of `epsilon`.
+            ``upper - lower`` is at most `delta_relative_error` of ``upper``, or the width asked in
+            epsilon times the slope of the curve, whichever is met first.
 
         See Also
         --------
@@ -507,7 +516,7 @@ class PrivacyCurve:
             progress=progress,
             history=history,
         )
-        return shaped(bounds, points), self._warning(reports, memory_limit)
+        return shaped(bounds, points), self._warning(wanted, bounds, reports, memory_limit)
 
     def _ask(
         self,
@@ -529,9 +538,17 @@ class PrivacyCurve:
         )
         return bounds, reports
 
-    def _warning(self, reports: list[Any], memory_limit: int) -> str | None:
+    def _warning(
+        self, wanted: str, bounds: NDArray[np.float64], reports: list[Any], memory_limit: int
+    ) -> str | None:
         """Say what kept bounds wider than was asked, None where nothing did."""
         budgets = [ErrorBudget(*report) for report in reports]
+        width = self._settings.width()
+        if wanted == "delta" and self.discretization != "mean-matching":
+            width = self._settings.width_of_delta()
+            lower, _, upper = bounds.T
+            wide = (upper - lower > self.delta_relative_error * upper).tolist()
+            budgets = [budget for budget, is_wide in zip(budgets, wide, strict=True) if is_wide]
         widest = max((budget._of_the_answer for budget in budgets), default=0.0)
         limit = self._limit(budgets, widest, memory_limit)
         if limit is None:
@@ -539,7 +556,7 @@ class PrivacyCurve:
         cause, advice = limit
         return (
             f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
-            f"{self._settings.width()}; they hold all the same. {advice}"
+            f"{width}; they hold all the same. {advice}"
         )
 
     def _limit(

@@ -19,7 +19,6 @@ from prvcore import _arguments
 from prvcore.bounds import Bounds, ErrorBudget
 from prvcore.calibration import _calibrate
 from prvcore.composition import compose
-from prvcore.curve import PrivacyCurve
 from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import PoissonSubsampledGaussian
 from prvcore.memory_limit import get_memory_limit
@@ -378,7 +377,9 @@ def _bounds(
     task = partial(_bounds_at, tuple(settings), options, get_memory_limit())
     used, parts, wide = _sweep(task, settings, workers, executor, progress)
     if wide:
-        _warn(wide, np.size(parts[0]), asked)
+        told = asked._settings
+        width = told.width() if "delta" in settings else told.width_of_delta()
+        _warn(wide, np.size(parts[0]), width)
     return SweepBounds(*parts, used)
 
 
@@ -462,11 +463,11 @@ def _at(setting: dict[str, float]) -> str:
     return f"at {', '.join(values)}"
 
 
-def _warn(wide: list[tuple[int, float]], settings: int, asked: PrivacyCurve) -> None:
+def _warn(wide: list[tuple[int, float]], settings: int, width: str) -> None:
     widest = max(width for _, width in wide)
     warnings.warn(
         f"at {len(wide)} of {settings} settings the bounds are up to {widest:.3g} apart in "
-        f"epsilon, wider than {asked._settings.width()}; they hold all the same. A query "
+        f"epsilon, wider than {width}; they hold all the same. A query "
         "of one such setting says why",
         AccuracyWarning,
         stacklevel=4,

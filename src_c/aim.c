@@ -41,6 +41,25 @@ double prv_width_asked(const prv_options *o, double epsilon)
     return o->eps_relative_error * fmax(fabs(epsilon), o->eps_floor);
 }
 
+/* Up to these a width moves log delta by as much as its slope says, about: as a part of delta, and of the deviation of the
+ * composed loss. */
+#define WIDEST_PART 0.5
+#define WIDEST_DEVIATION 0.3
+
+double prv_width_wanted(const prv_options *o, prv_question question, const prv_aim *aim, double epsilon, double whole)
+{
+    const double asked = prv_width_asked(o, epsilon);
+    if (question != PRV_ASK_DELTA || !(o->delta_relative_error > 0.0) || !(aim->slope > 0.0)) return asked;
+    const double part = fmin(o->delta_relative_error * whole, WIDEST_PART);
+    return fmax(asked, fmin(part / aim->slope, WIDEST_DEVIATION * aim->deviation));
+}
+
+int prv_is_relatively_close(const prv_options *o, prv_question question, double lower, double upper)
+{
+    return question == PRV_ASK_DELTA && o->delta_relative_error > 0.0 &&
+           upper - lower <= o->delta_relative_error * upper;
+}
+
 /* Mass above these cells matters only as mass at infinity; without it the tilt finds the bulk. */
 void prv_cut_tops(prv_side_view *view, double mass_above)
 {
@@ -98,7 +117,8 @@ static void aim_at(prv_side_view *view, const prv_options *options, double delta
             guess_epsilon(view, aim);
         }
         aim->slope = aim->saddle;
-        const double share = prv_truncation_share(aim->slope, width);
+        const double wanted = isnan(asked) ? width : prv_width_wanted(options, PRV_ASK_DELTA, aim, asked, 1.0);
+        const double share = prv_truncation_share(aim->slope, wanted);
         if (share > 0.3 * aim->top_share) break;
         aim->top_share = share;
     }

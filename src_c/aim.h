@@ -16,7 +16,8 @@ typedef struct prv_aim {
     double saddle;    /* tilt that centres the composed loss on it */
     double deviation; /* of the composed loss at that tilt */
     double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
-    double width;     /* asked, in epsilon */
+    double width;     /* the pass is to have, in epsilon: the one asked, or that of delta_relative_error if it is wider */
+    double asked;     /* in epsilon, by which a reading without digits of delta is judged: at most `width` */
     double top_share;  /* part of delta that the mass above the steps' tops may cost */
     double strictness; /* divides what truncation may cost, 1 to begin with */
 } prv_aim;
@@ -64,6 +65,15 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);
 
 /* The width that the options ask for at an epsilon. */
 double prv_width_asked(const prv_options *options, double epsilon);
+
+/* The width in epsilon that answers a question: the one asked, or, of a delta, about that which delta_relative_error allows
+ * where its logarithm falls by aim->slope, if it is wider. `whole` is delta, with the mass at infinity, over its finite
+ * part: >= 1. */
+double prv_width_wanted(const prv_options *options, prv_question question, const prv_aim *aim, double epsilon,
+                        double whole);
+
+/* Whether bounds of a delta are within delta_relative_error of the upper one; never of an epsilon. */
+int prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
 
 /* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
 double prv_law_step(const prv_side_view *view, const prv_aim *aim);

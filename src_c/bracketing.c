@@ -350,11 +350,26 @@ static prv_status pass_by_plan(const progress *d, double step, int exact, outcom
     return pass(&d->task, &d->aim, tilt_of(d, d->dial), step, exact, o);
 }
 
-/* One more pass of a direction, towards this width. */
-static prv_status advance(progress *d, double width)
+/* The width in epsilon to go for, where `at` tells the one asked. */
+static double width_wanted(const progress *d, double at)
+{
+    const prv_options *options = d->task.options;
+    const double infinite = d->task.view->all.infinite.mass;
+    /* A lower bound without digits of delta, which the greatest loss alone makes one of epsilon. */
+    if (d->passes > 0 && isfinite(d->best.read.width) && !(d->bounds.lower > infinite))
+        return prv_width_asked(options, at);
+    /* By the upper bound, so that what is as narrow as this is relatively close, too. */
+    const double finite = d->passes > 0 ? d->bounds.upper - infinite : exp(d->aim.log_delta);
+    const double whole = infinite > 0.0 ? 1.0 + infinite / fmax(finite, 1e-300) : 1.0;
+    return prv_width_wanted(options, d->task.question, &d->aim, at, whole);
+}
+
+/* One more pass of a direction, towards this width, which is not less than the one asked. */
+static prv_status advance(progress *d, double asked, double width)
 {
     const prv_options *options = d->task.options;
     const int exact = options->mesh_size > 0.0, ask_epsilon = d->task.question == PRV_ASK_EPSILON;
+    d->aim.asked = asked;
     d->aim.width = width;
     /* The mesh may move epsilon by that. */
     if (d->passes == 0) d->aim.reach = fmax(d->aim.reach, fmin(width, 0.05 * fabs(d->aim.epsilon)));
@@ -491,7 +506,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         if (status != PRV_OK) return status;
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
         const double at = d->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * d->aim.deviation);
-        status = advance(d, fmax(prv_width_asked(options, at), coarse));
+        status = advance(d, fmax(prv_width_asked(options, at), coarse), fmax(width_wanted(d, at), coarse));
         if (status == PRV_ERR_MEMORY_LIMIT) report->memory = prv_size_of(d->best.bytes);
         if (status != PRV_OK) return status;
         lower = fmax(lower, d->bounds.lower);
@@ -522,7 +537,7 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);
         const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.read.width;
-        const int done = width <= asked * (1.0 + 1e-12);
+        const int done = width <= asked * (1.0 + 1e-12) || prv_is_relatively_close(options, question, lower, upper);
         if (done || options->mesh_size > 0.0 || top->stuck || passes >= MOST_PASSES) {
             *bounds = (prv_bounds){lower, estimate, upper};
             report_of(top, options->neighbors, width, done || options->mesh_size > 0.0, report);
@@ -532,11 +547,12 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         if (!isfinite(first)) first = width;
         layer.now.passes = (size_t)passes;
         layer.now.width = width;
-        layer.now.width_asked = asked;
-        layer.now.fraction = part_done(first, width, asked);
+        layer.now.width_asked = width_wanted(top, at);
+        layer.now.fraction = part_done(first, width, layer.now.width_asked);
         /* Where the lower bound is still far off, the estimate tells what width will be asked. */
         const double expected = ask_epsilon ? fmax(lower, 0.95 * fmin(estimate, upper)) : value;
-        const prv_status status = advance(top, 0.95 * prv_width_asked(options, expected));
+        const prv_status status =
+            advance(top, 0.95 * prv_width_asked(options, expected), 0.95 * width_wanted(top, expected));
         if (status != PRV_OK) return status;
     }
 }

@@ -278,6 +278,7 @@ static point point_of(double epsilon, const prv_bounds *delta, const prv_report 
 static prv_status look_at(search *s, double epsilon, size_t before)
 {
     prv_options options = *s->options;
+    options.delta_relative_error = 0.0; /* the width of mu is that in epsilon */
     if (options.eps_error == 0.0)
         options.eps_error =
             options.eps_relative_error * fmax(fmax(epsilon, 0.1 * s->farthest), options.eps_floor);

@@ -279,7 +279,9 @@ static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_
     if (status != PRV_OK) return status;
     /* The mesh's part of the width grows with the steps, and the width asked may be that of a smaller
      * epsilon. */
-    aim->width = 0.8 * prv_width_asked(options, aim->epsilon);
+    const double whole = 1.0 + view->all.infinite.mass / exp(aim->log_delta);
+    aim->asked = 0.8 * prv_width_asked(options, aim->epsilon);
+    aim->width = 0.8 * prv_width_wanted(options, a->question, aim, aim->epsilon, whole);
     if (a->question == PRV_ASK_EPSILON) aim->reach = fmax(aim->reach, 0.4 * aim->epsilon);
     /* What lies outside is bounded by tilts for the middle. */
     aim->strictness = 50.0;
@@ -388,7 +390,8 @@ static prv_status read_sums(const asked_before *a, const growth *g, const prv_op
 {
     const plan *p = &g->plan;
     prv_aim aim = p->aim;
-    aim.width = prv_width_asked(options, a->question == PRV_ASK_EPSILON ? aim.epsilon : a->value);
+    /* What is summed is as close as the plan made it: a reading is judged by the width in epsilon. */
+    aim.asked = aim.width = prv_width_asked(options, a->question == PRV_ASK_EPSILON ? aim.epsilon : a->value);
     const prv_asked asked = {a->question, a->value, &g->now.all, &aim, &g->now.enclosed};
     *reading = prv_reading_begin(aim.epsilon);
     for (int i = 0; i < 2; i++) {
@@ -431,7 +434,9 @@ static prv_status answer(prv_history *h, asked_before *a, const int *adds, size_
     if (directions > 1) prv_gate_worst(b, &readings[1].bounds);
     const int ask_epsilon = a->question == PRV_ASK_EPSILON;
     const double width = ask_epsilon ? b->upper - b->lower : readings[top].width;
-    if (!(width <= prv_width_asked(options, ask_epsilon ? b->lower : a->value))) return PRV_OK;
+    if (!(width <= prv_width_asked(options, ask_epsilon ? b->lower : a->value)) &&
+        !prv_is_relatively_close(options, a->question, b->lower, b->upper))
+        return PRV_OK;
     const growth *g = &a->directions[adds[top]];
     prv_report_reading(&readings[top], options->neighbors, adds[top], width, 1, r);
     r->attained = 1;
@@ -492,7 +497,7 @@ static int are_alike(const prv_options *a, const prv_options *b)
 {
     return a->neighbors == b->neighbors && a->eps_error == b->eps_error &&
            a->eps_relative_error == b->eps_relative_error && a->eps_floor == b->eps_floor &&
-           a->memory_limit == b->memory_limit;
+           a->delta_relative_error == b->delta_relative_error && a->memory_limit == b->memory_limit;
 }
 
 static prv_status reserve(prv_history *h, size_t capacity)

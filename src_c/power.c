@@ -33,6 +33,7 @@ typedef struct search {
 static prv_status look_at(search *s, double epsilon)
 {
     prv_options options = *s->options;
+    options.delta_relative_error = 0.0; /* secants live on the closeness in epsilon */
     if (options.eps_error == 0.0)
         options.eps_error = options.eps_relative_error * fmax(fmax(fabs(epsilon), s->scale), options.eps_floor);
     prv_bounds delta;

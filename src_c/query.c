@@ -25,6 +25,7 @@ prv_status prv_check_options(const prv_options *o)
     const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
     if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
         return PRV_ERR_OPTIONS;
+    if (!(o->delta_relative_error >= 0.0 && o->delta_relative_error < 1.0)) return PRV_ERR_OPTIONS;
     if (!(o->mesh_size >= 0.0 && o->mesh_size <= PRV_WIDEST_CELL)) return PRV_ERR_OPTIONS;
     if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE &&
         o->neighbors != PRV_REPLACE_ONE)
@@ -133,13 +134,15 @@ static int answer_directly(const prv_side_view *views, size_t count, prv_questio
 }
 
 /* A delta so near 1 that this alone settles it; 1 if answered. */
-static int is_almost_one(const prv_side_view *views, size_t count, double epsilon, prv_bounds *b)
+static int is_almost_one(const prv_side_view *views, size_t count, const prv_options *options, double epsilon,
+                         prv_bounds *b)
 {
     double least = HUGE_VAL;
     for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&views[i], epsilon));
-    if (!(least <= log(PRV_FINEST_DELTA))) return 0;
-    const double complement = prv_outwards(exp(least), PRV_LIBM_ERROR, 1);
-    *b = (prv_bounds){prv_below(1.0 - complement), 1.0, 1.0};
+    const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
+    const double lower = prv_below(1.0 - complement);
+    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0)) return 0;
+    *b = (prv_bounds){lower, 1.0, 1.0};
     return 1;
 }
 
@@ -223,7 +226,7 @@ static prv_status answer_pairs(prv_side_view *views, size_t view_count, const pr
         else if (options->discretization != PRV_BRACKETING)
             open[open_count++] = i;
         else if (options->mesh_size == 0.0 &&
-                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, values[i], &bounds[i])
+                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, options, values[i], &bounds[i])
                                             : is_above_all(views, view_count, values[i], &bounds[i])))
             prv_report_known(options, report);
         else if (question == PRV_ASK_DELTA ||

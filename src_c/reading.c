@@ -53,7 +53,7 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
     const prv_enclosed *l = a->enclosed;
     const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
     const prv_value v = prv_curve_delta(composed, a->value, side, &c.slack);
-    const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->width), 1e300);
+    const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->asked), 1e300);
     const double finite = fmax(v.plain - composed->tilted.infinite.mass, 1e-300);
     if (side > 0) {
         r->bounds.upper = absolutely(v.delta, l->absolute_error, 1);
@@ -99,7 +99,7 @@ void prv_read_nothing(const prv_asked *a, prv_reading *r)
 prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
 {
     prv_bounds *b = &r->bounds;
-    const double asked = a->aim->width;
+    const double asked = a->aim->asked;
     const prv_status status = prv_gate_close(a->all, a->question, a->value, b);
     if (status != PRV_OK) return status;
     r->log_delta = a->aim->log_delta;

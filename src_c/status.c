@@ -29,7 +29,7 @@ const char *prv_status_message(prv_status status)
         return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
     case PRV_ERR_COUNT: return "counts must add up to at most 2^53";
     case PRV_ERR_OPTIONS:
-        return "eps_error, delta_error, mesh_size, neighbors or engine is outside its range";
+        return "eps_error, delta_error, delta_relative_error, mesh_size, neighbors or engine is outside its range";
     case PRV_ERR_FFT: return "no transform of the length needed could be planned";
     case PRV_ERR_MEMORY_LIMIT:
         return "what the mesh_size or the width asked needs is above the memory limit: raise them, or the limit";

@@ -65,6 +65,7 @@ def test_json_has_the_exact_numbers(capsys, arguments):
         "neighbors": "remove",
         "discretization": "bracketing",
         "eps_error": None,
+        "delta_relative_error": 1e-3,
     }
 
 

@@ -202,8 +202,9 @@ def test_the_options_have_the_published_names_and_defaults():
         "discretization": "bracketing",
         "engine": "auto",
         "mesh_size": None,
+        "delta_relative_error": 1e-3,
     }
-    for name_ in ("eps_error", "delta_error", "neighbors", "discretization", "mesh_size"):
+    for name_ in set(parameters) - {"mechanisms", "counts"}:
         assert parameters[name_].kind is inspect.Parameter.KEYWORD_ONLY
 
 

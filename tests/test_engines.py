@@ -237,7 +237,7 @@ def test_what_rounding_hides_is_said_to_be_rounding():
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 100.0, 250.0, 300.0, 350.0])
 def test_a_delta_near_one(epsilon):
     exact = gaussian_delta(epsilon, math.sqrt(1000))
-    lower, _, upper = prv.compose(prv.Gaussian(1.0), 1000).delta(epsilon)
+    lower, _, upper = prv.compose(prv.Gaussian(1.0), 1000, delta_relative_error=0).delta(epsilon)
     assert lower <= exact <= upper
     assert upper - lower <= 2e-9 + 1e-3 * max(epsilon, 1e-3) * (1.0 - exact)
 
@@ -332,7 +332,7 @@ def test_no_delta_is_above_the_sum_of_the_total_variations(delta):
 def test_what_transforms_would_drown_is_multiplied_out(eps_error):
     """1 - delta is some 2e-10 here, and known at all of these widths."""
     steps = [(prv.Laplace(scale=0.5), 100), (prv.Gaussian(noise_multiplier=0.2), 3)]
-    bounds = prv.compose(steps, eps_error=eps_error).delta(47.2843)
-    fine = prv.compose(steps, eps_error=0.02).delta(47.2843)
+    bounds = prv.compose(steps, eps_error=eps_error, delta_relative_error=0).delta(47.2843)
+    fine = prv.compose(steps, eps_error=0.02, delta_relative_error=0).delta(47.2843)
     assert max(bounds.lower, fine.lower) <= min(bounds.upper, fine.upper)
     assert bounds.upper - bounds.lower < 1e-9

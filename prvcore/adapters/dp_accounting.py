@@ -402,7 +402,15 @@ def pld_from_curve(
 
 
 def _changed(curve: PrivacyCurve, **changes: Any) -> PrivacyCurve:
-    names = ("eps_error", "delta_error", "neighbors", "discretization", "engine", "mesh_size")
+    names = (
+        "eps_error",
+        "delta_error",
+        "neighbors",
+        "discretization",
+        "engine",
+        "mesh_size",
+        "delta_relative_error",
+    )
     steps = zip(curve.mechanisms, curve.counts, strict=True)
     return PrivacyCurve(steps, **{name: getattr(curve, name) for name in names} | changes)
 
@@ -428,7 +436,7 @@ def _pessimistic(
 
 def _upper_deltas(curve: PrivacyCurve, losses: np.ndarray) -> np.ndarray:
     if curve.eps_error is not None or curve.mesh_size is not None or len(losses) < 2:
-        return curve.delta(losses).upper
+        return _changed(curve, delta_relative_error=0.0).delta(losses).upper
     # near epsilon 0 the default would ask for far more than lines between the losses keep
     least = _width(float(np.diff(losses).min()))
     share = np.maximum(_SHARE * np.abs(losses), np.finfo(float).tiny)
@@ -436,7 +444,9 @@ def _upper_deltas(curve: PrivacyCurve, losses: np.ndarray) -> np.ndarray:
     deltas = np.empty(len(losses))
     for width in np.unique(widths):
         same = widths == width
-        deltas[same] = _changed(curve, eps_error=float(width)).delta(losses[same]).upper
+        # what is composed again differs by as much in epsilon, not in delta
+        close = _changed(curve, eps_error=float(width), delta_relative_error=0.0)
+        deltas[same] = close.delta(losses[same]).upper
     return deltas
 
 

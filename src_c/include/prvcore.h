@@ -77,7 +77,7 @@ typedef enum prv_status {
     PRV_ERR_CURVE,                /* a privacy curve increases, is not convex in e^eps, or leaves [0, 1] */
     PRV_ERR_SUPPORT,              /* a discrete mechanism has more atoms than fit PRV_MAX_ATOMS */
     PRV_ERR_COUNT,                /* the counts add up to more than 2^53 */
-    PRV_ERR_OPTIONS,              /* eps_error, delta_error, mesh_size or neighbors is out of range */
+    PRV_ERR_OPTIONS,              /* eps_error, delta_error, delta_relative_error, mesh_size or neighbors is out of range */
     PRV_ERR_FFT,                  /* no provider, or it could not plan a transform */
     PRV_ERR_MEMORY_LIMIT,         /* an explicit mesh would need more than memory_limit bytes */
     PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
@@ -377,6 +377,9 @@ typedef struct prv_options {
     double eps_relative_error; /* width / max(epsilon, eps_floor), > 0 (bracketing alone) */
     double eps_floor;          /* > 0 (bracketing alone) */
     double delta_error;        /* the paper's, in (0, 1) (mean-matching alone) */
+    double delta_relative_error; /* of a delta (prv_delta, prv_history_delta): done too where upper - lower is at most this
+                                    part of upper, whichever width is met first; in [0, 1), 0: only the width in epsilon
+                                    counts (bracketing alone) */
     double mesh_size;          /* 0: chosen; else the lattice step, nats, at most 100; the width is what it gives */
     size_t memory_limit;       /* bytes of the largest buffers together */
     const prv_fft_provider *fft;
@@ -395,7 +398,8 @@ typedef struct prv_bounds {
  * of an answer that is exact but for rounding, and of an epsilon for which 0 and Chernoff's bound are within the
  * eps_error asked (not with an engine or a mesh_size). */
 typedef struct prv_report {
-    int accurate;            /* 0: the memory limit stopped the refinement above the width asked */
+    int accurate;            /* 1: the width asked is met; of a delta, that in epsilon or delta_relative_error. 0: the memory
+                                limit, or rounding, stopped the refinement above it, or above both. Always 1 with a mesh_size */
     prv_neighbors direction; /* the one that decides the upper bound */
     prv_engine engine;       /* of its last pass; PRV_ENGINE_AUTO where nothing was composed */
     double width;            /* of the interval, `unattained` included, in epsilon, for a delta query by the slope there */
@@ -429,7 +433,8 @@ PRV_API prv_status prv_epsilon(const prv_step *steps, size_t step_count, const p
                                prv_report *reports);
 
 /* Bounds of delta at each of `length` epsilons (any sign, infinities allowed, nan is PRV_ERR_EPSILON);
- * the width asked is still one in epsilon. Everything else as prv_epsilon. */
+ * done where the width in epsilon or that of delta_relative_error is met, whichever is first. `width` in reports is in epsilon
+ * whichever it was, and 0 where Chernoff's bound shows that 1 is close enough. Everything else as prv_epsilon. */
 PRV_API prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
                              const double *epsilons, size_t length, prv_bounds *bounds,
                              prv_report *reports);

@@ -57,6 +57,21 @@ static void closed_forms(void)
         last = b.lower;
         within = within && ok;
     }
+    int close = 1;
+    prv_options part = options_of(1e-7);
+    part.delta_relative_error = 1e-3;
+    square = 0.0L;
+    for (size_t i = 0; i < KINDS; i++) {
+        const long double noise = (long double)(30.0 * pow(0.99, (double)i));
+        square += (long double)steps[i].count / (noise * noise);
+        const long double delta = gaussian_delta((long double)epsilon, sqrtl(square));
+        prv_bounds b;
+        prv_report r;
+        close = close && prv_history_delta(h, steps, i + 1, &part, &epsilon, 1, &b, &r) == PRV_OK && r.accurate &&
+                (long double)b.lower <= delta * (1.0L + 1e-11L) && delta * (1.0L - 1e-11L) <= (long double)b.upper &&
+                b.upper - b.lower <= 1e-3 * b.upper && r.width > 1e-7;
+    }
+    check(close, "a delta is done within a thousandth of itself");
     check(within, "bounds hold the closed form after each of %d Gaussians", KINDS);
     check(narrow && spectral == KINDS, "... as narrow as asked, by %d spectra", spectral);
     prv_history_free(h);

@@ -56,6 +56,43 @@ static void closed_forms(void)
     check(prv_epsilon(NULL, 0, &o, NULL, 0, NULL, NULL) == PRV_OK, "no questions");
 }
 
+/* A delta is done at either width, and with 0 at that in epsilon alone. */
+static void widths_of_delta(void)
+{
+    static const struct {
+        double noise;
+        uint64_t count;
+        double epsilon;
+    } cases[] = {{1.0, 1, 0.25}, {2.0, 60, -3.0}, {2.0, 60, 0.0}, {2.0, 60, 2.0}, {20.0, 500, 1.0}, {1.0, 400, 40.0}, {1.0, 400, 180.0}};
+    static const double parts[] = {0.5, 1e-2, 1e-3, 1e-6, 0.0};
+    const double width = 1e-6;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prv_mechanism *m = gaussian(cases[i].noise);
+        const prv_step step = {m, cases[i].count};
+        const double e = cases[i].epsilon;
+        const long double truth =
+            gaussian_delta((long double)e, sqrtl((long double)cases[i].count) / (long double)cases[i].noise);
+        double coarsest = 0.0;
+        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++) {
+            prv_options o = options_of(width);
+            o.delta_relative_error = parts[j];
+            prv_bounds b;
+            prv_report r;
+            const prv_status status = prv_delta(&step, 1, &o, &e, 1, &b, &r);
+            check(status == PRV_OK && (long double)b.lower <= truth * (1.0L + 1e-15L) &&
+                      truth * (1.0L - 1e-15L) <= (long double)b.upper && b.lower <= b.estimate && b.estimate <= b.upper,
+                  "%d Gaussians of noise %g: delta(%g) = %.17Lg in [%.17g, %.17g] by a part of %g", (int)cases[i].count,
+                  cases[i].noise, e, truth, b.lower, b.upper, parts[j]);
+            check(!r.accurate || b.upper - b.lower <= parts[j] * b.upper || r.width <= width * (1.0 + 1e-9),
+                  "... and accurate where a width is met (%.3g of it, %.3g in epsilon)", 1.0 - b.lower / b.upper, r.width);
+            check(r.accurate || parts[j] == 0.0, "... which some part of delta always is");
+            if (j == 0) coarsest = b.upper - b.lower;
+            if (parts[j] == 0.0) check(b.upper - b.lower <= coarsest, "... and no wider if nothing but epsilon counts");
+        }
+        prv_mechanism_free(m);
+    }
+}
+
 /* Noise without scale tells all, whichever zero it is. */
 static void no_noise(void)
 {
@@ -305,6 +342,12 @@ static void status_codes(void)
     expect(prv_calibrate(many, 2, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_COUNT, "2^53 + 1 steps");
     prv_options wrong = options_of(-1.0);
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "negative width");
+    static const double no_parts[] = {-1e-3, 1.0, HUGE_VAL, NAN};
+    for (size_t i = 0; i < sizeof no_parts / sizeof *no_parts; i++) {
+        wrong = options_of(1e-2);
+        wrong.delta_relative_error = no_parts[i];
+        expect(prv_delta(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "no part of delta");
+    }
     wrong = options_of(0.0);
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "no width at all");
     wrong = options_of(1e-2);
@@ -473,6 +516,7 @@ int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
+    widths_of_delta();
     no_noise();
     repeated_steps();
     what_is_attained();
