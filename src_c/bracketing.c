@@ -528,7 +528,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
             passes += directions[i].passes;
         }
         double upper = top->bounds.upper;
-        if (ask_epsilon && top->drowned) {
+        /* Where rounding or memory stop the composition, Chernoff's inequality may still bound epsilon. */
+        if (ask_epsilon && (top->drowned || top->stuck || top->recent.capped || passes >= MOST_PASSES)) {
             double chernoff = 0.0;
             for (size_t i = 0; i < view_count; i++)
                 chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value, chernoff));

@@ -106,9 +106,10 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->infinite_error = cells->infinite_error + PRV_UNIT * lattice->infinite_mass +
                               prv_cells_rounding(cells).relative * m[cells->length];
     /* The part of each mesh cell that goes up: 6 roundings of each of its cells' terms and an addition each, 5 of the
-     * division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m at most. */
+     * division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m at most. And one for
+     * masses that are no normal doubles: reading.c. */
     lattice->rounding = prv_cells_rounding(cells);
-    lattice->rounding.relative += (16.0 + (double)most_cells) * PRV_UNIT;
+    lattice->rounding.relative += (17.0 + (double)most_cells) * PRV_UNIT;
     if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
 }
 
@@ -472,7 +473,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
     }
     /* What is placed has the target's ratio within `tolerance` and the rounding of both of its masses. */
     lattice->rounding = prv_cells_rounding(cells);
-    lattice->rounding.relative += s.most_roundings * PRV_UNIT;
+    lattice->rounding.relative += (1.0 + s.most_roundings) * PRV_UNIT; /* 1: as above, of masses that are no normal doubles */
     lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT;
 }
 
