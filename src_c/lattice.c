@@ -77,7 +77,10 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     double at_knot = m[0]; /* everything below the first knot moves up to it */
     size_t most_cells = 1;
     double narrowest = HUGE_VAL;
-    for (size_t k = 1; k < mesh->length; k++) narrowest = fmin(narrowest, lattice->loss[k] - lattice->loss[k - 1]);
+    for (size_t k = 1; k < mesh->length; k++) {
+        const double width = lattice->loss[k] - lattice->loss[k - 1];
+        narrowest = width < narrowest ? width : narrowest;
+    }
     for (size_t start = 0; start + 1 < mesh->length; start += BLOCK) {
         const size_t left = mesh->length - 1 - start, n = left < BLOCK ? left : BLOCK;
         double mass[BLOCK], above[BLOCK]; /* of mesh cells */
