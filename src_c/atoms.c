@@ -60,7 +60,10 @@ prv_atoms *prv_atoms_reversed(const prv_atoms *a)
     }
     r->q_infinity = a->p_only;
     r->p_only = a->q_infinity;
+    r->q_infinity_error = a->p_only_error;
+    r->p_only_error = a->q_infinity_error;
     r->loss_error = a->loss_error;
+    r->mass_error = a->mass_error;
     r->unbounded = a->unbounded;
     return r;
 }

@@ -25,7 +25,6 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
     }
     a->q_infinity = a->p_only = delta;
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
-    if (status == PRV_OK) (*mechanism)->infinite_exact = 1;
     return prv_with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
 }
 

@@ -69,7 +69,6 @@ struct prv_mechanism {
     prv_curve_callback curve;
     void *context;
     double mass_at_infinity; /* of the base, for callbacks */
-    int infinite_exact;      /* the mass at infinity was stated, and is not a rounded product */
 };
 
 /* What constructors are made of. Those that return a mechanism return NULL where there is no memory; those

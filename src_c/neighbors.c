@@ -45,7 +45,6 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     }
     case PRV_REPLACED_SEEN: {
         const prv_status status = prv_mechanism_approximate_dp(0.0, p, pair);
-        if (status == PRV_OK) (*pair)->infinite_exact = m->infinite_exact;
         return status;
     }
     case PRV_REPLACED_CHOICE: return choice_replaced(m, pair);

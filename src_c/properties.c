@@ -39,8 +39,9 @@ double prv_infinite_mass_error(const prv_mechanism *m, int add)
                                           (m->part_error + 3.0 * UNIT) * prv_infinite_mass(m->part[i], add));
         return error;
     }
-    /* Of a table it is a quotient, of a sample a product with a probability, which may be a product itself. */
-    return m->infinite_exact ? 0.0 : 8.0 * UNIT * prv_infinite_mass(m, add);
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity_error;
+    /* A product of the mass that was stated with a probability. */
+    return m->sampling_probability < 1.0 ? UNIT * prv_infinite_mass(m, add) : 0.0;
 }
 
 double prv_greatest_loss(const prv_mechanism *m, int add)
@@ -150,5 +151,6 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
 
 double prv_absolute_cdf_error(const prv_mechanism *m)
 {
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[0]->mass_error;
     return m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE ? 4.0 * DBL_EPSILON : 0.0;
 }

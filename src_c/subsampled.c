@@ -93,7 +93,10 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
     const double widest = a->length > 0 ? fmax(fabs(a->loss[0]), fabs(a->loss[a->length - 1])) : 0.0;
     s->loss_error = p < 1.0 ? prv_subsampled_loss_error(widest, a->loss_error) : a->loss_error;
     s->q_infinity = p * a->q_infinity;
+    s->q_infinity_error = p < 1.0 ? p * a->q_infinity_error + UNIT * s->q_infinity : a->q_infinity_error;
     s->p_only = extra ? 0.0 : a->p_only;
+    s->p_only_error = extra ? 0.0 : a->p_only_error;
+    s->mass_error = a->mass_error + (extra ? a->p_only_error : 0.0);
     s->unbounded = a->unbounded;
     return s;
 }
@@ -119,8 +122,10 @@ static prv_atoms *atoms_folded(const prv_atoms *a, double p)
         f->loss[above] = 0.0;
         f->q[above] = f->p[above] = (double)fmaxl(rest, 0.0L);
         f->q_infinity = f->p_only = s->q_infinity;
+        f->q_infinity_error = f->p_only_error = s->q_infinity_error;
         f->unbounded = s->unbounded;
         f->loss_error = s->loss_error;
+        f->mass_error = 2.0 * s->mass_error;
     }
     prv_atoms_free(s);
     return f;
@@ -283,8 +288,7 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     m->sampling_rest = both.rest;
     /* Atoms and mixtures take one probability after the other, and not the product. */
     const int by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
-    m->weight_error = by_product ? relative_rest(both) : 0.0;
-    m->infinite_exact = base->infinite_exact && p == 1.0;
+    m->weight_error = base->weight_error + (by_product ? relative_rest(both) : 0.0);
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
     if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
@@ -331,7 +335,6 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
         m->replacement = PRV_REPLACED_ALIKE;
         m->without_replacement = m->replaced_only = 1;
         m->sampling_probability = p;
-        m->infinite_exact = whole->infinite_exact && p == 1.0;
         m->folded = p < 1.0 && whole->base != PRV_BASE_ATOMS;
         status = keep_base(base, m);
     }
