@@ -37,8 +37,10 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     const prv_binomial_tails fuller = prv_binomial_tails_at(dataset_size, p, maximum_batch_size + 1);
     if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN))
         return sampled_gaussian(noise_multiplier, p, mechanism);
-    const double kept = fmin(most * fuller.from / (n * full.from), 1.0);
     const double error = 2.0 * (full.error + fuller.error) + 8.0 * UNIT;
+    /* From above: a record that is kept more often is less private, while 1 - kept, which decides the losses of 'add', is not
+     * known relatively where it is small. */
+    const double kept = fmin(most * fuller.from / (n * full.from) * (1.0 + error), 1.0);
 
     prv_mechanism *part[2] = {NULL, NULL};
     prv_status status = sampled_gaussian(noise_multiplier, p, &part[0]);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "query.h"
+#include "rounding.h"
 
 enum { MOST_POINTS = 60, SECANTS = 4 };
 
@@ -56,8 +57,8 @@ static prv_status look_at(search *s, double epsilon)
     s->epsilon[i] = epsilon;
     s->t[i] = exp(epsilon);
     const double part = s->t[i] * s->alpha, rounding = 4.0 * DBL_EPSILON * part;
-    s->lower[i] = delta.lower + part - rounding;
-    s->upper[i] = delta.upper + part + rounding;
+    s->lower[i] = prv_below(delta.lower + (part - rounding));
+    s->upper[i] = prv_above(delta.upper + (part + rounding));
     s->estimate[i] = delta.estimate + part;
     return PRV_OK;
 }
@@ -66,9 +67,12 @@ typedef struct line {
     double slope, at, value; /* value + slope (t - at) */
 } line;
 
+/* From below: the slope is off by 3 u of itself, the distance by u, product and sum by u each; and the points lie at rounded
+ * exponentials, 2 u of t beside where they are thought to be. */
 static double on(const line *l, double t)
 {
-    return l->value + l->slope * (t - l->at);
+    const double rise = l->slope * (t - l->at);
+    return l->value + rise - 8.0 * PRV_UNIT * (fabs(l->value) + fabs(l->slope) * (t + l->at));
 }
 
 /* Point i of h for secants, with h(0) = 1 and h(1 / alpha) <= 2 at the ends. */
@@ -168,7 +172,7 @@ static prv_status power_of(prv_side_view *view, const prv_options *options, doub
     report->memory = s.memory;
     if (status != PRV_OK) return status;
     b->upper = s.upper[best];
-    b->lower = lower * (1.0 - 16.0 * DBL_EPSILON) - 16.0 * DBL_EPSILON * fmin(b->upper, 1.0);
+    b->lower = lower;
     b->estimate = s.estimate[best];
     *report = s.report[best];
     for (size_t i = best > 0 ? best - 1 : 0; i < s.count && i <= best + 1; i++)

@@ -44,13 +44,21 @@ double prv_infinite_mass_error(const prv_mechanism *m, int add)
     return m->sampling_probability < 1.0 ? UNIT * prv_infinite_mass(m, add) : 0.0;
 }
 
+/* Of a choice; what is never chosen has no loss. */
+static int part_with_greatest_loss(const prv_mechanism *m, int add)
+{
+    if (m->part_weight[0] == 0.0) return 1;
+    if (m->part_weight[1] == 0.0) return 0;
+    return prv_greatest_loss(m->part[1], add) > prv_greatest_loss(m->part[0], add);
+}
+
 double prv_greatest_loss(const prv_mechanism *m, int add)
 {
     const double p = m->sampling_probability;
     if (m->folded) add = 0;
     switch (m->base) {
     case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
-    case PRV_BASE_CHOICE: return fmax(prv_greatest_loss(m->part[0], add), prv_greatest_loss(m->part[1], add));
+    case PRV_BASE_CHOICE: return prv_greatest_loss(m->part[part_with_greatest_loss(m, add)], add);
     case PRV_BASE_LAPLACE:
     case PRV_BASE_BOUNDED_RANGE:
         return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
@@ -70,7 +78,7 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     const double greatest = prv_greatest_loss(m, add);
     if (!isfinite(greatest)) return 0.0;
     if (m->base == PRV_BASE_CHOICE)
-        return fmax(prv_greatest_loss_error(m->part[0], add), prv_greatest_loss_error(m->part[1], add));
+        return prv_greatest_loss_error(m->part[part_with_greatest_loss(m, add)], add);
     double relative = 2.0 * UNIT;
     if (m->base == PRV_BASE_ATOMS)
         relative = m->atoms[add]->loss_error;

@@ -49,7 +49,12 @@ static double relative_rest(sampling s)
 double prv_subsampled_loss(double y, double p)
 {
     if (p >= 1.0) return y;
-    if (y > 700.0) return y + log(p) + log1p((1.0 - p) / p * exp(-y));
+    if (y > 700.0) {
+        const double far = y + log(p);
+        if (far > 30.0) return far + log1p((1.0 - p) / p * exp(-y));
+        /* y and log(p) would cancel. 350 < y - 350 < 700, as p is a normal double. */
+        return log1p(p * exp(350.0) * exp(y - 350.0) - p);
+    }
     const double growth = p * expm1(y);
     /* 1 + growth would cancel where p is near 1. */
     return growth < -0.5 ? log((1.0 - p) + p * exp(y)) : log1p(growth);
