@@ -310,7 +310,6 @@ static prv_status one_record_seen(const prv_mechanism *whole, double p, prv_mech
     prv_mechanism *m = prv_mechanism_like(whole);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->sampling_probability = p;
-    m->infinite_exact = 0;
     const int atoms = whole->base == PRV_BASE_ATOMS;
     const prv_status status = atoms ? atoms_subsampled_pair(whole->atoms[0], whole->atoms[0], p, m) : PRV_OK;
     return prv_mechanism_finish(status, m, attained);

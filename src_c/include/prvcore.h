@@ -218,7 +218,8 @@ PRV_API prv_status prv_mechanism_randomized_response(double epsilon, uint64_t ca
 
 /* A finite table: losses double[length], nats, finite and increasing; probabilities double[length]
  * under Q, >= 0; together with mass_at_infinity they sum to one within 1e-9 (then normalised). P has mass
- * probability * e^(-loss) there, and the rest of P lies where Q vanishes. The pair is taken to
+ * probability * e^(-loss) there, and the rest of P lies where Q vanishes; if these masses sum to more than one, within 1e-9,
+ * they are divided by their sum, which makes all losses that much higher. The pair is taken to
  * dominate in both directions of the neighbouring relation. */
 PRV_API prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
                                        double mass_at_infinity, prv_mechanism **mechanism);
