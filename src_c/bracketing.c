@@ -278,10 +278,11 @@ static int adapt(progress *d, double width, double *step)
 {
     const outcome *o = &d->recent;
     int changed = 0;
-    /* A delta within what callbacks' values may be off by: there is no upper bound, and the lower one is found. */
+    /* If delta is no larger than what callbacks' values or subnormal masses may be off by, no finite upper bound exists, and
+     * three passes suffice for the lower one. */
     const prv_side_view *view = d->task.view;
-    const int within = d->task.question == PRV_ASK_EPSILON &&
-                       d->task.value - view->all.infinite.mass <= prv_view_absolute_error(view);
+    const double unknown = prv_view_absolute_error(view) + prv_underflown(&view->all, d->task.value);
+    const int within = d->task.question == PRV_ASK_EPSILON && d->task.value - view->all.infinite.mass <= unknown;
     if (within && d->passes >= 3) {
         d->drowned = 1;
         return 0;

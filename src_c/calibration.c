@@ -115,7 +115,8 @@ static prv_status measure(search *s, double factor, double eps_error, double flo
     s->layer->now.compositions = ++s->compositions;
     p->scale = report.tilt > 0.0 ? 1.0 / report.tilt : 0.0;
     p->width = report.width;
-    p->rounding = report.rounding;
+    /* Bounds that are infinitely far apart do not say how close others can be. */
+    p->rounding = isfinite(report.rounding) ? report.rounding : 0.0;
     p->final = !report.accurate || report.rounding > 0.1 * report.width;
     return PRV_OK;
 }

@@ -75,6 +75,7 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
     for (size_t k = 0; k < mesh->length; k++) lattice->loss[k] = x[mesh->knot[k]];
     double at_knot = m[0]; /* everything below the first knot moves up to it */
+    for (size_t i = 1; i <= mesh->knot[0]; i++) at_knot += m[i];
     size_t most_cells = 1;
     double narrowest = HUGE_VAL;
     for (size_t k = 1; k < mesh->length; k++) {
@@ -112,7 +113,8 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
      * division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m at most. And one for
      * masses that are no normal doubles: reading.c. */
     lattice->rounding = prv_cells_rounding(cells);
-    lattice->rounding.relative += (17.0 + (double)most_cells) * PRV_UNIT;
+    const size_t cells_below = mesh->knot[0] + 1;
+    lattice->rounding.relative += (17.0 + (double)(most_cells > cells_below ? most_cells : cells_below)) * PRV_UNIT;
     if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
 }
 

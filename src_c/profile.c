@@ -160,20 +160,19 @@ PRV_VECTOR static void log_ratios(const double *restrict mass, const double *res
     for (size_t i = 0; i < length; i++) ratio[i] = prv_vm_log(mass[i] / relative[i]);
 }
 
-/* The knots of the coarse lattice: the first, the last, and those between that are as far apart as cells.h asks of knots.
- * `index` and `knot` have room for all. */
+/* The knots of the coarse lattice: from the last one down, those that are as far apart as cells.h asks of knots. `index` and
+ * `knot` have room for all; the mesh takes the end of them. */
 static void coarse_mesh(const prv_cells *cells, int64_t *index, size_t *knot, prv_mesh *mesh)
 {
     const double *x = cells->knots;
-    size_t n = 0;
-    for (size_t i = 0; i < cells->length; i++) {
-        const int is_last = i + 1 == cells->length;
-        if (n > 1 && is_last && x[i] - x[knot[n - 1]] < cells->least_width) n--;
-        if (n > 0 && !is_last && x[i] - x[knot[n - 1]] < cells->least_width) continue;
-        index[n] = (int64_t)i; /* of no meaning here: the lattice's losses are the knots */
-        knot[n++] = i;
+    size_t first = cells->length;
+    for (size_t i = cells->length; i-- > 0;) {
+        if (first < cells->length && x[knot[first]] - x[i] < cells->least_width) continue;
+        first--;
+        knot[first] = i;
+        index[first] = (int64_t)i; /* of no meaning here: the lattice's losses are the knots */
     }
-    *mesh = (prv_mesh){.length = n, .index = index, .knot = knot};
+    *mesh = (prv_mesh){.length = cells->length - first, .index = index + first, .knot = knot + first};
 }
 
 static prv_status coarse_lattice(const prv_cells *cells, prv_profile *profile)

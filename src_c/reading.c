@@ -24,18 +24,16 @@ static double absolutely(double delta, double error, int side)
     return side > 0 ? prv_above(delta + error) : prv_below(delta - error);
 }
 
-/* What masses of cells that are no normal doubles may have lost of a delta: n cells of a step some 16 n 2^-1074, which is less
- * than DBL_MIN. Of a delta from 2^-960 on that is less than 2^-61 for each step, of which lattices count u anyway. */
-static double underflown(const prv_asked *a, double delta)
+double prv_underflown(const prv_totals *all, double delta)
 {
-    return delta < 0x1p-960 ? a->all->count * DBL_MIN : 0.0;
+    return delta < 0x1p-960 ? all->count * DBL_MIN : 0.0;
 }
 
 static void read_epsilon(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
 {
     const prv_enclosed *l = a->enclosed;
     const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
-    const double delta = absolutely(a->value, l->absolute_error + underflown(a, a->value), -side);
+    const double delta = absolutely(a->value, l->absolute_error + prv_underflown(a->all, a->value), -side);
     const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, r->epsilon);
     const double greatest = fmax(a->all->greatest_loss, 0.0);
     if (side > 0) {
@@ -64,11 +62,11 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
     const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->asked), 1e300);
     const double finite = fmax(v.plain - composed->tilted.infinite.mass, 1e-300);
     if (side > 0) {
-        r->bounds.upper = absolutely(v.delta, l->absolute_error + underflown(a, v.delta), 1);
+        r->bounds.upper = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), 1);
         r->bounds.estimate = v.plain;
         r->slope = slope;
     } else {
-        r->bounds.lower = absolutely(v.delta, l->absolute_error + underflown(a, v.delta), -1);
+        r->bounds.lower = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), -1);
         const double above = r->bounds.estimate, below = v.plain;
         r->bounds.estimate =
             above > 0.0 && below > 0.0 ? above * pow(below / above, 1.0 - prv_upper_weight(l)) : 0.0;

@@ -35,6 +35,10 @@ void prv_read_side(const prv_asked *asked, int side, const prv_composed *compose
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
+/* What masses of cells that are no normal doubles may have lost of a delta: n cells of a step some 16 n 2^-1074, which is less
+ * than DBL_MIN. Of a delta from 2^-960 on that is less than 2^-61 for each step, of which lattices count u anyway. */
+double prv_underflown(const prv_totals *all, double delta);
+
 /* A report of what a reading tells, of the direction `add`; all else in it is 0. */
 void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
                         prv_report *report);
