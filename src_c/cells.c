@@ -191,7 +191,7 @@ static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, si
  * alone may leave the range of double. With y the base losses at the knots, e^x = (1-p) + p e^y. */
 static prv_status scaled_cells(const prv_mechanism *m, size_t first, const double *y, size_t length,
                                const double *mass_p, const prv_options *options, double *scaled,
-                               double *relative)
+                               double *relative, double *error)
 {
     const double p = m->base == PRV_BASE_MIXTURE ? 1.0 : m->sampling_probability;
     const double *from = y + first - 1;
@@ -205,11 +205,16 @@ static prv_status scaled_cells(const prv_mechanism *m, size_t first, const doubl
         bounded_range_scaled_tails(m->mu, from, length - first + 1, to);
     else
         status = prv_gaussian_mixture_scaled_tails(m->mixture, from, length - first + 1, options, to);
-    double above = 0.0;
+    /* Differences of tails that are carried down by exponentials are no telescoping sum: each is off by 4 u of what was carried,
+     * which is carried down itself. `off` is what that makes of the sum of those above. */
+    double above = 0.0, off = 0.0;
+    *error = 0.0;
     for (size_t i = length; i >= first && status == PRV_OK; i--) {
         const double here = scaled[i - 1];
-        const double rest = above > 0.0 ? prv_vm_exp(y[i - 1] - y[i]) * above : 0.0;
+        const double decay = above > 0.0 ? prv_vm_exp(y[i - 1] - y[i]) : 0.0, rest = decay * above;
         relative[i] = (1.0 - p) * mass_p[i] + p * (here - rest);
+        off = decay * off + 4.0 * UNIT * rest;
+        if (here > DBL_MIN) *error = most(*error, off / here);
         above = here;
     }
     return status;
@@ -511,6 +516,7 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     double *y = work, *tail_q = y + length, *tail_p = tail_q + length, *other = tail_p + length;
     const int backward = add && !prv_is_symmetric(m);
     prv_status status;
+    double scaled_error = 0.0;
     if (!backward) {
         status = forward_cells(m, 0, x, length, cells->options, cells->mass, other, y, tail_q, tail_p);
         if (status == PRV_OK) {
@@ -518,7 +524,8 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
             scale_masses(x, other + 1, length, cells->relative + 1);
             const size_t plain = plain_knots(x, length);
             if (m->base != PRV_BASE_CDFS)
-                status = scaled_cells(m, plain + 1, y, length, other, cells->options, tail_q, cells->relative);
+                status = scaled_cells(m, plain + 1, y, length, other, cells->options, tail_q, cells->relative,
+                                      &scaled_error);
         }
     } else {
         /* Mirrored knots; the cell (x[i-1], x[i]] becomes [-x[i], -x[i-1]): which end belongs to it does
@@ -552,7 +559,7 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     const double mixture = m->base == PRV_BASE_MIXTURE ? prv_gaussian_mixture_error(m->mixture) : 0.0;
     /* Base losses reach log(1/p) farther, and their rounding counts as far as losses follow them. */
     const double farther = -log(m->sampling_probability) * fmin(reach, 1.0);
-    cells->tail_error = UNIT * (32.0 + 8.0 * (reach + farther) - 4.0 * log(deepest) + mixture);
+    cells->tail_error = UNIT * (32.0 + 8.0 * (reach + farther) - 4.0 * log(deepest) + mixture) + scaled_error;
     return PRV_OK;
 }
 
@@ -770,6 +777,9 @@ static void finish_tails(const prv_mechanism *m, prv_cells *cells)
     relative[n] = least(relative[n], mass[n]);
     double tail = mass[n] + cells->infinite_mass, raised = 0.0, lowered = 0.0, moved = 0.0;
     const double least_width = 64.0 * cells->tail_error;
+    /* While all cells from the top down are clipped to the same end, sums of P's masses are sums of Q's, times a factor that
+     * falls from cell to cell, and so as close to the truth as Q's tails. There P's masses may be no doubles at all. */
+    int top_raised = 1, top_lowered = 1;
     for (size_t i = n - 1; i > 0; i--) {
         const double decay = excess[i], q = mass[i], low = q * decay, r = relative[i];
         const int heavy = 12.0 * q > tail || x[i] - x[i - 1] < least_width;
@@ -779,9 +789,14 @@ static void finish_tails(const prv_mechanism *m, prv_cells *cells)
         double clipped = r;
         if (r < low || r > q) {
             clipped = r < low ? low : q;
-            raised += most(clipped - r, 0.0);
-            lowered += most(r - clipped, 0.0);
+            if (!top_raised) raised += most(clipped - r, 0.0);
+            if (!top_lowered) lowered += most(r - clipped, 0.0);
             moved = most(moved, most(raised, lowered) / most(tail, DBL_MIN));
+            if (q > 0.0 && (top_raised || top_lowered)) moved = most(moved, cells->tail_error);
+        }
+        if (q > 0.0) {
+            top_raised = top_raised && r < low;
+            top_lowered = top_lowered && r > q;
         }
         relative[i] = clipped;
         excess[i] = heavy ? clipped - q : q - clipped;

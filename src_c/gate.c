@@ -26,6 +26,7 @@ void prv_totals_add(prv_totals *t, const prv_mechanism *m, double count, int add
 {
     t->count += count;
     add_greatest_loss(t, m, count, add);
+    if (!prv_greatest_loss_is_reached(m)) t->greatest_unknown = 1;
     prv_infinite_add(&t->infinite, prv_infinite_mass(m, add), prv_infinite_mass_error(m, add), count);
 }
 
@@ -64,7 +65,7 @@ static int direct_epsilon(const prv_totals *t, double delta, prv_bounds *b)
         const double greatest = fmax(t->greatest_loss, 0.0);
         const int exact = t->infinite.low == t->infinite.high;
         /* If rounding hides which of both is greater, nothing between 0 and infinity is certain. */
-        b->lower = exact ? fmax(greatest_from_below(t), 0.0) : 0.0;
+        b->lower = exact && !t->greatest_unknown ? fmax(greatest_from_below(t), 0.0) : 0.0;
         b->estimate = delta >= t->infinite.mass ? greatest : HUGE_VAL;
         b->upper = exact ? prv_greatest_epsilon(t) : HUGE_VAL;
     } else {

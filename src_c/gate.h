@@ -18,6 +18,7 @@ typedef struct prv_totals {
     prv_infinite infinite;  /* mass at infinity */
     double greatest_loss;
     double greatest_error; /* what that may be off by */
+    int greatest_unknown;  /* 1 if the greatest loss may be any less */
 } prv_totals;
 
 /* Adds a step of this count; all 0 before the first. */

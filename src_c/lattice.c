@@ -64,6 +64,15 @@ PRV_VECTOR static void parts_above(const double *restrict x, const double *restr
     }
 }
 
+/* Compositions take atoms to be exactly at offset + step * index, cells at its rounded value: product and sum are off by u each
+ * of what they are. */
+static double rounding_of_points(const prv_cells *cells, const prv_mesh *mesh)
+{
+    const double *x = cells->knots;
+    const double reach = fabs(x[0]) > fabs(x[cells->length - 1]) ? fabs(x[0]) : fabs(x[cells->length - 1]);
+    return 2.0 * PRV_UNIT * (fabs(mesh->offset) + reach);
+}
+
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
 {
     const double *x = cells->knots, *m = cells->mass, *e = cells->excess;
@@ -115,6 +124,7 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->rounding = prv_cells_rounding(cells);
     const size_t cells_below = mesh->knot[0] + 1;
     lattice->rounding.relative += (17.0 + (double)(most_cells > cells_below ? most_cells : cells_below)) * PRV_UNIT;
+    lattice->rounding.shift += rounding_of_points(cells, mesh);
     if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
 }
 
@@ -323,6 +333,14 @@ static pool step_down(merge *s, pool *p, pool carried, size_t first, double firs
     return low;
 }
 
+/* What is mixed is off by no more than the mean of what its parts are off by; what was placed, by as much as any pool so far. */
+static void mix_roundings(merge *s, double own, double borrowed)
+{
+    const double more = s->most_roundings - s->roundings;
+    if (more > 0.0 && borrowed > 0.0) s->roundings += more * (borrowed / (own + borrowed));
+    s->roundings += ROUNDINGS_OF_A_PART;
+}
+
 /* Merges mass already placed below target i into the pool at c_i until it is balanced; returns the
  * excess left. */
 static double borrow(merge *s, pool *p, size_t i)
@@ -331,9 +349,9 @@ static double borrow(merge *s, pool *p, size_t i)
     for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= REACH;) {
         const double available = s->placed[j];
         if (!(available > 0.0)) continue;
-        s->roundings += ROUNDINGS_OF_A_PART;
         const double per_mass = prv_vm_expm1(s->target[i] - s->target[j]);
         const double t = fmin(available, excess / per_mass);
+        mix_roundings(s, p->mass, t);
         s->placed[j] -= t;
         p->mass += t;
         excess -= t * per_mass;
@@ -459,7 +477,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
             const double wanted = excess / (growth - 1.0);
             if (2.0 * wanted <= placed[i - 1]) {
                 placed[i - 1] -= wanted;
-                s.roundings += ROUNDINGS_OF_A_PART;
+                mix_roundings(&s, p.mass, wanted);
                 p.mass += wanted;
                 p.relative = p.mass;
                 excess = 0.0;
@@ -479,7 +497,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
     /* What is placed has the target's ratio within `tolerance` and the rounding of both of its masses. */
     lattice->rounding = prv_cells_rounding(cells);
     lattice->rounding.relative += (1.0 + s.most_roundings) * PRV_UNIT; /* 1: as above, of masses that are no normal doubles */
-    lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT;
+    lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT + rounding_of_points(cells, mesh);
 }
 
 /* ---- Where the targets go ----------------------------------------------------------------- */

@@ -63,14 +63,20 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
     case PRV_BASE_BOUNDED_RANGE:
         return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
     case PRV_BASE_ATOMS: {
+        /* Base losses without end, of which the atoms hold the beginning. */
         const prv_atoms *a = m->atoms[add];
-        if (a->unbounded && (p == 1.0 || !add)) return HUGE_VAL;
-        for (size_t i = a->length; i-- > 0;)
-            if (a->q[i] > 0.0) return a->loss[i];
-        return -HUGE_VAL;
+        if (a->unbounded) return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
+        /* Every atom has mass, if too little for a double. */
+        return a->length > 0 ? a->loss[a->length - 1] : -HUGE_VAL;
     }
     default: return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
     }
+}
+
+int prv_greatest_loss_is_reached(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_CHOICE) return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
+    return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE;
 }
 
 double prv_greatest_loss_error(const prv_mechanism *m, int add)
@@ -81,7 +87,7 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
         return prv_greatest_loss_error(m->part[part_with_greatest_loss(m, add)], add);
     double relative = 2.0 * UNIT;
     if (m->base == PRV_BASE_ATOMS)
-        relative = m->atoms[add]->loss_error;
+        relative = fmax(m->atoms[add]->loss_error, m->atoms[add]->unbounded ? relative : 0.0);
     else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
         relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, UNIT) : 2.0 * UNIT;
     else if (m->base == PRV_BASE_MIXTURE)

@@ -22,6 +22,9 @@ double prv_greatest_loss(const prv_mechanism *m, int add);
 /* What the mass at infinity may be off by, absolutely; 0 where it was stated. */
 double prv_infinite_mass_error(const prv_mechanism *m, int add);
 
+/* 0 if the greatest loss is only known to be no greater: of callbacks nobody knows where their losses end. */
+int prv_greatest_loss_is_reached(const prv_mechanism *m);
+
 /* What the greatest loss may be off by, nats. */
 double prv_greatest_loss_error(const prv_mechanism *m, int add);
 
