@@ -294,7 +294,7 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1 - p) p' are off
      * by 4 roundings more. */
     const int by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
-    m->weight_error = base->weight_error + (by_product ? relative_rest(both) : 4.0 * UNIT);
+    m->weight_error = base->weight_error + (by_product ? relative_rest(both) : p < 1.0 ? 4.0 * UNIT : 0.0);
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
     if (status == PRV_OK && base->base == PRV_BASE_ATOMS)

@@ -78,9 +78,9 @@ class FromTable(OfArrays):
     """One's own mechanism, by a table of its privacy loss.
 
     P has the mass ``probability * exp(-loss)`` at each loss, and the rest of its mass where Q has
-    none. If these masses sum to more than 1, by up to 1e-9, they are divided by their sum, which makes
-    all losses that much higher. The pair is taken to dominate in both directions of the neighbouring
-    relation.
+    none. If these masses sum to more than 1, by up to 1e-9, they are divided by their sum, which
+    makes all losses that much higher. The pair is taken to dominate in both directions of the
+    neighbouring relation.
 
     Parameters
     ----------
