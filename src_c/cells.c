@@ -775,7 +775,7 @@ static void finish_tails(const prv_mechanism *m, prv_cells *cells)
     double *relative = cells->relative, *excess = cells->excess;
     decays(x, n - 1, excess + 1);
     relative[n] = least(relative[n], mass[n]);
-    double tail = mass[n] + cells->infinite_mass, raised = 0.0, lowered = 0.0, moved = 0.0;
+    double tail = 0.0, raised = 0.0, lowered = 0.0, moved = 0.0;
     const double least_width = 64.0 * cells->tail_error;
     /* While all cells from the top down are clipped to the same end, sums of P's masses are sums of Q's, times a factor that
      * falls from cell to cell, and so as close to the truth as Q's tails. There P's masses may be no doubles at all. */

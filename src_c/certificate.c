@@ -30,7 +30,8 @@ prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells
         p.slack.bulk = c->spectrum->bulk;
         p.slack.bulk_low = c->spectrum->bulk_low;
         p.outside = c->spectrum->left_out;
-        p.transforms = c->spectrum->rounding;
+        /* Weights that are no normal doubles: fewer than 2^40 atoms of each step, DBL_MIN of each. */
+        p.transforms = c->spectrum->rounding + 0x1p40 * DBL_MIN * t->total;
         place = (double)(c->laws + 4) * PRV_LONG_EPSILON * c->place_size;
         reach = fabs((double)c->lowest) + c->spectrum->points * c->step;
     } else {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rounding.h"
 #include "tilt.h"
 
 prv_tilted prv_tilted_new(double tilt, const prv_window *window)
@@ -42,27 +43,31 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
     if (low < high) {
         t->support_low += k * y->loss[low];
         t->support_high += k * y->loss[high - 1];
+        t->support_size += k * (fabs(y->loss[low]) + fabs(y->loss[high - 1]));
+        t->laws += 1.0;
     }
 }
 
-/* 1.01 covers the rounding of the exponential and its argument. */
-static double chernoff(const prv_tilted *t, double log_mass)
+/* e^(log + product), from above: the sum and the product are off by u each of both. */
+static double chernoff(const prv_tilted *t, double log, double product)
 {
-    return fmin(1.01 * exp(log_mass + t->log_error + t->relative_error), 1.0);
+    const double errors = t->log_error + t->relative_error + 4.0 * PRV_UNIT * (fabs(log) + fabs(product));
+    const double mass = prv_outwards(exp(log + product + errors * PRV_SECOND_ORDER), PRV_LIBM_ERROR, 1);
+    return mass < 1.0 ? mass : 1.0;
 }
 
-/* The ends of the support are rounded sums: this much of them. */
-static double blur(const prv_tilted *t)
+double prv_tilted_blur(const prv_tilted *t)
 {
-    return 4.0 * DBL_EPSILON * (fabs(t->support_low) + fabs(t->support_high));
+    /* Each product and each sum rounds by u of what it is, at most of all sizes together. */
+    return PRV_UNIT * (2.0 + t->laws) * t->support_size * PRV_SECOND_ORDER;
 }
 
 double prv_tilted_above(const prv_tilted *t, double a)
 {
-    return a > t->support_high + blur(t) ? 0.0 : chernoff(t, t->log_up - t->shift_up * a);
+    return a > t->support_high + prv_tilted_blur(t) ? 0.0 : chernoff(t, t->log_up, -t->shift_up * a);
 }
 
 double prv_tilted_below(const prv_tilted *t, double a)
 {
-    return a < t->support_low - blur(t) ? 0.0 : chernoff(t, t->log_down + t->shift_down * a);
+    return a < t->support_low - prv_tilted_blur(t) ? 0.0 : chernoff(t, t->log_down, t->shift_down * a);
 }

@@ -29,6 +29,8 @@ typedef struct prv_tilted {
     double tilt, log_moment;       /* log M = sum k_j log M_j */
     double log_up, log_down, shift_up, shift_down;
     double support_low, support_high; /* nats */
+    double support_size;           /* sum of the moduli of what these are sums of, */
+    double laws;                   /* and of how many */
     prv_infinite infinite;         /* mass at infinity of the lattices, their rounding counted */
     double relative_error;         /* of every tilted mass times M by rounding of weights and moments, at most */
     double log_error;              /* of log_up and log_down, at most */
@@ -60,6 +62,9 @@ prv_tilted prv_tilted_new(double tilt, const prv_window *window);
 
 /* Adds a step of this count; weight double[lattice->length] gets its tilted masses. O(length), vectorised. */
 void prv_tilted_add(prv_tilted *tilted, const prv_lattice *lattice, double count, double *weight);
+
+/* What the ends of the support may be off by, nats: each is a rounded sum over the distinct steps. */
+double prv_tilted_blur(const prv_tilted *tilted);
 
 /* P_c(x >= a) and P_c(x <= a), at most. */
 double prv_tilted_above(const prv_tilted *tilted, double a);

@@ -184,7 +184,10 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
     double reach = fmin(fmax(1e-3 * fabs(x), 1e-9), fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
     for (int i = 0; i < 200; i++) {
         const bound b = bound_at(r, x, side, slack);
-        const double excess = b.value > 0.0 ? log(b.value) + b.log_scale - log_target : -HUGE_VAL;
+        /* Logarithms and sums round: if they hide on which side of the target a bound is, it counts as on the other one. */
+        const double log_value = b.value > 0.0 ? log(b.value) : -HUGE_VAL;
+        const double hidden = 4.0 * PRV_UNIT * (2.0 + fabs(log_value) + fabs(b.log_scale) + fabs(log_target));
+        const double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden : -HUGE_VAL;
         if (excess >= 0.0)
             c.above = x;
         else

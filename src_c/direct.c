@@ -7,6 +7,7 @@
 #include "allocate.h"
 #include "dispatch.h"
 #include "progress.h"
+#include "rounding.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 
@@ -182,7 +183,7 @@ static void replace(prv_direct *d, law *a, size_t length)
     a->length -= first;
     a->lowest += (int64_t)first;
     memmove(a->mass, a->mass + first, (a->length + BLOCK) * sizeof *mass);
-    a->lost += 1.01 * (below + above) + UNDERFLOWN;
+    a->lost += PRV_SECOND_ORDER * (below + above) + UNDERFLOWN; /* sums of n terms are off by n u */
 }
 
 static void add(prv_direct *d, law *a, const atoms *b)
@@ -305,5 +306,5 @@ void prv_direct_masses(const prv_direct *d, double *mass, double *relative, doub
     memset(mass, 0, d->points * sizeof *mass);
     for (size_t i = 0; i < sum->length; i++) mass[((size_t)at + i) % d->points] = sum->mass[i];
     *relative = sum->relative;
-    *lost = 1.01 * sum->lost;
+    *lost = PRV_SECOND_ORDER * sum->lost;
 }

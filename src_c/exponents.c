@@ -94,9 +94,9 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         const double phase = k * atan2(y, 1.0 + x);
         e->log_modulus[first + j] += k * log_modulus;
         e->phase[first + j] += phase;
-        /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1). */
+        /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1), error being relative |phi~|, and |phi~| <= 1. */
         e->log_bound[first + j] += k * (log_modulus + log1p(relative));
-        e->error[first + j] += k * relative / (1.0 + relative);
+        e->error[first + j] += k * relative;
         e->size[first + j] += fabs(phase) + k * fabs(log_modulus);
         if (jumps != NULL)
             add_jumps(e, first + j, jumps, x, y, rare + jump_re[j], jump_im[j], jump_error, relative);

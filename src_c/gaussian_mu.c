@@ -204,8 +204,11 @@ static double log_complement(const prv_side_view *view, double epsilon, double *
     for (int i = 0; i < 8; i++) {
         const prv_moments m = dominating_moments(view, *t);
         const double distance = m.mean - epsilon, root = sqrt(m.variance + distance * distance);
-        /* Covers all rounding of cells and moments. */
-        const double rounding = 1e-6 * (fabs(m.log_moment) + fabs(m.mean) + epsilon) +
+        /* Of cells, as their contract counts it; and of moments, far less than what is taken off here. */
+        double cells = 0.0;
+        for (size_t j = 0; j < view->steps; j++)
+            cells += view->counts[j] * (view->profiles[j].rounding.relative + view->profiles[j].rounding.shift);
+        const double rounding = cells + 1e-6 * (fabs(m.log_moment) + fabs(m.mean) + epsilon) +
                                 1e-9 * (view->all.count + sqrt(view->all.count * m.variance));
         best = fmax(best, m.log_moment + *t * m.mean - 0.5 * (distance + root) - rounding);
         *deviation = sqrt(m.variance);

@@ -7,6 +7,7 @@
 #include "allocate.h"
 #include "dispatch.h"
 #include "progress.h"
+#include "rounding.h"
 #include "vector_math.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
@@ -49,7 +50,7 @@ PRV_VECTOR static double modulus_square(const double *restrict position, const d
     }
     for (i = 0; i < length; i++) total += weight[i];
     if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
-    return re[0] * re[0] + im[0] * im[0] + UNIT * (64.0 + (double)length + 84.0 * far) * total * total;
+    return re[0] * re[0] + im[0] * im[0] + UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
 }
 
 /* Takes the atoms within `radius` of the heaviest as the subset. */
@@ -79,7 +80,8 @@ static double subset_square(const prv_source *s, double theta)
 /* 1 - |phi|^2 at least, on an interval whose larger end has |A|^2 = square. */
 static double gap_of(const prv_source *s, double square, double width)
 {
-    const double rounding = (512.0 + 3.0 * (double)s->length) * UNIT; /* of the weights and their sum */
+    /* Of sums; and weights sum to 1 within 22 u, which the heaviest of n, at least 1 / n, makes up for: 22 n u of it. */
+    const double rounding = (512.0 + 25.0 * (double)s->length) * UNIT;
     const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
     return fmin(fmax(gap, 0.0), s->most_gap);
 }
@@ -94,7 +96,7 @@ static void take_jumps(prv_source *s)
     s->first = 0;
     s->end = s->length;
     s->mass = s->total;
-    s->curvature = 0.25 * s->total * second * (1.0 + 1e-6); /* the centre's rounding */
+    s->curvature = 0.25 * s->total * second * PRV_SECOND_ORDER; /* about any centre; the sum rounds */
 }
 
 static double look(prv_march *m, const prv_source *s, double theta)
@@ -233,6 +235,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
         }
         width = fmin(2.0 * width, floor(0.25 * at) + 1.0);
     }
-    *result *= 1.0 + 1e-9;
+    /* A sum over intervals, each off by u for each step and each unit of its logarithm. */
+    *result *= PRV_SECOND_ORDER;
     return PRV_OK;
 }

@@ -38,10 +38,13 @@ static double bound_at(const tail *t, double lam)
         const prv_profile *p = &t->view->profiles[j];
         const double log_moment = prv_tilt(p->knots, p->dominating, p->knot_count,
                                            t->lower ? -lam : lam, NULL).log_moment;
-        sum += times(t, j) * (log_moment - log1p(-p->infinite_mass));
+        const double error = p->rounding.relative + lam * p->rounding.shift +
+                             prv_tilt_error(p->knots, p->knot_count, lam, log_moment) + p->infinite_error;
+        sum += times(t, j) * (log_moment - log1p(-p->infinite_mass) + error);
     }
-    /* Rounding of cells and moments, generously. */
-    return (sum - t->log_delta + 1e-11 * t->view->all.count) / lam;
+    /* Each step's term rounds by a few units of all that is summed. */
+    const double rounding = UNIT * (8.0 + 4.0 * (double)(t->end - t->first)) * (1.0 + fabs(sum) + fabs(t->log_delta));
+    return (sum - t->log_delta + rounding) / lam;
 }
 
 /* Any tilt gives a bound; the best is looked for to about 10 %. */
@@ -273,7 +276,7 @@ static slack slack_of(const prv_composed *c, const errors *e)
 {
     prv_composed inside = *c;
     inside.outside = 0.0; /* the theorem counts what wraps around */
-    const prv_rounding cells = {e->cells, 2.0 * e->cells};
+    const prv_rounding cells = {1.5 * e->cells, 2.5 * e->cells};
     const prv_slack_parts p = prv_certificate(&inside, &cells);
     /* The certificate sums the largest error over all points; against a kernel of at most 1 all
      * errors together weigh at most their norm times that of the kernel. */

@@ -87,9 +87,9 @@ void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, p
         read_epsilon(a, side, composed, r);
     else
         read_delta(a, side, composed, r);
-    if (side > 0 && a->aim->saddle > 0.0)
-        r->truncation = fmax(composed->tilted.infinite.mass - a->all->infinite.mass, 0.0) *
-                        exp(-a->aim->log_delta) / (r->slope > 0.0 ? r->slope : a->aim->slope);
+    const double beyond = composed->tilted.infinite.mass - a->all->infinite.mass;
+    if (side > 0 && a->aim->saddle > 0.0 && beyond > 0.0)
+        r->truncation = beyond * exp(-a->aim->log_delta) / (r->slope > 0.0 ? r->slope : a->aim->slope);
 }
 
 void prv_read_nothing(const prv_asked *a, prv_reading *r)

@@ -97,7 +97,8 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
     }
     for (size_t j = n; j < n + 8; j++)
         out->finite_re[j] = out->finite_im[j] = out->reverse_re[j] = out->reverse_im[j] = 0.0;
-    out->rounding = 1.01 * rounding;
+    /* A sum of n terms, and products of errors: parts of n u, and of errors, of itself. */
+    out->rounding = PRV_SECOND_ORDER * rounding;
     return PRV_OK;
 }
 
@@ -147,7 +148,7 @@ prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor,
 }
 
 /* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps + m] has
- * the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt. */
+ * the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt, from above. */
 static prv_status sources_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                               double tilt, const prv_window *window, prv_source *sources, double *log_bulk,
                               prv_composed *composed)
@@ -169,7 +170,9 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         if (window->separate) {
             const size_t split = split_jumps(y, window->bulk, weight, jumps);
             status = prv_source_new(y, jumps, heaviest, counts[m], &sources[steps + m]);
-            *log_bulk += counts[m] * prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
+            const double moment = prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
+            const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
+            *log_bulk += counts[m] * (moment + error + 4.0 * UNIT * fabs(moment));
             /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
             if (status == PRV_OK && (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
                 status = PRV_ERR_PRECISION;
@@ -231,6 +234,16 @@ static double period_of(const prv_tilted *t, const prv_window *w, double *low)
     const double high = fmin((fmax(t->log_up, longest * t->log_up) - log_mass) / t->shift_up,
                              fmax(t->support_high, longest * t->support_high));
     return fmax(high - w->low_epsilon, w->high_epsilon - *low - log(w->tolerance) / t->tilt);
+}
+
+/* What sums without a jump make up, in units of M e^(-lam eps), by Chernoff's inequality. */
+static double bulk_from_above(const prv_tilted *t, const prv_window *w, double log_bulk, size_t steps)
+{
+    const double away = (w->bulk_tilt - t->tilt) * w->bulk_low;
+    /* The moment that is the unit is off by relative_error, sums by u for each step of what is summed. */
+    const double errors = t->relative_error + UNIT * (8.0 + (double)steps) * (1.0 + fabs(log_bulk) + fabs(t->log_moment) + fabs(away));
+    return DBL_MIN + prv_outwards(prv_kernel_maximum(w->bulk_tilt) * exp(log_bulk - t->log_moment - away + errors * PRV_SECOND_ORDER),
+                                  16.0 * UNIT, 1);
 }
 
 prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
@@ -298,8 +311,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         out->bulk_low = window->bulk_low;
         out->apart = jumps != NULL;
         if (jumps != NULL && !nothing)
-            out->bulk = DBL_MIN + 1.01 * prv_kernel_maximum(window->bulk_tilt) *
-                        exp(log_bulk - composed->tilted.log_moment - (window->bulk_tilt - tilt) * window->bulk_low);
+            out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
         composed->spectrum = out;
     }
     if (sources != NULL)
@@ -369,10 +381,10 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
     const double weight = prv_kernel_maximum(t->tilt) + again / rest;
     /* Of what lies a period above low_epsilon, as much as weighs the tolerance. */
     double high = s->tolerance / weight;
-    *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + 0.01) / t->shift_up - period : HUGE_VAL;
+    const double errors = t->log_error + t->relative_error + 4.0 * UNIT * (1.0 + fabs(t->log_up) + fabs(log(high)));
+    *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + errors * PRV_SECOND_ORDER) / t->shift_up - period : HUGE_VAL;
     if (t->support_high - period < *low_epsilon) {
-        *low_epsilon = t->support_high - period + c->step +
-                       8.0 * DBL_EPSILON * (fabs(t->support_low) + fabs(t->support_high));
+        *low_epsilon = t->support_high - period + c->step + prv_tilted_blur(t);
         high = 0.0;
     }
     *high_epsilon = s->low + period + log_tolerance / t->tilt;
