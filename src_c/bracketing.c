@@ -535,6 +535,9 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
             for (size_t i = 0; i < view_count; i++)
                 chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value, chernoff));
             upper = fmin(upper, chernoff);
+            /* Of bounded ranges that is a bound of the mechanism, which may lie below all that the pair has: then nothing here
+             * is a lower bound, and one from data sets takes its place (query.c). */
+            if (prv_view_attainment(top->task.view) == PRV_NOT_ATTAINED) lower = fmin(lower, upper);
         }
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);

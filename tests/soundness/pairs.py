@@ -190,6 +190,10 @@ def discrete(mechanism, name, times):
         whole = total(masses) + infinite
         q = [mass / whole for mass in masses]
         p = [mass * (-loss).exp() for mass, loss in zip(q, losses, strict=True)]
+        beyond = total(p)
+        if beyond > 1:  # P's masses are divided by their sum
+            p = [mass / beyond for mass in p]
+            losses = [loss + beyond.log() for loss in losses]
         only_p = (1 - total(p)).max(ZERO)
         return DiscretePair(q, p, losses, infinite / whole, only_p)
     raise NotImplementedError(name)
