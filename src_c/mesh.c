@@ -6,14 +6,13 @@
 
 #include "allocate.h"
 #include "properties.h"
+#include "vector_math.h"
 
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)
 {
-    int exponent;
     if (!(x >= 2.0)) return 1;
-    frexp(fmin(x, 0x1p40), &exponent);
-    return (int64_t)1 << (exponent - 1);
+    return (int64_t)1 << ((prv_vm_bits(x < 0x1p40 ? x : 0x1p40) >> 52) - 1023); /* the exponent's bits */
 }
 
 /* Laws that are known by their tails need cells that are wide beside the rounding of tails: cells.h. */

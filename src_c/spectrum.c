@@ -30,6 +30,12 @@ static int starts_run(const prv_exponents *e, size_t j)
 }
 
 /* Spectra times kernels, and the rounding of all sums over them. */
+/* |x + i y|, off by 3 u; squares that underflow are less than what is added. */
+static inline double modulus_above(double x, double y)
+{
+    return sqrt(x * x + y * y) + 0x1p-500;
+}
+
 prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate, double unit, double tilt, double points,
                              prv_spectrum *out)
 {
@@ -90,10 +96,10 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
         out->finite_im[j] = half * (pr * ki + pi * kr);
         out->reverse_re[j] = half * (pr * fr - pi * fi);
         out->reverse_im[j] = half * (pr * fi + pi * fr);
-        const double size = half * (hypot(kr, ki) + unit * hypot(fr, fi));
+        const double size = half * (modulus_above(kr, ki) + unit * modulus_above(fr, fi));
         const double own = UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
                                    14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
-        rounding += size * (phi_error + own * hypot(pr, pi));
+        rounding += size * (phi_error + own * modulus_above(pr, pi));
     }
     for (size_t j = n; j < n + 8; j++)
         out->finite_re[j] = out->finite_im[j] = out->reverse_re[j] = out->reverse_im[j] = 0.0;

@@ -318,6 +318,30 @@ static void references_agree(void)
     report(worst <= 4.0 * reference_slack(), line);
 }
 
+/* |turn(r) - (e^(2 pi i r) - 1)| is at most 24 u |e^(2 pi i r) - 1|, as SPECTRUM.md, section 4, has it. */
+static void turns(size_t n)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    uint64_t state = 1;
+    double worst = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const double part = (double)(state >> 11) * 0x1p-53, sign = state & 1024 ? 1.0 : -1.0;
+        const double r = sign * (i % 2 ? 0.5 * part : exp2(-1.0 - 100.0 * part));
+        double re, im;
+        prv_vm_turn(r, &re, &im);
+        const long double s = sinl(pi * (long double)r), c = cosl(pi * (long double)r);
+        const long double off = hypotl((long double)re + 2.0L * s * s, (long double)im - 2.0L * s * c);
+        worst = fmax(worst, (double)(off / (2.0L * fabsl(s))) * 0x1p53);
+    }
+    const int ok = worst <= 24.0;
+    printf("%s turn: %zu points, worst %.2f u\n", ok ? "ok  " : "FAIL", n, worst);
+    if (ok)
+        passed++;
+    else
+        failed++;
+}
+
 int main(int argc, char **argv)
 {
     const long n = argc > 1 ? strtol(argv[1], NULL, 10) : 200000;
@@ -380,6 +404,8 @@ int main(int argc, char **argv)
 
     SAMPLE(upper_tail, 0.0, 37.5, 0, 5.5);
     SAMPLE(upper_tail, 1e-10, 37.5, 1, 5.5);
+
+    turns(n);
 
     printf("%d passed, %d failed\n", passed, failed);
     return failed ? 1 : 0;
