@@ -11,6 +11,7 @@
 #include "dispatch.h"
 #include "progress.h"
 #include "vector_math.h"
+#include "wide.h"
 
 #define UNIT (0.5 * DBL_EPSILON)
 #define LANES 8
@@ -183,6 +184,13 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
     }
 }
 
+/* The relative error of masses that scatter adds up: atoms that lie whole turns apart, one addition for each. */
+static double scatter_error(const prv_lattice *y, size_t length)
+{
+    if (y->length == 0) return 0.0;
+    return floor((double)(y->index[y->length - 1] - y->index[0]) / (double)length) * UNIT;
+}
+
 /* ---- Power of a spectrum whose bulk is a few atoms ------------------------------------------ */
 
 /* Sines spent on the heavy atoms: at least LEAST_HEAVY atoms at every frequency that matters, more
@@ -224,15 +232,17 @@ static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t
     h->distance = h->weight + h->length;
     h->origin = modulo((double)y->index[heaviest], n);
     size_t at = 0;
+    prv_wide light = prv_wide_of(0.0); /* one rounding, however many there are */
     for (size_t i = 0; i < y->length; i++) {
         if (weight[i] < h->least) {
-            h->light += weight[i];
+            light = prv_wide_add(light, prv_wide_of(weight[i]));
         } else {
             const size_t above = modulo((double)(y->index[i] - y->index[heaviest]), n);
             h->distance[at] = above > n / 2 ? -(double)(n - above) : (double)above;
             h->weight[at++] = weight[i];
         }
     }
+    h->light = prv_wide_value(light);
     for (; at < h->length; at++) h->weight[at] = h->distance[at] = 0.0;
     return PRV_OK;
 }
@@ -349,6 +359,7 @@ static prv_status compose_directly(const prv_lattice *const *lattices, const dou
             status = prv_direct_add(direct, lattices[j], work->weight, counts[j], window->options);
         else
             scatter(lattices[j], work->weight, HUGE_VAL, work->real, window->length);
+        if (direct == NULL) result->tilted.relative_error += scatter_error(lattices[j], window->length);
     }
     if (direct != NULL && status == PRV_OK) {
         double relative, lost;
@@ -375,6 +386,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
         const prv_status interrupted = prv_check_interrupt(window->options);
         if (interrupted != PRV_OK) return interrupted;
         prv_tilted_add(&result->tilted, y, k, work->weight);
+        result->tilted.relative_error += k * scatter_error(y, n);
         norms s = {0.0, 0.0, 0.0};
         double weight_norm = 0.0; /* of what is transformed */
         double weight_sum = 1.0;
