@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "allocate.h"
-
-#define UNIT (0.5 * DBL_EPSILON)
+#include "rounding.h"
 
 void prv_atoms_free(prv_atoms *a)
 {
@@ -98,7 +97,7 @@ prv_atoms *prv_atoms_of_outcomes(const double *q, const double *p, size_t length
         }
         a->length = n;
         a->unbounded = 1;
-        a->loss_error = 8.0 * UNIT;
+        a->loss_error = 8.0 * PRV_UNIT;
     }
     prv_release(sorted);
     return a;

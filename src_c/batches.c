@@ -8,8 +8,6 @@
 #include "noise.h"
 #include "rounding.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
-
 static int is_size(uint64_t n) { return n >= 1 && n <= (uint64_t)1 << 32; }
 
 /* ---- Truncated Poisson samples -------------------------------------------------------------- */
@@ -37,7 +35,7 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     const prv_binomial_tails fuller = prv_binomial_tails_at(dataset_size, p, maximum_batch_size + 1);
     if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN))
         return sampled_gaussian(noise_multiplier, p, mechanism);
-    const double error = 2.0 * (full.error + fuller.error) + 8.0 * UNIT;
+    const double error = 2.0 * (full.error + fuller.error) + 8.0 * PRV_UNIT;
     /* From above: a record that is kept more often is less private, while 1 - kept, which decides the losses of 'add', is not
      * known relatively where it is small. */
     const double kept = fmin(most * fuller.from / (n * full.from) * (1.0 + error), 1.0);
@@ -112,7 +110,7 @@ static double slices(long double mean, long double batches, long double first, l
     mass[SLICES] = (double)-expm1l(last.value);
     if (mass[SLICES] >= DBL_MIN) worst = fmax(worst, last.error / -(double)last.value);
     /* The three functions, and four roundings, one of them to double. */
-    return worst + 2.0 * PRV_WIDE_LIBM_ERROR + PRV_WIDE_LIBM_EXPM1_ERROR(0.0) + 4.0 * PRV_LONG_EPSILON + UNIT;
+    return worst + 2.0 * PRV_WIDE_LIBM_ERROR + PRV_WIDE_LIBM_EXPM1_ERROR(0.0) + 4.0 * PRV_LONG_EPSILON + PRV_UNIT;
 }
 
 prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,

@@ -13,7 +13,6 @@
 #include "vector_math.h"
 #include "wide.h"
 
-#define UNIT PRV_UNIT
 #define INV_SQRT_2PI 0.39894228040143267794
 
 /* Above this loss e^loss times P's mass is formed without either factor. */
@@ -213,7 +212,7 @@ static prv_status scaled_cells(const prv_mechanism *m, size_t first, const doubl
         const double here = scaled[i - 1];
         const double decay = above > 0.0 ? prv_vm_exp(y[i - 1] - y[i]) : 0.0, rest = decay * above;
         relative[i] = (1.0 - p) * mass_p[i] + p * (here - rest);
-        off = decay * off + 4.0 * UNIT * rest;
+        off = decay * off + 4.0 * PRV_UNIT * rest;
         if (here > DBL_MIN) *error = most(*error, off / here);
         above = here;
     }
@@ -459,7 +458,7 @@ static prv_status cells_from_curve(const prv_mechanism *m, int add, prv_side sid
     cells->infinite_mass = infinite;
     const double reach = fmax(fabs(cells->knots[0]), fabs(cells->knots[length - 1]));
     /* Values and slopes are sums over the knots above, of terms that are off by 4 u each. */
-    cells->tail_error = UNIT * (64.0 + 8.0 * reach + 4.0 * (double)length);
+    cells->tail_error = PRV_UNIT * (64.0 + 8.0 * reach + 4.0 * (double)length);
     return status;
 }
 
@@ -559,7 +558,7 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     const double mixture = m->base == PRV_BASE_MIXTURE ? prv_gaussian_mixture_error(m->mixture) : 0.0;
     /* Base losses reach log(1/p) farther, and their rounding counts as far as losses follow them. */
     const double farther = -log(m->sampling_probability) * fmin(reach, 1.0);
-    cells->tail_error = UNIT * (32.0 + 8.0 * (reach + farther) - 4.0 * log(deepest) + mixture) + scaled_error;
+    cells->tail_error = PRV_UNIT * (32.0 + 8.0 * (reach + farther) - 4.0 * log(deepest) + mixture) + scaled_error;
     return PRV_OK;
 }
 
@@ -630,7 +629,7 @@ static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells 
     cells->infinite_mass = high.infinite_mass;
     /* Q's mass above 0 is at least P's, which is Q's below 0: so at least half of what `outside` is not off by more than
      * the parts are counts in every tail below 0. */
-    cells->tail_error = 2.0 * fmax(low.tail_error, high.tail_error) + 8.0 * UNIT;
+    cells->tail_error = 2.0 * fmax(low.tail_error, high.tail_error) + 8.0 * PRV_UNIT;
     cells->least_width = fmax(low.least_width, high.least_width);
     prv_cells_free(&low);
     prv_cells_free(&high);
@@ -666,7 +665,7 @@ static prv_status cells_of_choice(const prv_mechanism *m, int add, prv_side side
         prv_cells_free(&part);
         if (status != PRV_OK) return status;
     }
-    cells->tail_error += m->part_error + 4.0 * UNIT;
+    cells->tail_error += m->part_error + 4.0 * PRV_UNIT;
     return PRV_OK;
 }
 
@@ -695,7 +694,7 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
     /* A knot that was meant for an atom is off by rounding, of anchor + step * index and of the loss. If the atom lies above
      * it by no more than that, it counts as on it: above a knot no bound may miss it, and a mesh cell higher it would be a
      * jump that is not there. */
-    const double snap = (8.0 * UNIT + a->loss_error) * reach;
+    const double snap = (8.0 * PRV_UNIT + a->loss_error) * reach;
     size_t cell = 0, most_atoms = 0;
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
     memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
@@ -726,7 +725,7 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
     cells->infinite_mass = a->q_infinity;
     /* The masses of discrete mechanisms are exponentials of at most |CUT_OFF_LOG_MASS|. */
     const double masses = a->unbounded ? 4.0 * 740.0 : 0.0;
-    cells->tail_error = UNIT * (32.0 + 8.0 * reach + masses) + 2.0 * a->loss_error * reach +
+    cells->tail_error = PRV_UNIT * (32.0 + 8.0 * reach + masses) + 2.0 * a->loss_error * reach +
                         (double)most_atoms * PRV_WIDE_UNIT;
     return PRV_OK;
 }

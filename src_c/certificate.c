@@ -8,8 +8,6 @@
 #include "spectrum.h"
 #include "wide.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
-
 double prv_kernel_maximum(double lam)
 {
     if (!(lam > 0.0)) return 1.0;
@@ -42,15 +40,15 @@ prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells
         p.transforms = c->rounding * fmin(smooth, n * g) + n * (t->total + 4.0) * DBL_MIN;
         reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
         /* The recurrences use rounded decay factors. */
-        sums = n * (2.0 * UNIT + 4.0 * PRV_WIDE_UNIT);
+        sums = n * (2.0 * PRV_UNIT + 4.0 * PRV_WIDE_UNIT);
     }
     p.slack.additive = p.outside + p.transforms;
     p.outside += p.slack.images + p.slack.bulk;
     /* Scales are exponentials of double logs. */
     p.slack.relative = t->relative_error + cells->relative + sums +
-                       8.0 * UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
+                       8.0 * PRV_UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
     /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double is it. */
     p.slack.relative = expm1(p.slack.relative);
-    p.slack.shift = cells->shift + 4.0 * UNIT * reach + place;
+    p.slack.shift = cells->shift + 4.0 * PRV_UNIT * reach + place;
     return p;
 }

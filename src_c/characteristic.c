@@ -6,9 +6,9 @@
 
 #include "allocate.h"
 #include "dispatch.h"
+#include "rounding.h"
 #include "vector_math.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
 #define PI 3.14159265358979323846
 
 enum { GROUP = 16 }; /* atoms that are rotated together: four chains of four hide the latency */
@@ -126,6 +126,6 @@ double prv_characteristic_error(const prv_source *s, double end, double points)
 {
     const double angle = 2.0 * PI / points * s->spread;
     const double most = 2.0 * s->total;
-    return UNIT * ((160.0 + (double)s->length / GROUP) * fmin(most, end * angle) + 1600.0 * fmin(most, angle));
+    return PRV_UNIT * ((160.0 + (double)s->length / GROUP) * fmin(most, end * angle) + 1600.0 * fmin(most, angle));
 }
 

@@ -10,10 +10,10 @@
 #include "direct.h"
 #include "dispatch.h"
 #include "progress.h"
+#include "rounding.h"
 #include "vector_math.h"
 #include "wide.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
 #define LANES 8
 
 /* Spectrum values whose power is below this are set to 0, an error that the bound below contains. */
@@ -188,7 +188,7 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
 static double scatter_error(const prv_lattice *y, size_t length)
 {
     if (y->length == 0) return 0.0;
-    return floor((double)(y->index[y->length - 1] - y->index[0]) / (double)length) * UNIT;
+    return floor((double)(y->index[y->length - 1] - y->index[0]) / (double)length) * PRV_UNIT;
 }
 
 /* ---- Power of a spectrum whose bulk is a few atoms ------------------------------------------ */
@@ -287,7 +287,7 @@ static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns
     z[1] = modulus * sin(phase);
     /* A term of the sum is off by 28 u of itself (SPECTRUM.md, section 4) and a product, the sum by length / 8 + 8 additions;
      * what is light by its own weight's rounding, rotation and two additions. */
-    *error = UNIT * (8.0 * (k * fabs(*log_modulus) + fabs(imaginary)) + 64.0 +
+    *error = PRV_UNIT * (8.0 * (k * fabs(*log_modulus) + fabs(imaginary)) + 64.0 +
                      (40.0 + (double)h->length / 8.0) * k * absolute * exp(-*log_modulus));
 }
 
@@ -376,7 +376,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
                                         prv_composed *result)
 {
     const size_t n = window->length, half = n / 2 + 1;
-    const double eta = 7.0 * UNIT * log2((double)n), scale = 1.0 / (double)n;
+    const double eta = 7.0 * PRV_UNIT * log2((double)n), scale = 1.0 / (double)n;
     double from_weights = 0.0, from_sums = 0.0; /* sum_j k_j |w_j| |rest|_2, in L2 and L1 */
     double power_error = 0.0;
     double least_power = HUGE_VAL, product_square = 0.0;
@@ -404,7 +404,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
                 weight_square += work->spectrum[i] * work->spectrum[i];
             weight_norm = sqrt(2.0 * weight_square * scale);
             s = power_spectrum(work->spectrum, half, (uint64_t)k);
-            power_error += 3.0 * k * UNIT * sqrt(s.power * scale);
+            power_error += 3.0 * k * PRV_UNIT * sqrt(s.power * scale);
         }
         /* Every spectrum is at most 1 in modulus, so |prod without one j|_2 is at most the norm of any of
          * its factors: this step's own to the k - 1, or a step's before it. */
@@ -426,7 +426,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
     fft->inverse(fft->inverse_plan, steps == 1 ? work->spectrum : work->product, work->real);
     result->transforms++;
     const double own = sqrt(product_square * scale);
-    const double others = power_error + (eta + 4.0 * (double)steps * UNIT) * own;
+    const double others = power_error + (eta + 4.0 * (double)steps * PRV_UNIT) * own;
     /* The factor 1.2 covers second order: relative errors of the spectrum stay below 5 %. */
     result->rounding = 1.2 * (eta * from_weights + others) + 4.0 * NEGLIGIBLE;
     result->rounding_norm = 1.2 * (eta * from_sums + others) + 4.0 * NEGLIGIBLE * sqrt((double)n);

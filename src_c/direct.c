@@ -9,8 +9,6 @@
 #include "progress.h"
 #include "rounding.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
-
 enum { BLOCK = 32 }; /* outputs that are summed together */
 
 #define LONGEST ((size_t)1 << 20)
@@ -170,7 +168,7 @@ static void replace(prv_direct *d, law *a, size_t length)
             a->mass[i] = 0.0;
         }
         a->length = d->points;
-        a->relative += UNIT;
+        a->relative += PRV_UNIT;
     }
     /* Tails. */
     double below = 0.0, above = 0.0;
@@ -195,7 +193,7 @@ static void add(prv_direct *d, law *a, const atoms *b)
         multiply(a, b, d->spare, length);
     a->lowest += b->lowest;
     a->lost += b->lost;
-    a->relative += b->relative + (4.0 + (double)(a->length < b->count ? a->length : b->count)) * UNIT;
+    a->relative += b->relative + (4.0 + (double)(a->length < b->count ? a->length : b->count)) * PRV_UNIT;
     replace(d, a, length);
 }
 
@@ -269,7 +267,7 @@ prv_status prv_direct_add(prv_direct *d, const prv_lattice *y, const double *wei
     power->lowest = y->length > 0 ? y->index[0] : 0;
     power->lost = 0.0;
     /* Atoms whole turns apart are added up. */
-    power->relative = y->length > 0 ? (double)((uint64_t)(y->index[y->length - 1] - power->lowest) / d->points) * UNIT : 0.0;
+    power->relative = y->length > 0 ? (double)((uint64_t)(y->index[y->length - 1] - power->lowest) / d->points) * PRV_UNIT : 0.0;
     const size_t span = span_of(y, d->points);
     memset(d->spare, 0, span * sizeof *d->spare);
     for (size_t i = 0; i < y->length; i++)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "allocate.h"
-
-#define UNIT (0.5 * DBL_EPSILON)
+#include "rounding.h"
 
 enum { ARRAYS = 10 };
 
@@ -62,7 +61,7 @@ static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, doub
     }
     e->jump_re[at] += k * 0.5 * log1p(2.0 * re + re * re + im * im);
     e->jump_im[at] += k * atan2(im, 1.0 + re);
-    e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * UNIT * part) / (1.0 - part);
+    e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * PRV_UNIT * part) / (1.0 - part);
 }
 
 void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_source *s,
@@ -75,10 +74,10 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
     prv_characteristic(s, number, count, points, re, im);
     if (jumps != NULL) {
         rare = jumps->total;
-        phi_error += (4.0 + (double)jumps->length) * UNIT * rare;
+        phi_error += (4.0 + (double)jumps->length) * PRV_UNIT * rare;
         prv_characteristic(jumps, number, count, points, jump_re, jump_im);
         jump_error =
-            prv_characteristic_error(jumps, end, points) + (8.0 + (double)jumps->length) * UNIT * rare;
+            prv_characteristic_error(jumps, end, points) + (8.0 + (double)jumps->length) * PRV_UNIT * rare;
     }
     for (size_t j = 0; j < count; j++) {
         /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
@@ -90,7 +89,7 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         const double size = 2.0 * fabs(x) + x * x + y * y;
         const double error = square > found ? 2.0 * phi_error : phi_error;
         const double relative =
-            (error + 4.0 * UNIT * size / modulus) / modulus + 2.0 * UNIT * fabs(log_modulus);
+            (error + 4.0 * PRV_UNIT * size / modulus) / modulus + 2.0 * PRV_UNIT * fabs(log_modulus);
         const double phase = k * atan2(y, 1.0 + x);
         e->log_modulus[first + j] += k * log_modulus;
         e->phase[first + j] += phase;

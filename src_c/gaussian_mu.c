@@ -18,10 +18,10 @@
 #include "gate.h"
 #include "normal.h"
 #include "query.h"
+#include "rounding.h"
 
 enum { MOST_POINTS = 400 };
 
-#define UNIT (0.5 * DBL_EPSILON)
 #define LEAST_MU 1e-12
 #define GREATEST_MU 1e6
 /* The first complement that a query of delta is asked for, which need not tell smaller ones from 0; and by how
@@ -62,7 +62,7 @@ static gaussian gaussian_at(double epsilon, double mu)
     }
     g.delta = fmax(g.delta, 0.0);
     /* Of the functions; of e^(-x^2 / 2); and x is off by what moves epsilon by 4 u (eps + mu^2). */
-    g.error = UNIT * (32.0 * (first + g.reverse) + 4.0 * x * x * g.delta +
+    g.error = PRV_UNIT * (32.0 * (first + g.reverse) + 4.0 * x * x * g.delta +
                       (8.0 + 4.0 * (epsilon + mu * mu)) * g.reverse);
     return g;
 }
@@ -104,9 +104,9 @@ static gap gap_at(const point *a, double chord_slope, double epsilon, double mu)
     const gaussian g = gaussian_at(epsilon, mu);
     const double distance = epsilon - a->epsilon, fall = chord_slope * expm1(distance);
     const double slope = exp(-distance) * g.reverse;
-    const double rounding = 8.0 * UNIT * (a->upper - (1.0 + distance) * fall);
+    const double rounding = 8.0 * PRV_UNIT * (a->upper - (1.0 + distance) * fall);
     return (gap){g.delta - g.error - (a->upper + fall) - rounding, -slope - chord_slope,
-                 UNIT * ((64.0 + 8.0 * (epsilon + mu * mu)) * slope + 8.0 * fabs(chord_slope))};
+                 PRV_UNIT * ((64.0 + 8.0 * (epsilon + mu * mu)) * slope + 8.0 * fabs(chord_slope))};
 }
 
 /* 1 if the curve of mu certainly lies above the chord; it does so at a and b. */
@@ -176,7 +176,7 @@ static double log_gaussian_complement(double epsilon, double mu)
     const double x = epsilon / mu - 0.5 * mu;
     const double a = prv_log_upper_tail(-x), b = epsilon + prv_log_upper_tail(x + mu);
     /* x and epsilon are rounded, and the logarithms go like x^2 / 2. */
-    return fmax(a, b) + log1p(exp(-fabs(a - b))) + 64.0 * UNIT * (8.0 + epsilon + mu * mu);
+    return fmax(a, b) + log1p(exp(-fabs(a - b))) + 64.0 * PRV_UNIT * (8.0 + epsilon + mu * mu);
 }
 
 /* The coarse dominating law of the composition, tilted by -t. */
@@ -224,7 +224,7 @@ static double log_complement(const prv_side_view *view, double epsilon, double *
 static int is_below(double low, double high, double at_low, double at_high, double mu)
 {
     return log_gaussian_complement(high, mu) <= at_low ||
-           log_gaussian_complement(low, mu) <= at_high - (high - low) - 4.0 * UNIT * high;
+           log_gaussian_complement(low, mu) <= at_high - (high - low) - 4.0 * PRV_UNIT * high;
 }
 
 /* The least mu found, not below `start`, whose complement is at most that of the composition from epsilon 0 to
@@ -246,7 +246,7 @@ static prv_status mu_of_complement(const search *s, double end, double log_end, 
             spread = fmin(spread, deviation);
         }
         /* c / t falls. */
-        at_low = fmax(at_low, at_high - (high - low) - 4.0 * UNIT * high);
+        at_low = fmax(at_low, at_high - (high - low) - 4.0 * PRV_UNIT * high);
         if (!is_below(low, high, at_low, at_high, mu)) {
             double enough = fmax(mu, 1.0);
             while (enough < GREATEST_MU && !is_below(low, high, at_low, at_high, enough)) enough *= 2.0;

@@ -10,7 +10,6 @@
 #include "rounding.h"
 #include "vector_math.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
 #define PI 3.14159265358979323846
 #define UNKNOWN (-1.0) /* |A|^2 not computed */
 
@@ -50,7 +49,7 @@ PRV_VECTOR static double modulus_square(const double *restrict position, const d
     }
     for (i = 0; i < length; i++) total += weight[i];
     if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
-    return re[0] * re[0] + im[0] * im[0] + UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
+    return re[0] * re[0] + im[0] * im[0] + PRV_UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
 }
 
 /* Takes the atoms within `radius` of the heaviest as the subset. */
@@ -81,7 +80,7 @@ static double subset_square(const prv_source *s, double theta)
 static double gap_of(const prv_source *s, double square, double width)
 {
     /* Of sums; and weights sum to 1 within 22 u, which the heaviest of n, at least 1 / n, makes up for: 22 n u of it. */
-    const double rounding = (512.0 + 25.0 * (double)s->length) * UNIT;
+    const double rounding = (512.0 + 25.0 * (double)s->length) * PRV_UNIT;
     const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
     return fmin(fmax(gap, 0.0), s->most_gap);
 }

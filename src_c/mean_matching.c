@@ -10,9 +10,8 @@
 #include "mean.h"
 #include "properties.h"
 #include "query.h"
+#include "rounding.h"
 #include "wide.h"
-
-#define UNIT (0.5 * DBL_EPSILON)
 
 /* ---- The truncation L ---------------------------------------------------------------------- */
 
@@ -43,7 +42,7 @@ static double bound_at(const tail *t, double lam)
         sum += times(t, j) * (log_moment - log1p(-p->infinite_mass) + error);
     }
     /* Each step's term rounds by a few units of all that is summed. */
-    const double rounding = UNIT * (8.0 + 4.0 * (double)(t->end - t->first)) * (1.0 + fabs(sum) + fabs(t->log_delta));
+    const double rounding = PRV_UNIT * (8.0 + 4.0 * (double)(t->end - t->first)) * (1.0 + fabs(sum) + fabs(t->log_delta));
     return (sum - t->log_delta + rounding) / lam;
 }
 
@@ -170,7 +169,7 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
         e->cells += count * cells.tail_error;
         /* The sum of i h q is off by what the cells are. */
         e->means += count * (mean.error + cells.tail_error * fabs((double)mean.value) +
-                             cells.tail_error * h + 4.0 * UNIT * fabs(lattice->offset));
+                             cells.tail_error * h + 4.0 * PRV_UNIT * fabs(lattice->offset));
         e->cdfs += count * prv_absolute_cdf_error(m);
         e->knots += cells.length;
     } else {
@@ -291,7 +290,7 @@ static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *
 {
     const prv_composed *c = curve->composed;
     const double scale = exp(-c->tilted.log_moment), infinite = c->tilted.infinite.mass;
-    const double error = s->delta_error, outer = add->absolute + UNIT * (4.0 * delta + 4.0 * error);
+    const double error = s->delta_error, outer = add->absolute + PRV_UNIT * (4.0 * delta + 4.0 * error);
     const double high = (delta - error - outer - c->tilted.infinite.high) * scale / (1.0 + add->relative);
     const double low = (delta + error + outer - c->tilted.infinite.low) * scale * (1.0 + add->relative);
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
@@ -324,8 +323,8 @@ static prv_status ask_delta(const composed_curve *curve, const prv_side_view *vi
     const double certain = fmax(low - add->additive, 0.0) / (1.0 + add->relative);
     const double least = certain * scale + c->tilted.infinite.low;
     /* Four products and sums. */
-    *b = (prv_bounds){least * (1.0 - 4.0 * UNIT) - outer * (1.0 + 4.0 * UNIT), plain * scale + infinite,
-                      most * (1.0 + 8.0 * UNIT)};
+    *b = (prv_bounds){least * (1.0 - 4.0 * PRV_UNIT) - outer * (1.0 + 4.0 * PRV_UNIT), plain * scale + infinite,
+                      most * (1.0 + 8.0 * PRV_UNIT)};
     const prv_status status = prv_gate_close(&view->all, PRV_ASK_DELTA, epsilon, b);
 
     slope = fmax(slope, 1e-300);

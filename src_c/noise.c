@@ -5,12 +5,11 @@
 
 #include "allocate.h"
 #include "arithmetic.h"
+#include "rounding.h"
 
 /* Below this the masses of discrete mechanisms are cut off: a count of 2^53 of them stays below
  * 1e-300, the smallest delta that bounds are promised for. */
 #define CUT_OFF_LOG_MASS (-735.0)
-
-#define UNIT (0.5 * DBL_EPSILON)
 
 double prv_separation(double sensitivity, double noise)
 {
@@ -131,7 +130,7 @@ static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mecha
         a->q[i] = (double)((long double)exp(-0.5 * zq * zq) / normaliser);
     }
     a->unbounded = 1;
-    a->loss_error = 4.0 * UNIT;
+    a->loss_error = 4.0 * PRV_UNIT;
     return prv_mechanism_of_atoms(a, mechanism);
 }
 
@@ -152,7 +151,7 @@ static prv_status discrete_laplace(double scale, int64_t sensitivity, prv_mechan
         a->p[i] = weight * exp(-below * rate);
         a->q[i] = weight * exp(-above * rate);
     }
-    a->loss_error = 2.0 * UNIT;
+    a->loss_error = 2.0 * PRV_UNIT;
     return prv_mechanism_of_atoms(a, mechanism);
 }
 

@@ -3,9 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "rounding.h"
 #include "subsampled.h"
-
-#define UNIT (0.5 * DBL_EPSILON)
 
 int prv_is_symmetric(const prv_mechanism *m)
 {
@@ -36,12 +35,12 @@ double prv_infinite_mass_error(const prv_mechanism *m, int add)
         double error = 0.0;
         for (int i = 0; i < 2; i++)
             error += m->part_weight[i] * (prv_infinite_mass_error(m->part[i], add) +
-                                          (m->part_error + 3.0 * UNIT) * prv_infinite_mass(m->part[i], add));
+                                          (m->part_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
         return error;
     }
     if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity_error;
     /* A product of the mass that was stated with a probability. */
-    return m->sampling_probability < 1.0 ? UNIT * prv_infinite_mass(m, add) : 0.0;
+    return m->sampling_probability < 1.0 ? PRV_UNIT * prv_infinite_mass(m, add) : 0.0;
 }
 
 /* Of a choice; what is never chosen has no loss. */
@@ -85,13 +84,13 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     if (!isfinite(greatest)) return 0.0;
     if (m->base == PRV_BASE_CHOICE)
         return prv_greatest_loss_error(m->part[part_with_greatest_loss(m, add)], add);
-    double relative = 2.0 * UNIT;
+    double relative = 2.0 * PRV_UNIT;
     if (m->base == PRV_BASE_ATOMS)
         relative = fmax(m->atoms[add]->loss_error, m->atoms[add]->unbounded ? relative : 0.0);
     else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
-        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, UNIT) : 2.0 * UNIT;
+        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, PRV_UNIT) : 2.0 * PRV_UNIT;
     else if (m->base == PRV_BASE_MIXTURE)
-        relative = UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
+        relative = PRV_UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
     return relative * fabs(greatest) + 2.0 * m->weight_error;
 }
 

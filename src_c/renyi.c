@@ -19,8 +19,8 @@
 #include "normal.h"
 #include "properties.h"
 #include "query.h"
+#include "rounding.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
 /* How far apart the cells may leave the bounds of M - 1, relatively. */
 #define TOLERANCE 5e-5
 #define GREATEST_ORDER 1e6
@@ -28,7 +28,7 @@ enum { MOST_CELLS = 1 << 18, MOST_KNOTS = 1 << 16, MOST_ROUNDS = 20 };
 
 /* ---- Sums of exponentials -------------------------------------------------------------------- */
 
-/* What is called an error is absolute, in a logarithm, and counts roundings of u = UNIT: the library's exp,
+/* What is called an error is absolute, in a logarithm, and counts roundings of u = PRV_UNIT: the library's exp,
  * expm1, log and log1p are taken to be within 2 u of their value. */
 
 typedef struct log_sum {
@@ -65,7 +65,7 @@ static double log_of(const log_sum *s)
 static double error_of(const log_sum *s)
 {
     if (!isfinite(s->greatest)) return 0.0;
-    return UNIT * (5.0 * s->terms + 4.0 + 2.0 * fabs(s->greatest) + 4.0 * log(s->sum));
+    return PRV_UNIT * (5.0 * s->terms + 4.0 + 2.0 * fabs(s->greatest) + 4.0 * log(s->sum));
 }
 
 static double log_below(const log_sum *s)
@@ -89,7 +89,7 @@ static double log_difference(double a, double b)
 static double log_difference_below(double a, double b)
 {
     const double difference = log_difference(a, b);
-    return difference - UNIT * (8.0 + 4.0 * fabs(difference - a) + 2.0 * fabs(difference));
+    return difference - PRV_UNIT * (8.0 + 4.0 * fabs(difference - a) + 2.0 * fabs(difference));
 }
 
 /* Bounds of the logarithm of M - 1, or of a part of it. */
@@ -125,7 +125,7 @@ static double log_f(double y, double alpha, double *error)
             sum += t / factorial;
         }
         const double scale = log(alpha * rest * sum), size = 2.0 * log(fabs(y));
-        *error = UNIT * (32.0 + 4.0 * (fabs(scale) + fabs(size)));
+        *error = PRV_UNIT * (32.0 + 4.0 * (fabs(scale) + fabs(size)));
         return scale + size;
     }
     double value, parts, log_unit;
@@ -148,20 +148,20 @@ static double log_f(double y, double alpha, double *error)
     }
     /* `parts`: of each term, its size, and b times its derivative by b, as b is rounded; at most 4 u of them,
      * and value is above parts / 64 wherever |a| > 0.25. */
-    const double relative = 8.0 * UNIT * parts / value;
+    const double relative = 8.0 * PRV_UNIT * parts / value;
     if (!(value > 0.0 && relative < 0.25)) {
         *error = HUGE_VAL;
         return log_unit;
     }
     const double logarithm = log(value);
-    *error = -log1p(-relative) + UNIT * (4.0 + 2.0 * fabs(logarithm) + 4.0 * fabs(log_unit));
+    *error = -log1p(-relative) + PRV_UNIT * (4.0 + 2.0 * fabs(logarithm) + 4.0 * fabs(log_unit));
     return log_unit + logarithm;
 }
 
 /* Bounds of log f at y, which is off by y_error. f falls up to 0 and rises from there, faster above 0 than below. */
 static void bounds_of_f(double y, double y_error, double alpha, double *lower, double *upper)
 {
-    const double size = fabs(y), off = y_error + 4.0 * UNIT * (size + y_error); /* the last for size +- off */
+    const double size = fabs(y), off = y_error + 4.0 * PRV_UNIT * (size + y_error); /* the last for size +- off */
     const double sign = y < 0.0 && size > off ? -1.0 : 1.0;
     double error;
     *lower = size > off ? log_f(sign * (size - off), alpha, &error) : -HUGE_VAL;
@@ -178,9 +178,9 @@ static void cell_bounds(double log_mass, double mass_error, double y, double y_e
                         double alpha, double *lower, double *upper)
 {
     bounds_of_f(y, y_error, alpha, lower, upper);
-    const double rounding = 2.0 * UNIT * fabs(log_mass);
+    const double rounding = 2.0 * PRV_UNIT * fabs(log_mass);
     *lower += log_mass - mass_error - rounding;
-    *lower -= 2.0 * UNIT * fabs(*lower);
+    *lower -= 2.0 * PRV_UNIT * fabs(*lower);
     const double power = (alpha - 2.0) * (alpha < 2.0 ? low : high), half = log(0.125 * alpha * (alpha - 1.0));
     const double spread = log(expm1(fmax(high - low, 0.0)));
     const double gap = half + power + 2.0 * (low + spread);
@@ -189,9 +189,9 @@ static void cell_bounds(double log_mass, double mass_error, double y, double y_e
     /* log r_b - r_a = low + log(e^(high - low) - 1): the difference is off by u of itself, so its expm1 by (1 +
      * it) u */
     const double sizes = fabs(half) + fabs(power) + fabs(low) + fabs(spread) + fmax(high - low, 0.0);
-    add(&sum, gap + UNIT * (16.0 + 4.0 * sizes));
+    add(&sum, gap + PRV_UNIT * (16.0 + 4.0 * sizes));
     *upper = log_above(&sum) + log_mass + mass_error + rounding;
-    *upper += 2.0 * UNIT * fabs(*upper);
+    *upper += 2.0 * PRV_UNIT * fabs(*upper);
 }
 
 /* ---- Gaussian noise -------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ typedef struct noise {
 /* Weights are off, relatively: normalised sums, and binomial ones multiplied up from the mode. */
 static double weight_error(const prv_components *c)
 {
-    return UNIT * (8.0 * (double)c->length + 16.0);
+    return PRV_UNIT * (8.0 * (double)c->length + 16.0);
 }
 
 /* log of a sum of w_i e^(x_i) whose weights add up to 1. Where no x is large and the sum is not small it is
@@ -217,13 +217,13 @@ static double weight_error(const prv_components *c)
 static double log_of_blend(const prv_components *c, double greatest, double above, double log_of_all, double moved,
                            double x_error, double *error)
 {
-    const double sums = weight_error(c) + 8.0 * UNIT * (double)c->length;
+    const double sums = weight_error(c) + 8.0 * PRV_UNIT * (double)c->length;
     if (greatest < 30.0 && above > -0.5) {
         const double off = moved * (expm1(x_error) + sums) / (1.0 + above), value = log1p(above);
-        *error = off < 0.5 ? -log1p(-off) + 4.0 * UNIT * fabs(value) : HUGE_VAL;
+        *error = off < 0.5 ? -log1p(-off) + 4.0 * PRV_UNIT * fabs(value) : HUGE_VAL;
         return value;
     }
-    *error = x_error + sums + UNIT * (16.0 + 4.0 * (fabs(greatest) + fabs(log_of_all)));
+    *error = x_error + sums + PRV_UNIT * (16.0 + 4.0 * (fabs(greatest) + fabs(log_of_all)));
     return log_of_all;
 }
 
@@ -253,12 +253,12 @@ static slant log_density(const prv_components *c, double sign, double z)
     }
     slant found;
     /* center (z - center / 2): two roundings, and one of the centre, which moves it by center (z - center). */
-    const double x_error = UNIT * 4.0 * c->reach * (fabs(z) + c->reach);
+    const double x_error = PRV_UNIT * 4.0 * c->reach * (fabs(z) + c->reach);
     found.value = log_of_blend(c, greatest, above, greatest + log(sum), moved, x_error, &found.error);
     found.slope = moment / sum;
     /* A mean of centres, all of one sign, under weights that are off. */
     found.slope_error =
-        fabs(found.slope) * (2.0 * expm1(x_error) + 2.0 * weight_error(c) + 16.0 * UNIT * (double)c->length);
+        fabs(found.slope) * (2.0 * expm1(x_error) + 2.0 * weight_error(c) + 16.0 * PRV_UNIT * (double)c->length);
     return found;
 }
 
@@ -303,19 +303,19 @@ static void noise_cell(const noise *s, double a, double b, double *lower, double
     const double far = fmax(fabs(a), fabs(b)) + reach, width = fmin(b - a, 1.0);
     /* Of prv_log_between, and of ends that are off by 3 u `far`, which moves such a mass by far + 2 / width
      * times that. */
-    const double single = UNIT * (128.0 + 16.0 * far * far + 64.0 * (1.0 + far) / width);
+    const double single = PRV_UNIT * (128.0 + 16.0 * far * far + 64.0 * (1.0 + far) / width);
     double q_error, p_error;
     const double m = log_mass_ratio(s->q, s->sign, a, b, normal, single, &q_error);
     const double n = log_mass_ratio(s->p, s->sign, a, b, normal, single, &p_error);
     const slant q_low = log_density(s->q, s->sign, a), q_high = log_density(s->q, s->sign, b);
     const slant p_low = log_density(s->p, s->sign, a), p_high = log_density(s->p, s->sign, b);
-    const double y = m - n, y_error = q_error + p_error + 2.0 * UNIT * fabs(y);
+    const double y = m - n, y_error = q_error + p_error + 2.0 * PRV_UNIT * fabs(y);
     const double low = q_low.value - p_low.value, high = q_high.value - p_high.value;
-    const double least = low - q_low.error - p_low.error - 2.0 * UNIT * fabs(low);
-    const double most = high + q_high.error + p_high.error + 2.0 * UNIT * fabs(high);
+    const double least = low - q_low.error - p_low.error - 2.0 * PRV_UNIT * fabs(low);
+    const double most = high + q_high.error + p_high.error + 2.0 * PRV_UNIT * fabs(high);
     const double of_q_mass = normal + m, of_p_mass = normal + n;
-    const double q_mass_error = single + q_error + 2.0 * UNIT * (fabs(normal) + fabs(of_q_mass));
-    const double p_mass_error = single + p_error + 2.0 * UNIT * (fabs(normal) + fabs(of_p_mass));
+    const double q_mass_error = single + q_error + 2.0 * PRV_UNIT * (fabs(normal) + fabs(of_q_mass));
+    const double p_mass_error = single + p_error + 2.0 * PRV_UNIT * (fabs(normal) + fabs(of_p_mass));
     if (s->exchanged)
         cell_bounds(of_q_mass, q_mass_error, -y, y_error, -most, -least, alpha, lower, upper);
     else
@@ -340,20 +340,20 @@ static void noise_cell(const noise *s, double a, double b, double *lower, double
      * times half. */
     const double lines = q_low.error + q_high.error + q_middle.error + p_low.error + p_high.error + p_middle.error +
                          (q_middle.slope_error + p_middle.slope_error) * half;
-    const double rounding = alpha * lines + UNIT * (128.0 + 32.0 * alpha * logarithms + 32.0 * steep * (steep + far) +
+    const double rounding = alpha * lines + PRV_UNIT * (128.0 + 32.0 * alpha * logarithms + 32.0 * steep * (steep + far) +
                                                     64.0 * (1.0 + steep + far) / width);
     /* f = r^alpha - (1 + alpha (r - 1)): the integral of the latter is n + alpha (m - n). */
     const double of_one = s->exchanged ? of_q_mass : of_p_mass, one_error = s->exchanged ? q_mass_error : p_mass_error;
     const double of_r = s->exchanged ? of_p_mass : of_q_mass, r_error = s->exchanged ? p_mass_error : q_mass_error;
     log_sum rest = nothing;
     add(&rest, of_one + one_error);
-    add(&rest, log(alpha) + of_r + r_error + 4.0 * UNIT * (log(alpha) + fabs(of_r)));
+    add(&rest, log(alpha) + of_r + r_error + 4.0 * PRV_UNIT * (log(alpha) + fabs(of_r)));
     /* + (alpha - 1) of_one is not more than what `rest` says twice over. */
     *lower = fmax(*lower, log_difference_below(log_integral(&below, a, b) - rounding, log_above(&rest)));
     log_sum top = nothing;
     add(&top, log_integral(&above, a, b) + rounding);
     const double log_rest = log(alpha - 1.0);
-    add(&top, log_rest + of_one + one_error + 4.0 * UNIT * (fabs(log_rest) + fabs(of_one)));
+    add(&top, log_rest + of_one + one_error + 4.0 * PRV_UNIT * (fabs(log_rest) + fabs(of_one)));
     *upper = fmin(*upper, log_above(&top));
 }
 
@@ -378,7 +378,7 @@ static void refine(const noise *s, double a, double b, double most_gap, size_t *
 static double beyond(double x, double alpha)
 {
     const double tail = prv_log_upper_tail(x), rest = log(alpha - 1.0);
-    return tail + rest + UNIT * (32.0 + 16.0 * x * x + 4.0 * fabs(rest));
+    return tail + rest + PRV_UNIT * (32.0 + 16.0 * x * x + 4.0 * fabs(rest));
 }
 
 /* The whole from z = start on: -infinity, or where the ratio is 1. */
@@ -414,20 +414,20 @@ static excess noise_excess(const noise *s, double start)
         double lower, upper;
         const slant q = log_density(s->q, s->sign, first), p = log_density(s->p, s->sign, first);
         const double y = q.value - p.value, out = -first - s->p->reach;
-        bounds_of_f(y, q.error + p.error + 2.0 * UNIT * fabs(y), s->alpha, &lower, &upper);
-        add(&sum.upper, upper + prv_log_upper_tail(out) + UNIT * (32.0 + 16.0 * first * first + 2.0 * fabs(upper)));
-        add(&sum.upper, beyond(out, s->alpha) + 16.0 * UNIT * first * first);
+        bounds_of_f(y, q.error + p.error + 2.0 * PRV_UNIT * fabs(y), s->alpha, &lower, &upper);
+        add(&sum.upper, upper + prv_log_upper_tail(out) + PRV_UNIT * (32.0 + 16.0 * first * first + 2.0 * fabs(upper)));
+        add(&sum.upper, beyond(out, s->alpha) + 16.0 * PRV_UNIT * first * first);
     }
     if (s->exchanged) {
-        add(&sum.upper, beyond(end - s->q->reach, s->alpha) + 16.0 * UNIT * end * end);
+        add(&sum.upper, beyond(end - s->q->reach, s->alpha) + 16.0 * PRV_UNIT * end * end);
         return sum;
     }
     const slant q = log_density(s->q, s->sign, end), p = log_density(s->p, s->sign, end);
     const double alpha = s->alpha, falling = p.slope - p.slope_error;
     const line above = {alpha * q.value + (1.0 - alpha) * p.value,
-                        (alpha * s->q->reach - (alpha - 1.0) * falling) * (1.0 + 8.0 * UNIT)};
+                        (alpha * s->q->reach - (alpha - 1.0) * falling) * (1.0 + 8.0 * PRV_UNIT)};
     const double size = above.slope + end;
-    const double rounding = UNIT * (128.0 + 32.0 * alpha * (fabs(q.value) + fabs(p.value)) + 32.0 * size * size);
+    const double rounding = PRV_UNIT * (128.0 + 32.0 * alpha * (fabs(q.value) + fabs(p.value)) + 32.0 * size * size);
     add(&sum.upper, log_integral(&above, end, HUGE_VAL) + alpha * (q.error + p.error) + rounding);
     add(&sum.upper, beyond(end, alpha));
     return sum;
@@ -465,7 +465,7 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
             log_excess = log_moment > 1e-20 ? log(expm1(log_moment)) : log_size + 2.0 * log_mu; /* e^x - 1 = x there */
         /* Centres are off by u, so log_moment by 8 u of itself. */
         const double logarithms = 2.0 * fabs(log_excess) + 4.0 * (fabs(log_size) + fabs(log_mu));
-        const double error = UNIT * (32.0 + 16.0 * log_moment + logarithms);
+        const double error = PRV_UNIT * (32.0 + 16.0 * log_moment + logarithms);
         if (isfinite(log_moment))
             add_excess(&e, log_excess - error, log_excess + error);
         else
@@ -495,9 +495,9 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
 /* Not below log((1-p) + p e^x), x >= 0 off by 8 u of itself. */
 static double log_of_sample(double p, double x)
 {
-    if (x < 30.0) return log1p(p * expm1(x)) * (1.0 + UNIT * (24.0 + 16.0 * x)); /* x e^x <= (1 + x) (e^x - 1) */
+    if (x < 30.0) return log1p(p * expm1(x)) * (1.0 + PRV_UNIT * (24.0 + 16.0 * x)); /* x e^x <= (1 + x) (e^x - 1) */
     const double log_p = log(p);
-    return x + log_p + log1p((1.0 - p) / p * exp(-x)) + UNIT * (8.0 + 16.0 * x + 4.0 * fabs(log_p));
+    return x + log_p + log1p((1.0 - p) / p * exp(-x)) + PRV_UNIT * (8.0 + 16.0 * x + 4.0 * fabs(log_p));
 }
 
 static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_atoms *a, double alpha, excess *e)
@@ -508,19 +508,19 @@ static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_ato
     const double greatest = prv_greatest_loss(m, add_direction), log_rest = log(alpha - 1.0);
     /* Of neighbouring atoms' terms: off by 8 u of both of its parts, which is what it has to be below. */
     const double growth = (alpha - 1.0) * rise, fall = CUT_OFF / m->scale;
-    const double log_ratio = isfinite(greatest) ? 0.0 : growth - fall + 8.0 * UNIT * (growth + fall);
+    const double log_ratio = isfinite(greatest) ? 0.0 : growth - fall + 8.0 * PRV_UNIT * (growth + fall);
     log_sum cut = nothing;
     if (isfinite(greatest)) {
         const double most = (alpha - 1.0) * fmax(greatest, 0.0);
-        add(&cut, LOG_CUT_MASS + most * (1.0 + 8.0 * UNIT));
+        add(&cut, LOG_CUT_MASS + most * (1.0 + 8.0 * PRV_UNIT));
     } else if (log_ratio < 0.0) {
         const double top = fmax(a->loss[a->length - 1], 0.0) + rise, most = (alpha - 1.0) * top;
         const double series = -log(-expm1(log_ratio)); /* 1 / (1 - e^log_ratio), >= 0 */
-        add(&cut, LOG_CUT_MASS + most * (1.0 + UNIT * 16.0 + a->loss_error) + series * (1.0 + 8.0 * UNIT) + 8.0 * UNIT);
+        add(&cut, LOG_CUT_MASS + most * (1.0 + PRV_UNIT * 16.0 + a->loss_error) + series * (1.0 + 8.0 * PRV_UNIT) + 8.0 * PRV_UNIT);
     } else {
         add(&cut, HUGE_VAL);
     }
-    add(&cut, LOG_CUT_MASS + log_rest + 4.0 * UNIT * (fabs(log_rest) - LOG_CUT_MASS));
+    add(&cut, LOG_CUT_MASS + log_rest + 4.0 * PRV_UNIT * (fabs(log_rest) - LOG_CUT_MASS));
     add(&e->upper, log_above(&cut));
     /* And without looking at atoms: the moment of noise that is not sampled is at most that of Gaussian
      * noise, as the sum of e^(-(x - alpha s)^2 / (2 scale^2)) over the integers is greatest where alpha s
@@ -528,9 +528,9 @@ static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_ato
      * alpha, or if exchanged by convexity. Losses below 0 of a sample of fixed size add at most alpha - 1. */
     const double one = 0.5 * (alpha - 1.0) * shift * shift;
     log_sum whole = nothing;
-    const double of_sample = add_direction && !replaced ? one * (1.0 + 8.0 * UNIT) : log_of_sample(p, one);
-    add(&whole, alpha * of_sample * (1.0 + 4.0 * UNIT));
-    if (replaced) add(&whole, log_rest + 4.0 * UNIT * fabs(log_rest));
+    const double of_sample = add_direction && !replaced ? one * (1.0 + 8.0 * PRV_UNIT) : log_of_sample(p, one);
+    add(&whole, alpha * of_sample * (1.0 + 4.0 * PRV_UNIT));
+    if (replaced) add(&whole, log_rest + 4.0 * PRV_UNIT * fabs(log_rest));
     if (log_above(&whole) < log_above(&e->upper)) {
         const double most = log_above(&whole);
         e->upper = nothing;
@@ -558,20 +558,20 @@ static excess atoms_excess(const prv_mechanism *m, int add_direction, double alp
         const double y = a->loss[i], q = a->q[i], p = a->p[i];
         if (!(q > 0.0 || p > 0.0) || y == 0.0) continue; /* f(1) = 0 */
         const double of_masses = a->unbounded ? 4.0 * 740.0 : 0.0;
-        const double y_error = fabs(y) * (a->loss_error + 2.0 * UNIT);
-        double lower, upper, error = UNIT * (32.0 + of_masses + 8.0 * fabs(y)) + y_error;
+        const double y_error = fabs(y) * (a->loss_error + 2.0 * PRV_UNIT);
+        double lower, upper, error = PRV_UNIT * (32.0 + of_masses + 8.0 * fabs(y)) + y_error;
         const int of_p = p >= DBL_MIN || !(q > 0.0);
         double of_mass = 0.0;
         const double log_mass = of_p ? log_mass_of(p, &of_mass) : log_mass_of(q, &of_mass) - y;
         bounds_of_f(y, y_error, alpha, &lower, &upper);
-        error += UNIT * 4.0 * (fabs(log_mass) + fabs(upper));
+        error += PRV_UNIT * 4.0 * (fabs(log_mass) + fabs(upper));
         const int known = isfinite(of_mass);
         add_excess(&e, known ? lower + log_mass - error - of_mass : -HUGE_VAL,
                    upper + log_mass + error + (known ? of_mass : 0.0));
     }
     if (a->p_only > 0.0) {
         const double log_mass = log(a->p_only), log_rest = log(alpha - 1.0), only = log_mass + log_rest;
-        const double error = UNIT * (32.0 + 4.0 * (fabs(log_mass) + fabs(log_rest)));
+        const double error = PRV_UNIT * (32.0 + 4.0 * (fabs(log_mass) + fabs(log_rest)));
         add_excess(&e, only - error, only + error);
     }
     if (a->unbounded && a->length > 0) add_cut_off(m, add_direction, a, alpha, &e);
@@ -603,15 +603,15 @@ static void add_cells(const prv_cells *c, double greatest, double alpha, excess 
                 const double log_mass = log(relative) - anchor, y = anchor + log(c->mass[i] / relative);
                 if (i > 0) {
                     /* The logarithms, their sum, and a quotient; what masses are off by is in tail_error. */
-                    const double y_error = UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(y)));
-                    const double mass_error = UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(log_mass)));
+                    const double y_error = PRV_UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(y)));
+                    const double mass_error = PRV_UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(log_mass)));
                     cell_bounds(log_mass, mass_error, fmin(fmax(y, anchor), high), y_error, anchor, high, alpha,
                                 &lower, &upper);
                 } else {
                     /* Ratios are between 0 and that at the end. */
                     bounds_of_f(anchor, 0.0, alpha, &lower, &upper);
-                    upper = fmax(upper, log_rest + 4.0 * UNIT * fabs(log_rest)) + log_mass;
-                    upper += UNIT * (8.0 + 4.0 * (fabs(log_mass) + fabs(upper)));
+                    upper = fmax(upper, log_rest + 4.0 * PRV_UNIT * fabs(log_rest)) + log_mass;
+                    upper += PRV_UNIT * (8.0 + 4.0 * (fabs(log_mass) + fabs(upper)));
                     lower = -HUGE_VAL;
                 }
             }
@@ -651,7 +651,7 @@ static prv_status bounded_excess(const prv_mechanism *m, int add_direction, cons
             /* E_P[r^alpha] is an integral of H_gamma(Q, P) alpha (alpha - 1) gamma^(alpha - 2) over gamma >
              * 0: tails off by a, at losses off by b, make it a factor of (1 +- a) e^(+- (alpha - 1) b). */
             const double error = cells.tail_error * (1.0 + alpha);
-            const double log_error = log(expm1(error)) + UNIT * 64.0; /* of expm1 and of a logarithm of 40 at most */
+            const double log_error = log(expm1(error)) + PRV_UNIT * 64.0; /* of expm1 and of a logarithm of 40 at most */
             add(&e->upper, log_above(&e->upper) + log_error);
             add(&e->upper, log_error);
             const double lower = log_difference_below(log_below(&e->lower), log(2.0) + log_error);
@@ -685,9 +685,9 @@ static prv_status step_excess(const prv_mechanism *m, int add_direction, double 
             if (status != PRV_OK) return status;
             const double low = log_below(&part.lower), high = log_above(&part.upper);
             const double log_weight = log(m->part_weight[i]);
-            const double error = -log1p(-m->part_error) + UNIT * (8.0 + 4.0 * fabs(log_weight));
-            add_excess(e, low + log_weight - error - 2.0 * UNIT * fabs(low),
-                       high + log_weight + error + 2.0 * UNIT * fabs(high));
+            const double error = -log1p(-m->part_error) + PRV_UNIT * (8.0 + 4.0 * fabs(log_weight));
+            add_excess(e, low + log_weight - error - 2.0 * PRV_UNIT * fabs(low),
+                       high + log_weight + error + 2.0 * PRV_UNIT * fabs(high));
         }
         return PRV_OK;
     case PRV_BASE_ATOMS: *e = atoms_excess(m, add_direction, alpha); return PRV_OK;
@@ -708,7 +708,7 @@ static prv_status step_excess(const prv_mechanism *m, int add_direction, double 
         /* Of all bounded ranges: data sets that have it, but for rounding, are in divergence_of_data. */
         const double most = prv_most_log_moment(m->mu, alpha - 1.0);
         const double log_excess = most > 30.0 ? most + log1p(-exp(-most)) : log(expm1(most));
-        const double error = UNIT * (16.0 + 8.0 * most);
+        const double error = PRV_UNIT * (16.0 + 8.0 * most);
         add_excess(e, log_excess - error, log_excess + error);
         return PRV_OK;
     }
@@ -731,13 +731,13 @@ static double log_moment_of(double l)
 static double log_moment_below(const log_sum *excess_sum)
 {
     const double moment = log_moment_of(log_below(excess_sum));
-    return fmax(moment * (1.0 - 8.0 * UNIT) - 4.0 * DBL_TRUE_MIN, 0.0);
+    return fmax(moment * (1.0 - 8.0 * PRV_UNIT) - 4.0 * DBL_TRUE_MIN, 0.0);
 }
 
 static double log_moment_above(const log_sum *excess_sum)
 {
     const double l = log_above(excess_sum);
-    return l > -HUGE_VAL ? log_moment_of(l) * (1.0 + 8.0 * UNIT) + 4.0 * DBL_TRUE_MIN : 0.0;
+    return l > -HUGE_VAL ? log_moment_of(l) * (1.0 + 8.0 * PRV_UNIT) + 4.0 * DBL_TRUE_MIN : 0.0;
 }
 
 /* Of what is not sampled at all, under the law that is a mixture; 0 where that is not known, or both are mixtures. */
@@ -762,7 +762,7 @@ static double least_ratio(const prv_mechanism *m)
 static void allow_for_weights(const prv_mechanism *m, int add_pair, double alpha, excess *e)
 {
     if (m->weight_error == 0.0) return;
-    const double factor = -log1p(-m->weight_error), by = log(expm1((1.0 + alpha) * factor)) + 8.0 * UNIT;
+    const double factor = -log1p(-m->weight_error), by = log(expm1((1.0 + alpha) * factor)) + 8.0 * PRV_UNIT;
     const double low = log_below(&e->lower), high = log_above(&e->upper), least = least_ratio(m);
     double lower = log_difference_below(low, by + log_moment_above(&e->lower));
     excess wider = *e;
@@ -772,8 +772,8 @@ static void allow_for_weights(const prv_mechanism *m, int add_pair, double alpha
         const double power = add_pair ? 2.0 + (1.0 + alpha) * (1.0 - least) / least
                                       : fmax(fmax(alpha, 2.0), alpha / (alpha - 1.0));
         /* Twice: for the rounding of this, and as the weights are those of either side. */
-        lower = fmax(lower, low - 2.0 * power * factor - 2.0 * UNIT * fabs(low));
-        upper = fmin(upper, high + 2.0 * power * factor + 2.0 * UNIT * fabs(high));
+        lower = fmax(lower, low - 2.0 * power * factor - 2.0 * PRV_UNIT * fabs(low));
+        upper = fmin(upper, high + 2.0 * power * factor + 2.0 * PRV_UNIT * fabs(high));
     }
     *e = no_excess;
     add_excess(e, lower, upper);
@@ -792,7 +792,7 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
         upper += view->counts[j] * log_moment_above(&e.upper);
     }
     /* A product and a sum of terms >= 0 for each step, and the quotient. */
-    const double sums = UNIT * (2.0 * (double)view->steps + 8.0);
+    const double sums = PRV_UNIT * (2.0 * (double)view->steps + 8.0);
     b->lower = fmax(lower / (alpha - 1.0) * (1.0 - sums) - DBL_TRUE_MIN, 0.0);
     b->upper = upper > 0.0 ? upper / (alpha - 1.0) * (1.0 + sums) + DBL_TRUE_MIN : 0.0;
     /* Jensen's inequality costs about half as much as the chord does: a cell's ratios vary by (r_b - r_a)^2

@@ -13,7 +13,6 @@
 #include "tilt.h"
 #include "vector_math.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
 #define PI 3.14159265358979323846
 
 /* Logarithms and sines at one frequency of one step take as long as this many atoms. */
@@ -69,7 +68,7 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
         const double size_bound = fmin(e->log_bound[j], 0.0);
         double pr = modulus * cos(e->phase[j]), pi = modulus * sin(e->phase[j]);
         /* The sums over the steps round by a unit of all that they hold, each time. */
-        const double phi_sum_error = e->error[j] + (4.0 + (double)steps) * UNIT * e->size[j];
+        const double phi_sum_error = e->error[j] + (4.0 + (double)steps) * PRV_UNIT * e->size[j];
         double phi_error = exp(size_bound) * fmin(phi_sum_error, 2.0);
         if (separate) {
             /* expm1 of a complex number, and its error. */
@@ -77,12 +76,12 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
             const double xr = grown * cos(e->jump_im[j]) - 2.0 * s_half * s_half;
             const double xi = (1.0 + grown) * sin(e->jump_im[j]), factor = hypot(xr, xi);
             /* |log(1 + z)| <= 2 log(1 + |z|) for |z| < 1/2. */
-            const double jump_error = e->jump_error[j] + 2.0 * (double)steps * UNIT * e->jump_bound[j];
+            const double jump_error = e->jump_error[j] + 2.0 * (double)steps * PRV_UNIT * e->jump_bound[j];
             if (jump_error < 0.5) {
                 pr = real * xr - pi * xi;
                 pi = real * xi + pi * xr;
                 phi_error = phi_error * factor +
-                            exp(size_bound) * ((1.0 + grown) * expm1(jump_error) + 22.0 * UNIT * factor);
+                            exp(size_bound) * ((1.0 + grown) * expm1(jump_error) + 22.0 * PRV_UNIT * factor);
             } else {
                 pr = pi = 0.0;
                 phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
@@ -97,7 +96,7 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
         out->reverse_re[j] = half * (pr * fr - pi * fi);
         out->reverse_im[j] = half * (pr * fi + pi * fr);
         const double size = half * (modulus_above(kr, ki) + unit * modulus_above(fr, fi));
-        const double own = UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
+        const double own = PRV_UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
                                    14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
         rounding += size * (phi_error + own * modulus_above(pr, pi));
     }
@@ -178,7 +177,7 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
             status = prv_source_new(y, jumps, heaviest, counts[m], &sources[steps + m]);
             const double moment = prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
             const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
-            *log_bulk += counts[m] * (moment + error + 4.0 * UNIT * fabs(moment));
+            *log_bulk += counts[m] * (moment + error + 4.0 * PRV_UNIT * fabs(moment));
             /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
             if (status == PRV_OK && (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
                 status = PRV_ERR_PRECISION;
@@ -247,9 +246,9 @@ static double bulk_from_above(const prv_tilted *t, const prv_window *w, double l
 {
     const double away = (w->bulk_tilt - t->tilt) * w->bulk_low;
     /* The moment that is the unit is off by relative_error, sums by u for each step of what is summed. */
-    const double errors = t->relative_error + UNIT * (8.0 + (double)steps) * (1.0 + fabs(log_bulk) + fabs(t->log_moment) + fabs(away));
+    const double errors = t->relative_error + PRV_UNIT * (8.0 + (double)steps) * (1.0 + fabs(log_bulk) + fabs(t->log_moment) + fabs(away));
     return DBL_MIN + prv_outwards(prv_kernel_maximum(w->bulk_tilt) * exp(log_bulk - t->log_moment - away + errors * PRV_SECOND_ORDER),
-                                  16.0 * UNIT, 1);
+                                  16.0 * PRV_UNIT, 1);
 }
 
 prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
@@ -387,7 +386,7 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
     const double weight = prv_kernel_maximum(t->tilt) + again / rest;
     /* Of what lies a period above low_epsilon, as much as weighs the tolerance. */
     double high = s->tolerance / weight;
-    const double errors = t->log_error + t->relative_error + 4.0 * UNIT * (1.0 + fabs(t->log_up) + fabs(log(high)));
+    const double errors = t->log_error + t->relative_error + 4.0 * PRV_UNIT * (1.0 + fabs(t->log_up) + fabs(log(high)));
     *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + errors * PRV_SECOND_ORDER) / t->shift_up - period : HUGE_VAL;
     if (t->support_high - period < *low_epsilon) {
         *low_epsilon = t->support_high - period + c->step + prv_tilted_blur(t);

@@ -10,8 +10,6 @@
 #include "noise.h"
 #include "rounding.h"
 
-#define UNIT (0.5 * DBL_EPSILON)
-
 /* ---- Probabilities of being sampled --------------------------------------------------------- */
 
 /* A probability as a sum of two doubles, `rest` less than half an ulp of `p`. */
@@ -74,7 +72,7 @@ double prv_base_loss(double y, double p)
 
 double prv_subsampled_loss_error(double y, double error)
 {
-    return 8.0 * UNIT + 1.5 * (1.0 + fabs(y)) * (error + UNIT);
+    return 8.0 * PRV_UNIT + 1.5 * (1.0 + fabs(y)) * (error + PRV_UNIT);
 }
 
 /* ---- Atoms ----------------------------------------------------------------------------------- */
@@ -98,7 +96,7 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
     const double widest = a->length > 0 ? fmax(fabs(a->loss[0]), fabs(a->loss[a->length - 1])) : 0.0;
     s->loss_error = p < 1.0 ? prv_subsampled_loss_error(widest, a->loss_error) : a->loss_error;
     s->q_infinity = p * a->q_infinity;
-    s->q_infinity_error = p < 1.0 ? p * a->q_infinity_error + UNIT * s->q_infinity : a->q_infinity_error;
+    s->q_infinity_error = p < 1.0 ? p * a->q_infinity_error + PRV_UNIT * s->q_infinity : a->q_infinity_error;
     s->p_only = extra ? 0.0 : a->p_only;
     s->p_only_error = extra ? 0.0 : a->p_only_error;
     s->mass_error = a->mass_error + (extra ? a->p_only_error : 0.0);
@@ -294,7 +292,7 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1 - p) p' are off
      * by 4 roundings more. */
     const int by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
-    m->weight_error = base->weight_error + (by_product ? relative_rest(both) : p < 1.0 ? 4.0 * UNIT : 0.0);
+    m->weight_error = base->weight_error + (by_product ? relative_rest(both) : p < 1.0 ? 4.0 * PRV_UNIT : 0.0);
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
     if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
