@@ -26,6 +26,13 @@ class Link:
         """Return the version after this one, None where this is the last."""
         return self._next.get(None)
 
+    def last(self) -> Any:
+        """Return the version after which there is none, at this moment."""
+        link: Any = self
+        while (later := link.next()) is not None:
+            link = later
+        return link
+
     def extend(self, link: Link) -> bool:
         """Make `link`, which nobody else has, the version after this one, unless there is one."""
         return self._next.setdefault(None, link) is link

@@ -158,11 +158,8 @@ class Accountant:
 
     def _end(self) -> _Version:
         """Return the last version, which may be without what it holds."""
-        version = self._last
-        while (later := version.next()) is not None:
-            version = later
-        self._last = version
-        return version
+        self._last = last = self._last.last()
+        return last
 
     def _add_after(self, version: _Version, mechanism: Mechanism, count: int) -> bool:
         """Record count > 0 of a mechanism, unless something has been recorded after `version`."""

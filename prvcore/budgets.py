@@ -360,10 +360,7 @@ class PrivacyOdometer:
         return self._newest().number
 
     def _newest(self) -> _Taken:
-        last = self._last
-        while (later := last.next()) is not None:
-            last = later
-        self._last = last
+        self._last = last = self._last.last()
         return last
 
     def read(self) -> OdometerReading:
