@@ -43,8 +43,8 @@ CORE = (
 def extension(name: str, *include_dirs: str) -> Extension:
     """Return one Cython module over the C core."""
     return Extension(
-        f"prvcore.{name}",
-        [f"prvcore/{name}.pyx"],
+        f"prvcore._core.{name}",
+        [f"prvcore/_core/{name}.pyx"],
         include_dirs=[*INCLUDE_DIRS, *include_dirs],
         depends=[*HEADERS, *SOURCES],
         extra_compile_args=MODULE_FLAGS,
@@ -111,11 +111,11 @@ setup(
     libraries=[CORE],
     ext_modules=cythonize(
         [
-            extension("_status"),
-            extension("_mechanism"),
-            extension("_composition"),
+            extension("status"),
+            extension("mechanism"),
+            extension("composition"),
             # pyfftw's pxd includes fftw3.h and numpy's headers; nothing of FFTW is linked.
-            extension("_fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
+            extension("fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
         ],
         build_dir="build/cython",
         compiler_directives={

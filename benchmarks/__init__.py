@@ -9,6 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-if not [*(ROOT / "prvcore").glob("_composition.*.so"), *(ROOT / "prvcore").glob("*.pyd")]:
+if not [
+    *(ROOT / "prvcore").glob("_core/composition.*.so"),
+    *(ROOT / "prvcore").glob("_core/*.pyd"),
+]:
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
     sys.path.append(str(ROOT))

@@ -10,10 +10,10 @@ class Transforms:
     def __init__(self, length):
         import pyfftw
 
-        from prvcore import _fft_plans
+        from prvcore._core import fft_plans
 
-        self._plans = _fft_plans
-        alignment = _fft_plans.ALIGNMENT
+        self._plans = fft_plans
+        alignment = fft_plans.ALIGNMENT
         self._values = pyfftw.zeros_aligned(length, "float64", n=alignment)
         self._spectrum = pyfftw.zeros_aligned(length // 2 + 1, "complex128", n=alignment)
         self.forward()

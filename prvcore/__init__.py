@@ -4,25 +4,41 @@ Describe mechanisms, `compose` them, and ask the resulting `PrivacyCurve` for bo
 delta or of delta at an epsilon.
 """
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 try:
-    from prvcore._status import VERSION as __version__
+    from prvcore._core.status import VERSION as __version__
 except ModuleNotFoundError as error:
-    if error.name != "prvcore._status":
+    if error.name != "prvcore._core.status":
         raise
     raise ImportError(
         f"{Path(__file__).parent} has the sources of prvcore, without the compiled modules: start "
         "Python in another folder, where it finds the prvcore that is installed"
     ) from None
-from prvcore.accountant import Accountant
-from prvcore.bounds import Bounds, ErrorBudget
+from prvcore._bounds import Bounds, ErrorBudget
+from prvcore._calibrate import Calibration, calibrate
+from prvcore._compose import compose, delta_from_eps, eps_from_delta
+from prvcore._curve import PrivacyCurve
+from prvcore._errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
+from prvcore._explain import Explanation, StepShare, explain
+from prvcore._names import FORMER_MODULES, find_former_modules, public
+from prvcore._progress import Progress
+from prvcore._settings import get_memory_limit, set_memory_limit
 from prvcore.budgets import OdometerReading, PrivacyFilter, PrivacyOdometer
-from prvcore.calibration import Calibration, calibrate
-from prvcore.composition import compose, delta_from_eps, eps_from_delta
-from prvcore.curve import PrivacyCurve
-from prvcore.errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
-from prvcore.explanation import Explanation, StepShare, explain
+from prvcore.budgets.accountant import Accountant
+from prvcore.dpsgd.plan import TrainingSchedule, dpsgd_schedule
+from prvcore.dpsgd.shuffled import shuffled_lower_bound
+from prvcore.dpsgd.sweeps import (
+    SweepBounds,
+    SweepCalibrations,
+    dpsgd_delta,
+    dpsgd_epsilon,
+    dpsgd_noise_multiplier,
+    dpsgd_steps,
+)
+from prvcore.files.schedule import read_schedule
 from prvcore.mechanisms import (
     ApproximateDP,
     BoundedRange,
@@ -43,19 +59,8 @@ from prvcore.mechanisms import (
     SubsampledWithoutReplacement,
     TruncatedPoissonSubsampledGaussian,
 )
-from prvcore.memory_limit import get_memory_limit, set_memory_limit
-from prvcore.progress import Progress
-from prvcore.schedule import read_schedule
-from prvcore.shuffling import shuffled_lower_bound
-from prvcore.sweeps import (
-    SweepBounds,
-    SweepCalibrations,
-    dpsgd_delta,
-    dpsgd_epsilon,
-    dpsgd_noise_multiplier,
-    dpsgd_steps,
-)
-from prvcore.training import TrainingSchedule, dpsgd_schedule
+
+find_former_modules()
 
 __all__ = [
     "Accountant",
@@ -114,6 +119,13 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    if name in FORMER_MODULES:
+        return import_module(f"prvcore.{name}")
+    raise AttributeError(f"module 'prvcore' has no attribute {name!r}")
+
+
+@public
 def get_include() -> str:
     """Return the folder of prvcore.h, the contract of the C core."""
     package = Path(__file__).resolve().parent
@@ -121,6 +133,7 @@ def get_include() -> str:
     return str(installed if installed.is_dir() else package.parent / "src_c" / "include")
 
 
+@public
 def get_library_dir() -> str:
     """Return the folder of the static library ``prvcore``, for packages that call the C core.
 

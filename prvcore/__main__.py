@@ -2,7 +2,7 @@
 
 import sys
 
-from prvcore.cli import main
+from prvcore._cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pickle import UnpicklingError
 from typing import Any
 
-from prvcore._status import VERSION
+from prvcore._core.status import VERSION
 
 __all__ = ["VERSION", "Pickled", "check", "restored", "values"]
 

@@ -1,4 +1,4 @@
-"""How a composition is computed: the options of `compose`."""
+"""How a composition is computed: the options of `compose`, and the memory that a query may take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from prvcore import _arguments
+from prvcore._names import public
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "get_memory_limit", "set_memory_limit"]
 
 _NEIGHBORS = ("add-or-remove", "add", "remove", "replace-one")
 _DISCRETIZATIONS = ("bracketing", "mean-matching")
@@ -117,3 +118,39 @@ class Settings:
         if self.discretization == "mean-matching":
             parts.append(f"delta_error={self.delta_error or _MEAN_MATCHING_DELTA_ERROR!r}")
         return ", ".join(parts)
+
+
+_memory_limit = 2**30
+
+
+@public
+def get_memory_limit() -> int:
+    """Return the memory limit in bytes; 2^30 (1 GiB) unless it was set.
+
+    Returns
+    -------
+    int
+        Bytes that the largest buffers of one query may take together.
+
+    """
+    return _memory_limit
+
+
+@public
+def set_memory_limit(limit: int) -> None:
+    """Set how much memory one query may take, for all later queries of the process.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes that the largest buffers of one query may take together, in [1, 2^63 - 1]. Queries
+        that run at the same time have the limit each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `limit` is not an integer, or is out of its range.
+
+    """
+    global _memory_limit
+    _memory_limit = _arguments.integer(limit, "limit", 1, 2**63 - 1)

@@ -16,7 +16,7 @@ def main():
     """Run one test of `test_hostile`, by its name, until it fails or the time is over."""
     import atheris
 
-    if not list((ROOT / "prvcore").glob("_composition.*.so")):
+    if not list((ROOT / "prvcore").glob("_core/composition.*.so")):
         # the checkout has no compiled modules: the installed package is meant
         sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
     with atheris.instrument_imports(include=["prvcore"]):

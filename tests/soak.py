@@ -93,7 +93,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--calls", type=int, default=100_000, help="%(default)s")
     options = parser.parse_args(arguments)
-    if not list((ROOT / "prvcore").glob("_composition.*.so")):
+    if not list((ROOT / "prvcore").glob("_core/composition.*.so")):
         # the checkout has no compiled modules: the installed package is meant
         sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
     import prvcore as prv

@@ -11,7 +11,7 @@ import pytest
 from examples import ALL, BUILT_IN, gaussian_delta, name
 
 import prvcore as prv
-from prvcore.serialization import mechanism_from_dict, mechanism_to_dict
+from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict
 
 STEP = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-2)
 DELTA = 1e-6

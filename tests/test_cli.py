@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import prvcore as prv
-from prvcore import cli
+from prvcore import _cli as cli
 
 SETTING = ["--noise-multiplier", "0.8", "--sampling-probability", "0.001", "--steps", "1000"]
 EPSILON = ["epsilon", *SETTING, "--delta", "1e-7"]

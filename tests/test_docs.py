@@ -3,7 +3,6 @@
 import doctest
 import re
 import shlex
-import sys
 import textwrap
 from importlib.util import find_spec
 
@@ -11,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 import prvcore as prv
-from prvcore import cli
+from prvcore import _cli as cli
 
 DOCS = ROOT / "docs"
 if not DOCS.is_dir():
@@ -19,7 +18,12 @@ if not DOCS.is_dir():
 
 PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if ">>> " in page.read_text("utf-8")]
 PUBLIC = [name for name in prv.__all__ if name != "__version__"]
-MODULES = sorted({getattr(prv, name).__module__ for name in PUBLIC})
+EXAMPLES = [
+    example
+    for name in PUBLIC
+    for example in doctest.DocTestFinder().find(getattr(prv, name), name, False, globs=vars(prv))
+    if example.examples
+]
 
 
 @pytest.fixture
@@ -75,9 +79,9 @@ def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_
     assert all((page.parent / name).resolve().is_file() for name in included)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_what_a_docstring_shows_comes_out(module, options):
-    assert doctest.testmod(sys.modules[module], optionflags=options).failed == 0
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_what_a_docstring_shows_comes_out(example, options):
+    assert doctest.DocTestRunner(optionflags=options).run(example).failed == 0
 
 
 def test_every_public_name_has_a_page():

@@ -4,13 +4,13 @@ import numpy as np
 import pyfftw
 import pytest
 
-from prvcore import _fft_plans
+from prvcore._core import fft_plans
 
 U = 2.0**-53
 
 
 def aligned(array):
-    copy = pyfftw.empty_aligned(array.shape, array.dtype, n=_fft_plans.ALIGNMENT)
+    copy = pyfftw.empty_aligned(array.shape, array.dtype, n=fft_plans.ALIGNMENT)
     copy[:] = array
     return copy
 
@@ -18,14 +18,14 @@ def aligned(array):
 def transforms_of(values):
     """Return the spectrum of `values` and the transform back of it."""
     spectrum = aligned(np.empty(values.size // 2 + 1, complex))
-    _fft_plans.forward(aligned(values), spectrum)
+    fft_plans.forward(aligned(values), spectrum)
     back = aligned(np.empty(values.size))
-    _fft_plans.inverse(aligned(spectrum), back)
+    fft_plans.inverse(aligned(spectrum), back)
     return spectrum, back
 
 
 def test_alignment_is_that_of_the_header():
-    assert _fft_plans.ALIGNMENT == 64
+    assert fft_plans.ALIGNMENT == 64
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 7, 12, 64, 210, 1000, 4096, 3**7, 2**15])
@@ -41,17 +41,17 @@ def test_transforms_are_those_of_numpy(length):
 
 def test_the_input_of_a_forward_transform_survives():
     values = aligned(np.arange(24.0))
-    _fft_plans.forward(values, aligned(np.empty(13, complex)))
+    fft_plans.forward(values, aligned(np.empty(13, complex)))
     assert values.tolist() == list(range(24))
 
 
 def test_a_length_is_planned_once():
     transforms_of(np.ones(30))
-    before = _fft_plans.cached_lengths()
+    before = fft_plans.cached_lengths()
     assert 30 in before
     assert list(before) == sorted(set(before))
     transforms_of(np.ones(30))
-    assert _fft_plans.cached_lengths() == before
+    assert fft_plans.cached_lengths() == before
 
 
 def test_repeated_transforms_have_the_same_bits():
@@ -79,20 +79,20 @@ def test_buffers_off_the_alignment_are_refused(offset):
     values = room[offset // 8 :]
     spectrum = aligned(np.empty(9, complex))
     with pytest.raises(ValueError, match="values must be aligned to 64 bytes, got address 0x"):
-        _fft_plans.forward(values, spectrum)
+        fft_plans.forward(values, spectrum)
     with pytest.raises(ValueError, match="values must be aligned to 64 bytes, got address 0x"):
-        _fft_plans.inverse(spectrum, values)
+        fft_plans.inverse(spectrum, values)
 
 
 def test_buffers_of_other_lengths_are_refused():
     with pytest.raises(ValueError, match=r"spectrum must have length 9, .* got 8"):
-        _fft_plans.forward(aligned(np.ones(16)), aligned(np.ones(8, complex)))
+        fft_plans.forward(aligned(np.ones(16)), aligned(np.ones(8, complex)))
     with pytest.raises(ValueError, match="values must not be empty"):
-        _fft_plans.forward(np.empty(0), np.empty(1, complex))
+        fft_plans.forward(np.empty(0), np.empty(1, complex))
 
 
 def test_read_only_buffers_are_refused():
     values = aligned(np.ones(16))
     values.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        _fft_plans.inverse(aligned(np.ones(9, complex)), values)
+        fft_plans.inverse(aligned(np.ones(9, complex)), values)

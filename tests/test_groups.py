@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import prvcore as prv
-from prvcore.schedule import schedule_from_dict
+from prvcore.files.schedule import schedule_from_dict
 
 Group = prv.GroupPoissonSubsampledGaussian
 MIXED = "must all be for neighbours that differ by one record, or by groups of one size"

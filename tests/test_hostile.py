@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import prvcore as prv
-from prvcore import cli
-from prvcore.schedule import read_schedule
+from prvcore import _cli as cli
+from prvcore.files.schedule import read_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import prvcore as prv
-from prvcore import _fft_plans
+from prvcore._core import fft_plans
 
 SETTINGS = [
     (prv.PoissonSubsampledGaussian(1.1, 1e-2), 30, {"engine": "convolution"}),
@@ -27,7 +27,7 @@ def ask(curve):
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_after_transforms_were_planned(method):
     here = list(map(ask, CURVES))
-    assert _fft_plans.cached_lengths()
+    assert fft_plans.cached_lengths()
     with multiprocessing.get_context(method).Pool(2) as pool:
         assert pool.map(ask, CURVES * 4) == here * 4
 
@@ -40,7 +40,7 @@ def test_forks_while_threads_plan():
     def plan(first):
         length = first
         while not stop.is_set():  # new lengths all the time, each of which holds the lock
-            _fft_plans.forward(*aligned(length))
+            fft_plans.forward(*aligned(length))
             length += 4
 
     threads = [threading.Thread(target=plan, args=(1000 + i,)) for i in range(4)]
@@ -50,7 +50,7 @@ def test_forks_while_threads_plan():
         for _ in range(20):
             child = os.fork()
             if child == 0:
-                _fft_plans.forward(*aligned(999))
+                fft_plans.forward(*aligned(999))
                 os._exit(0)
             assert os.waitpid(child, 0)[1] == 0
     finally:
@@ -65,8 +65,8 @@ def aligned(length):
     import pyfftw
 
     return (
-        pyfftw.zeros_aligned(length, np.float64, n=_fft_plans.ALIGNMENT),
-        pyfftw.empty_aligned(length // 2 + 1, np.complex128, n=_fft_plans.ALIGNMENT),
+        pyfftw.zeros_aligned(length, np.float64, n=fft_plans.ALIGNMENT),
+        pyfftw.empty_aligned(length // 2 + 1, np.complex128, n=fft_plans.ALIGNMENT),
     )
 
 

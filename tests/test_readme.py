@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 
 import prvcore as prv
-from prvcore import cli
+from prvcore import _cli as cli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)

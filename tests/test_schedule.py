@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import prvcore as prv
-from prvcore.schedule import read_schedule, schedule_from_dict, schedule_schema
+from prvcore.files.schedule import read_schedule, schedule_from_dict, schedule_schema
 
 STEP = {"type": "PoissonSubsampledGaussian", "noise_multiplier": 0.8, "sampling_probability": 0.01}
 MECHANISM = prv.PoissonSubsampledGaussian(0.8, 0.01)
@@ -106,7 +106,7 @@ def test_files_without_an_end(tmp_path):
 
 
 def test_the_schema_that_is_shipped_is_that_of_the_mechanisms():
-    shipped = json.loads((Path(prv.__file__).parent / "schedule.schema.json").read_text())
+    shipped = json.loads((Path(prv.__file__).parent / "files" / "schedule.schema.json").read_text())
     assert shipped == schedule_schema()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import prvcore as prv
-from prvcore import _status
+from prvcore._core import status as statuses
 
 HEADER = (Path(prv.get_include()) / "prvcore.h").read_text(encoding="utf-8")
 NAMES = re.findall(r"^    (PRV_(?:OK|ERR_\w+|STATUS_COUNT))\b", HEADER, re.MULTILINE)
@@ -22,13 +22,13 @@ SPECIAL = {
 def test_the_header_lists_every_code():
     assert NAMES[0] == "PRV_OK"
     assert NAMES[-1] == "PRV_STATUS_COUNT"
-    assert len(NAMES) == _status.STATUS_COUNT + 1
+    assert len(NAMES) == statuses.STATUS_COUNT + 1
     assert set(SPECIAL) <= set(NAMES)
 
 
-@pytest.mark.parametrize("status", range(1, _status.STATUS_COUNT), ids=NAMES[1:-1])
+@pytest.mark.parametrize("status", range(1, statuses.STATUS_COUNT), ids=NAMES[1:-1])
 def test_every_code_has_its_exception(status):
-    error = _status.exception_of(status)
+    error = statuses.exception_of(status)
     assert type(error) is SPECIAL.get(NAMES[status], ValueError)
     assert len(str(error)) > 4
     assert not str(error).endswith(".")
@@ -36,14 +36,14 @@ def test_every_code_has_its_exception(status):
 
 
 def test_every_code_has_its_own_message():
-    messages = {str(_status.exception_of(s)) for s in range(1, _status.STATUS_COUNT)}
-    assert len(messages) == _status.STATUS_COUNT - 1
+    messages = {str(statuses.exception_of(s)) for s in range(1, statuses.STATUS_COUNT)}
+    assert len(messages) == statuses.STATUS_COUNT - 1
 
 
-@pytest.mark.parametrize("status", [-1, 0, _status.STATUS_COUNT])
+@pytest.mark.parametrize("status", [-1, 0, statuses.STATUS_COUNT])
 def test_no_exception_of_anything_else(status):
     with pytest.raises(ValueError, match=f"status must be in .*got {status}"):
-        _status.exception_of(status)
+        statuses.exception_of(status)
 
 
 def test_precision_error_is_a_value_error():

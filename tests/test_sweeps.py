@@ -265,18 +265,18 @@ def test_a_sweep_of_a_schedule_is_drawn():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from prvcore import plotting
+    from prvcore import _plot
 
     schedule = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=[1, 2])
     bounds = schedule.epsilon([[0.8], [1.0]], 1e-5)
-    axes = plotting.plot_sweep(bounds)
+    axes = _plot.plot_sweep(bounds)
     try:
         drawn = sorted(y for line in axes.lines for y in line.get_ydata())
         assert set(np.ravel(bounds.upper)) <= set(drawn)
         assert axes.get_ylabel() == "epsilon (nats)"
     finally:
         pyplot.close(axes.figure)
-    axes = plotting.plot_sweep(schedule.delta([[0.8], [1.0]], 1.0))
+    axes = _plot.plot_sweep(schedule.delta([[0.8], [1.0]], 1.0))
     try:
         assert axes.get_ylabel() == "delta"
     finally:

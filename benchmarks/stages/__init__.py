@@ -69,7 +69,7 @@ class Stages:
         self, library, noise_multiplier, sampling_probability, count, delta, width, engine
     ):
         import prvcore
-        from prvcore import _fft_plans
+        from prvcore._core import fft_plans
 
         step = prvcore.PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
         curve = prvcore.compose(step, count, eps_error=width, neighbors="remove", engine=engine)
@@ -88,7 +88,7 @@ class Stages:
             ctypes.c_int(ENGINES[engine]),
             ctypes.c_double(budget.tilt),
             ctypes.c_double(budget.mesh_size),
-            ctypes.c_void_p(pointer(_fft_plans.provider(), b"prvcore.prv_fft_provider")),
+            ctypes.c_void_p(pointer(fft_plans.provider(), b"prvcore.prv_fft_provider")),
             ctypes.byref(self._handle),
         )
 

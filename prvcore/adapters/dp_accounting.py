@@ -24,11 +24,11 @@ from dp_accounting.pld import pld_pmf
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from prvcore import _arguments
-from prvcore.accountant import Accountant
+from prvcore._bounds import Bounds
+from prvcore._compose import compose
+from prvcore._curve import PrivacyCurve
 from prvcore.adapters._rounding import quotient_rounded_down
-from prvcore.bounds import Bounds
-from prvcore.composition import compose
-from prvcore.curve import PrivacyCurve
+from prvcore.budgets.accountant import Accountant
 from prvcore.mechanisms import (
     ApproximateDP,
     DiscreteLaplace,

@@ -10,8 +10,8 @@ from typing import Any
 
 from opacus.accountants import IAccountant, register_accountant
 
-from prvcore.bounds import Bounds
-from prvcore.composition import compose
+from prvcore._bounds import Bounds
+from prvcore._compose import compose
 from prvcore.mechanisms import PoissonSubsampledGaussian
 
 __all__ = ["OpacusAccountant"]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from prvcore import _arguments
+from prvcore._bounds import Bounds
+from prvcore._compose import compose
+from prvcore._curve import PrivacyCurve
 from prvcore.adapters._rounding import quotient_rounded_down
-from prvcore.bounds import Bounds
-from prvcore.composition import compose
-from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import (
     ApproximateDP,
     Gaussian,

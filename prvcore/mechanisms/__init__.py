@@ -5,7 +5,13 @@ its parameters are. All losses, epsilons and scales of loss are in nats.
 """
 
 from prvcore.mechanisms.base import Mechanism
-from prvcore.mechanisms.guarantees import ApproximateDP, BoundedRange, PureDP
+from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
+from prvcore.mechanisms.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    PureDP,
+    RandomizedResponse,
+)
 from prvcore.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -13,8 +19,6 @@ from prvcore.mechanisms.noise import (
     Laplace,
     MixtureOfGaussians,
 )
-from prvcore.mechanisms.own import FromCDFs, FromPrivacyCurve, FromTable
-from prvcore.mechanisms.randomized_response import RandomizedResponse
 from prvcore.mechanisms.subsampled import (
     GroupPoissonSubsampledGaussian,
     PoissonSubsampled,

@@ -1,18 +1,19 @@
 """What all mechanisms have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from prvcore import _mechanism, _pickling
+from prvcore import _pickling
+from prvcore._core import mechanism as core
+from prvcore._names import public
 
 __all__ = ["Mechanism", "OfArrays"]
 
 
+@public
 class Mechanism(_pickling.Pickled):
     """Base of all mechanisms, for annotations and `isinstance`; not to be derived from."""
 
@@ -24,7 +25,7 @@ class Mechanism(_pickling.Pickled):
         """Return what orders mechanisms; equal keys are one mechanism to the C core."""
         return (type(self).__name__, *_pickling.values(self))
 
-    def _handle(self) -> _mechanism.Handle:
+    def _handle(self) -> core.Handle:
         raise NotImplementedError
 
     def _parameter(self, name: str) -> float | None:
@@ -32,18 +33,18 @@ class Mechanism(_pickling.Pickled):
         field = self._FIELDS.get(name)
         return None if field is None else getattr(self, field)
 
-    def _with(self, name: str, value: float) -> Mechanism:
+    def _with(self, name: str, value: float) -> "Mechanism":
         """Return this mechanism with another value of a parameter that it has."""
         return replace(self, **{self._FIELDS[name]: value})
 
-    def _build(self, neighbors: str) -> _mechanism.Handle:
+    def _build(self, neighbors: str) -> core.Handle:
         """Return the mechanism of the C core; its refusal is told with this mechanism's name."""
         try:
             handle = self._handle()
         except ValueError as error:
             raise ValueError(f"{self!r}: {error}") from None
         replaced = neighbors == "replace-one"
-        if not _mechanism.has_neighbors(handle, replaced):
+        if not core.has_neighbors(handle, replaced):
             known = "'add-or-remove', 'add' or 'remove'" if replaced else "'replace-one'"
             raise ValueError(
                 f"neighbors must be {known}, got {neighbors!r}: no dominating pair of {self!r} is "

@@ -1,16 +1,18 @@
-"""Any mechanism that has a guarantee, by the pair that dominates them all."""
-
-from __future__ import annotations
+"""Mechanisms that are known by a guarantee alone: the pair that dominates all that have it."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from prvcore import _arguments, _mechanism
+from prvcore import _arguments
+from prvcore._core import mechanism as core
+from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism
 
-__all__ = ["ApproximateDP", "BoundedRange", "PureDP"]
+__all__ = ["ApproximateDP", "BoundedRange", "PureDP", "RandomizedResponse"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class PureDP(Mechanism):
     """Any mechanism that is epsilon-DP, by the pair that dominates them all.
@@ -42,10 +44,11 @@ class PureDP(Mechanism):
     def _key(self) -> tuple[Any, ...]:
         return ("ApproximateDP", self.epsilon, 0.0)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.approximate_dp(self.epsilon, 0.0)
+    def _handle(self) -> core.Handle:
+        return core.approximate_dp(self.epsilon, 0.0)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class ApproximateDP(Mechanism):
     """Any mechanism that is (epsilon, delta)-DP, by the pair that dominates them all.
@@ -77,10 +80,11 @@ class ApproximateDP(Mechanism):
     def __post_init__(self) -> None:
         self._check(epsilon=_arguments.non_negative, delta=_arguments.probability)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.approximate_dp(self.epsilon, self.delta)
+    def _handle(self) -> core.Handle:
+        return core.approximate_dp(self.epsilon, self.delta)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class BoundedRange(Mechanism):
     """Any mechanism whose privacy losses lie in an interval of this length, wherever it lies.
@@ -116,5 +120,49 @@ class BoundedRange(Mechanism):
     def __post_init__(self) -> None:
         self._check(epsilon=_arguments.non_negative)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.bounded_range(self.epsilon)
+    def _handle(self) -> core.Handle:
+        return core.bounded_range(self.epsilon)
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse(Mechanism):
+    """Randomized response, for ``neighbors="replace-one"``.
+
+    Each answers a question truly with probability e^epsilon / (e^epsilon + categories - 1), and
+    else with one of the other categories at random [1]_. Who answers is no secret: the neighbouring
+    data sets have another answer in place of one. Other epsilon-DP local randomizers are `PureDP`.
+    Where a sample of them answers, who is asked is a secret only if answers have no names: see
+    `SubsampledWithoutReplacement`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite and >= 0, nats.
+    categories : int, default 2
+        Number of possible answers, in [2, 2^63 - 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. `compose` raises ValueError for all
+        other `neighbors`.
+
+    References
+    ----------
+    .. [1] Kairouz, Oh, Viswanath, "Extremal mechanisms for local differential privacy", JMLR 2016,
+       arXiv:1407.1338.
+
+    """
+
+    epsilon: float
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        self._check(
+            epsilon=_arguments.non_negative,
+            categories=partial(_arguments.integer, least=2, greatest=2**63 - 1),
+        )
+
+    def _handle(self) -> core.Handle:
+        return core.randomized_response(self.epsilon, self.categories)

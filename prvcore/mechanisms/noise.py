@@ -1,7 +1,5 @@
 """Noise that is added to a query."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -9,12 +7,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prvcore import _arguments, _mechanism
+from prvcore import _arguments
+from prvcore._core import mechanism as core
+from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism, OfArrays
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Gaussian", "Laplace", "MixtureOfGaussians"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Gaussian(Mechanism):
     """Gaussian noise on a query of L2 sensitivity 1.
@@ -41,10 +42,11 @@ class Gaussian(Mechanism):
     def __post_init__(self) -> None:
         self._check(noise_multiplier=_arguments.non_negative)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.gaussian(self.noise_multiplier)
+    def _handle(self) -> core.Handle:
+        return core.gaussian(self.noise_multiplier)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Laplace(Mechanism):
     """Laplace noise on a real query.
@@ -71,8 +73,8 @@ class Laplace(Mechanism):
     def __post_init__(self) -> None:
         self._check(scale=_arguments.non_negative, sensitivity=_arguments.positive)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.laplace(self.scale, self.sensitivity)
+    def _handle(self) -> core.Handle:
+        return core.laplace(self.scale, self.sensitivity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class _DiscreteNoise(Mechanism):
         )
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian(_DiscreteNoise):
     """Discrete Gaussian noise on an integer query.
@@ -117,10 +120,11 @@ class DiscreteGaussian(_DiscreteNoise):
 
     """
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.discrete_gaussian(self.scale, self.sensitivity)
+    def _handle(self) -> core.Handle:
+        return core.discrete_gaussian(self.scale, self.sensitivity)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace(_DiscreteNoise):
     """Discrete Laplace (two-sided geometric) noise on an integer query.
@@ -142,10 +146,11 @@ class DiscreteLaplace(_DiscreteNoise):
 
     """
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.discrete_laplace(self.scale, self.sensitivity)
+    def _handle(self) -> core.Handle:
+        return core.discrete_laplace(self.scale, self.sensitivity)
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureOfGaussians(OfArrays):
     """Gaussian noise on a query whose greatest change is random.
@@ -200,7 +205,5 @@ class MixtureOfGaussians(OfArrays):
         )
         _arguments.components(self.sensitivities, self.probabilities)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.gaussian_mixture(
-            self.noise_multiplier, self.sensitivities, self.probabilities
-        )
+    def _handle(self) -> core.Handle:
+        return core.gaussian_mixture(self.noise_multiplier, self.sensitivities, self.probabilities)

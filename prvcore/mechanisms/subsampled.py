@@ -1,12 +1,12 @@
 """Mechanisms on a sample of the records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from prvcore import _arguments, _mechanism
+from prvcore import _arguments
+from prvcore._core import mechanism as core
+from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = [
@@ -48,6 +48,7 @@ class _Subsampled(Mechanism):
         return self.mechanism._missing_mass()
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class PoissonSubsampled(_Subsampled):
     """A mechanism on a Poisson sample.
@@ -81,10 +82,11 @@ class PoissonSubsampled(_Subsampled):
     def _key(self) -> tuple[Any, ...]:
         return ("PoissonSubsampled", self.mechanism._key(), self.sampling_probability)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.poisson_subsampled(self.mechanism._handle(), self.sampling_probability)
+    def _handle(self) -> core.Handle:
+        return core.poisson_subsampled(self.mechanism._handle(), self.sampling_probability)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class SubsampledWithoutReplacement(_Subsampled):
     """A mechanism on a sample of fixed size, for ``neighbors="replace-one"``.
@@ -129,12 +131,13 @@ class SubsampledWithoutReplacement(_Subsampled):
     def _key(self) -> tuple[Any, ...]:
         return ("SubsampledWithoutReplacement", self.mechanism._key(), self.sampling_probability)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.subsampled_without_replacement(
+    def _handle(self) -> core.Handle:
+        return core.subsampled_without_replacement(
             self.mechanism._handle(), self.sampling_probability
         )
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class PoissonSubsampledGaussian(Mechanism):
     """The step of DP-SGD: Gaussian noise on a Poisson sample.
@@ -175,12 +178,13 @@ class PoissonSubsampledGaussian(Mechanism):
     def _key(self) -> tuple[Any, ...]:
         return ("PoissonSubsampled", ("Gaussian", self.noise_multiplier), self.sampling_probability)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.poisson_subsampled(
-            _mechanism.gaussian(self.noise_multiplier), self.sampling_probability
+    def _handle(self) -> core.Handle:
+        return core.poisson_subsampled(
+            core.gaussian(self.noise_multiplier), self.sampling_probability
         )
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class TruncatedPoissonSubsampledGaussian(Mechanism):
     """`PoissonSubsampledGaussian` with a greatest batch size.
@@ -236,8 +240,8 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
             maximum_batch_size=_size,
         )
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.truncated_poisson_gaussian(
+    def _handle(self) -> core.Handle:
+        return core.truncated_poisson_gaussian(
             self.noise_multiplier,
             self.sampling_probability,
             self.dataset_size,
@@ -245,6 +249,7 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
         )
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class GroupPoissonSubsampledGaussian(Mechanism):
     """`PoissonSubsampledGaussian` for neighbours that differ by a group of records.
@@ -300,7 +305,7 @@ class GroupPoissonSubsampledGaussian(Mechanism):
     def _group_size(self) -> int:
         return self.group_size
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.group_gaussian(
+    def _handle(self) -> core.Handle:
+        return core.group_gaussian(
             self.noise_multiplier, self.sampling_probability, self.group_size
         )

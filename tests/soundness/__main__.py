@@ -24,7 +24,7 @@ def main(arguments=None):
     parser.add_argument("--memory", type=int, default=2**26, help="prvcore's limit in bytes")
     parser.add_argument("--verbose", action="store_true", help="print every setting")
     options = parser.parse_args(arguments)
-    if not list((ROOT / "prvcore").glob("_composition.*.so")):
+    if not list((ROOT / "prvcore").glob("_core/composition.*.so")):
         # the checkout has no compiled modules: the installed package is meant
         sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
     import prvcore

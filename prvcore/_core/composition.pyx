@@ -6,7 +6,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fabs
 from libc.string cimport memset
 
-from prvcore._core cimport (
+from prvcore._core.core cimport (
     PRV_ADD,
     PRV_ADD_OR_REMOVE,
     PRV_BRACKETING,
@@ -47,12 +47,12 @@ from prvcore._core cimport (
     prv_status,
     prv_step,
 )
-from prvcore._mechanism cimport Handle
-from prvcore._status cimport check
+from prvcore._core.mechanism cimport Handle
+from prvcore._core.status cimport check
 
 import threading
 
-from prvcore.errors import TargetError
+from prvcore._errors import TargetError
 
 cdef extern from "<time.h>" nogil:
     cdef struct timespec:
@@ -96,10 +96,10 @@ TRANSFORMS.plan = plan
 cdef prv_status plan(
     void *context, size_t length, prv_fft *fft
 ) except? PRV_ERR_FFT with gil:
-    from prvcore import _fft_plans
+    from prvcore._core import fft_plans
 
     cdef const prv_fft_provider *provider = <const prv_fft_provider *>PyCapsule_GetPointer(
-        _fft_plans.provider(), "prvcore.prv_fft_provider"
+        fft_plans.provider(), "prvcore.prv_fft_provider"
     )
     return provider.plan(provider.context, length, fft)
 

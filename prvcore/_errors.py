@@ -1,6 +1,9 @@
 """What goes wrong beyond a bad argument, which is a ValueError or TypeError."""
 
+from prvcore._names import public
 
+
+@public
 class PrecisionError(ValueError):
     """Rounding of floating point is larger than the answer asked for.
 
@@ -8,22 +11,17 @@ class PrecisionError(ValueError):
     bracketing discretization can.
     """
 
-    __module__ = "prvcore"
 
-
+@public
 class AccuracyWarning(UserWarning):
     """The bounds hold, but are wider than was asked."""
 
-    __module__ = "prvcore"
 
-
+@public
 class TargetError(ValueError):
     """No value of the parameter that was to be calibrated meets the target."""
 
-    __module__ = "prvcore"
 
-
+@public
 class BudgetExceededError(RuntimeError):
     """A step would exceed the budget of a privacy filter."""
-
-    __module__ = "prvcore"

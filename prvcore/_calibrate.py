@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from prvcore import _arguments, _pickling
-from prvcore._composition import Composition
+from prvcore._bounds import Bounds
+from prvcore._core.composition import Composition
+from prvcore._curve import PrivacyCurve
+from prvcore._errors import PrecisionError
+from prvcore._names import public
+from prvcore._progress import Progress, listener
+from prvcore._settings import get_memory_limit
 from prvcore._steps import pairs, refuse_mixed_groups
-from prvcore.bounds import Bounds
-from prvcore.curve import PrivacyCurve
-from prvcore.errors import PrecisionError
 from prvcore.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -22,8 +25,6 @@ from prvcore.mechanisms import (
     PoissonSubsampledGaussian,
     SubsampledWithoutReplacement,
 )
-from prvcore.memory_limit import get_memory_limit
-from prvcore.progress import Progress, listener
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -41,6 +42,7 @@ _NUDGE, _MOST_NUDGES = 2.0**-48, 64
 _LEAST_TOLERANCE, _GREATEST_TOLERANCE = 1e-9, 0.1
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Calibration(_pickling.Pickled):
     """The cheapest value of a parameter that meets a target, and the proof that it is.
@@ -106,6 +108,7 @@ class Calibration(_pickling.Pickled):
         return self.monotone and bool(self.next_bounds.lower > self.epsilon)
 
 
+@public
 def calibrate(
     mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
     counts: int | Iterable[int] | None = None,

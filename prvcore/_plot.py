@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments
-from prvcore.bounds import Bounds
+from prvcore._bounds import Bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from prvcore.curve import PrivacyCurve
-    from prvcore.sweeps import SweepBounds
+    from prvcore._curve import PrivacyCurve
+    from prvcore.dpsgd.sweeps import SweepBounds
 
 __all__ = ["plot", "plot_sweep"]
 

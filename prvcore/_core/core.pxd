@@ -1,7 +1,7 @@
 # prvcore.h for Cython. The header states the contract of every name here.
 #
 # A callback may raise: its exception stays set in the thread while C returns with an error status,
-# and `check` of _status.pxd lets it through unchanged.
+# and `check` of status.pxd lets it through unchanged.
 
 from libc.stdint cimport int64_t, uint64_t
 

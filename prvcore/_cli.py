@@ -25,8 +25,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 import prvcore
-from prvcore.explanation import explain
-from prvcore.schedule import read_schedule
+from prvcore._explain import explain
+from prvcore.files.schedule import read_schedule
 
 _DIGITS = 10
 _CUT_OFF, _BAD_OPTION, _NO_VALUE, _INTERRUPTED = 1, 2, 3, 130
@@ -405,9 +405,9 @@ def _sweep(options: argparse.Namespace) -> None:
     settings = [part.ravel().tolist() for part in grid]
     rows = list(zip(*settings, *(part.tolist() for part in bounds), strict=True))
     if options.plot is not None:
-        from prvcore import plotting
+        from prvcore import _plot
 
-        _save(plotting.plot_sweep(bounds), options.plot)
+        _save(_plot.plot_sweep(bounds), options.plot)
     if options.json:
         fields = (*names, *bounds._fields)
         _print_json(

@@ -8,7 +8,7 @@ from cpython.exc cimport PyErr_Occurred
 from cpython.pycapsule cimport PyCapsule_New
 from pyfftw cimport FFTW, fftw_exe
 
-from prvcore._core cimport (
+from prvcore._core.core cimport (
     PRV_ERR_FFT,
     PRV_FFT_ALIGNMENT,
     PRV_OK,

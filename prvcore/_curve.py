@@ -7,21 +7,21 @@ import warnings
 from collections.abc import Callable, Iterable
 from html import escape
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments, _pickling
-from prvcore._composition import Composition, History
-from prvcore._mechanism import Handle
-from prvcore._settings import Settings
+from prvcore._bounds import Bounds, ErrorBudget, shaped
+from prvcore._core.composition import Composition, History
+from prvcore._core.mechanism import Handle
+from prvcore._errors import AccuracyWarning
+from prvcore._names import public
+from prvcore._progress import Progress, listener
+from prvcore._settings import Settings, get_memory_limit
 from prvcore._steps import Steps, merged, refuse_mixed_groups
-from prvcore.bounds import Bounds, ErrorBudget, shaped
-from prvcore.errors import AccuracyWarning
 from prvcore.mechanisms import Mechanism
-from prvcore.memory_limit import get_memory_limit
-from prvcore.progress import Progress, listener
 
 __all__ = ["PrivacyCurve"]
 
@@ -29,6 +29,7 @@ _NAMES = {"power": "the power", "gaussian_mu": "mu"}
 _MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3  # what power and mu are asked for, over the width asked
 
 
+@public
 class PrivacyCurve:
     """The privacy of a composition: delta as a function of epsilon, and the reverse.
 
@@ -52,9 +53,10 @@ class PrivacyCurve:
 
     __slots__ = ("_composition", "_settings", "_steps")
 
-    _steps: Steps
-    _settings: Settings
-    _composition: Composition
+    if TYPE_CHECKING:  # whoever evaluates the class's annotations finds public names alone
+        _steps: Steps
+        _settings: Settings
+        _composition: Composition
 
     def __init__(
         self,
@@ -700,9 +702,9 @@ class PrivacyCurve:
             An argument is of another kind or out of its range.
 
         """
-        from prvcore import plotting
+        from prvcore import _plot
 
-        return plotting.plot(self, kind, ax, **options)
+        return _plot.plot(self, kind, ax, **options)
 
 
 def _complement(part: float | NDArray[np.float64], side: float) -> float | NDArray[np.float64]:

@@ -4,7 +4,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from prvcore._mechanism import Handle
+from prvcore._core.mechanism import Handle
 
 _Progress: TypeAlias = Callable[[tuple[int, int, int, int, float, float, float]], object]
 _Bounds: TypeAlias = tuple[float, float, float]

@@ -1,4 +1,4 @@
-from prvcore._core cimport prv_mechanism
+from prvcore._core.core cimport prv_mechanism
 
 
 cdef class Handle:

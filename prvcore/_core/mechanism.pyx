@@ -4,7 +4,7 @@ from cpython.exc cimport PyErr_Occurred
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-from prvcore._core cimport (
+from prvcore._core.core cimport (
     PRV_ADD_OR_REMOVE,
     PRV_OK,
     PRV_REPLACE_ONE,
@@ -28,7 +28,7 @@ from prvcore._core cimport (
     prv_mechanism_truncated_poisson_gaussian,
     prv_status,
 )
-from prvcore._status cimport check
+from prvcore._core.status cimport check
 
 import numpy as np
 

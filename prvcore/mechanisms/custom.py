@@ -1,7 +1,5 @@
 """One's own mechanisms: by functions or by a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore import _arguments, _mechanism
+from prvcore import _arguments
+from prvcore._core import mechanism as core
+from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism, OfArrays
 
 __all__ = ["FromCDFs", "FromPrivacyCurve", "FromTable"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class FromCDFs(Mechanism):
     """One's own mechanism, by the distribution functions of its privacy loss.
@@ -69,10 +70,11 @@ class FromCDFs(Mechanism):
         found = _at_farthest_loss(self.cdf_q)
         return _arguments.missing_mass("cdf_q", "loss", found, 1.0 - found, self.mass_at_infinity)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.cdfs(self.cdf_q, self.cdf_p, self.mass_at_infinity)
+    def _handle(self) -> core.Handle:
+        return core.cdfs(self.cdf_q, self.cdf_p, self.mass_at_infinity)
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class FromTable(OfArrays):
     """One's own mechanism, by a table of its privacy loss.
@@ -116,10 +118,11 @@ class FromTable(OfArrays):
         )
         _arguments.table(self.losses, self.probabilities, self.mass_at_infinity)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.table(self.losses, self.probabilities, self.mass_at_infinity)
+    def _handle(self) -> core.Handle:
+        return core.table(self.losses, self.probabilities, self.mass_at_infinity)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class FromPrivacyCurve(Mechanism):
     """One's own mechanism, by its privacy curve.
@@ -173,8 +176,8 @@ class FromPrivacyCurve(Mechanism):
         found = _at_farthest_loss(self.delta)
         return _arguments.missing_mass("delta", "epsilon", found, found, self.mass_at_infinity)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.curve(self.delta, self.mass_at_infinity)
+    def _handle(self) -> core.Handle:
+        return core.curve(self.delta, self.mass_at_infinity)
 
 
 def _at_farthest_loss(function: Callable[[NDArray[np.float64]], ArrayLike]) -> float:

@@ -1,15 +1,16 @@
 """What queries return: bounds, and where their distance comes from."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prvcore._names import public
+
 __all__ = ["Bounds", "ErrorBudget"]
 
 
+@public
 class Bounds(NamedTuple):
     """What is known of a number: ``0 <= lower <= estimate <= upper``.
 
@@ -30,6 +31,7 @@ class Bounds(NamedTuple):
     upper: float | NDArray[np.float64]
 
 
+@public
 class ErrorBudget(NamedTuple):
     """Where the distance of the bounds comes from at one queried point.
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore import _arguments, _mechanism
-from prvcore.curve import PrivacyCurve
+from prvcore import _arguments
+from prvcore._core import mechanism as core
+from prvcore._curve import PrivacyCurve
+from prvcore._names import public
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["shuffled_lower_bound"]
@@ -28,10 +30,11 @@ class _ShuffledFromBelow(Mechanism):
     def _key(self) -> tuple[Any, ...]:
         return (type(self).__name__, self.noise_multiplier, self.batches, self.replaced)
 
-    def _handle(self) -> _mechanism.Handle:
-        return _mechanism.shuffled_from_below(self.noise_multiplier, self.batches, self.replaced)
+    def _handle(self) -> core.Handle:
+        return core.shuffled_from_below(self.noise_multiplier, self.batches, self.replaced)
 
 
+@public
 def shuffled_lower_bound(
     noise_multiplier: float,
     batches: int,

@@ -2,7 +2,7 @@
 
 from cpython.exc cimport PyErr_Occurred
 
-from prvcore._core cimport (
+from prvcore._core.core cimport (
     PRV_ERR_ARITHMETIC,
     PRV_ERR_BOUNDS,
     PRV_ERR_FFT,
@@ -17,7 +17,7 @@ from prvcore._core cimport (
     prv_status_message,
 )
 
-from prvcore.errors import PrecisionError, TargetError
+from prvcore._errors import PrecisionError, TargetError
 
 VERSION = PRV_VERSION.decode("ascii")
 STATUS_COUNT = <int>PRV_STATUS_COUNT

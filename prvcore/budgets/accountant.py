@@ -11,18 +11,19 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _pickling
-from prvcore._chain import Link
-from prvcore._composition import History
-from prvcore._mechanism import Handle
+from prvcore._bounds import Bounds
+from prvcore._calibrate import calibrate
+from prvcore._compose import compose
+from prvcore._core.composition import History
+from prvcore._core.mechanism import Handle
+from prvcore._curve import PrivacyCurve
+from prvcore._errors import AccuracyWarning, TargetError
+from prvcore._names import public
+from prvcore._settings import get_memory_limit
 from prvcore._steps import Steps, refuse_mixed_groups
-from prvcore.bounds import Bounds
-from prvcore.calibration import calibrate
-from prvcore.composition import compose
-from prvcore.curve import PrivacyCurve
-from prvcore.errors import AccuracyWarning, TargetError
+from prvcore.budgets.chain import Link
+from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict, plain_values
 from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
-from prvcore.memory_limit import get_memory_limit
-from prvcore.serialization import mechanism_from_dict, mechanism_to_dict, plain_values
 
 __all__ = ["Accountant"]
 
@@ -93,6 +94,7 @@ class _Version(Link):
         return version
 
 
+@public
 class Accountant:
     """Keeps what has run, and bounds the privacy that it has cost.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from prvcore._names import public
+
 __all__ = ["Progress"]
 
 
+@public
 class Progress(NamedTuple):
     """How far a query or a calibration has come, as `progress` functions get it.
 

@@ -7,14 +7,16 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from prvcore._bounds import Bounds
+from prvcore._curve import PrivacyCurve
+from prvcore._names import public
 from prvcore._steps import pairs
-from prvcore.bounds import Bounds
-from prvcore.curve import PrivacyCurve
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["compose", "delta_from_eps", "eps_from_delta"]
 
 
+@public
 def compose(
     mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
     counts: int | Iterable[int] | None = None,
@@ -112,6 +114,7 @@ def compose(
     )
 
 
+@public
 def eps_from_delta(
     curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
     delta: ArrayLike,
@@ -156,6 +159,7 @@ def eps_from_delta(
     return curve_of(curve, counts, options)._query("epsilon", delta, stacklevel=3)
 
 
+@public
 def delta_from_eps(
     curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
     epsilon: ArrayLike,

@@ -9,22 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from prvcore import _arguments
+from prvcore._names import public
+from prvcore.files.mechanisms import mechanism_from_dict, mechanism_kinds, plain_values, short
 from prvcore.mechanisms import Mechanism
-from prvcore.serialization import mechanism_from_dict, mechanism_kinds, plain_values, short
 
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
 
 _MOST_BYTES = 2**24
 
 # What each field of a mechanism is in JSON, by its annotation.
-_TYPES: dict[str, dict[str, Any]] = {
-    "float": {"type": "number"},
-    "int": {"type": "integer"},
-    "Mechanism": {"$ref": "#/$defs/mechanism"},
+_TYPES: dict[Any, dict[str, Any]] = {
+    float: {"type": "number"},
+    int: {"type": "integer"},
+    Mechanism: {"$ref": "#/$defs/mechanism"},
 }
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 
 
+@public
 def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...]:
     """Read a schedule from a TOML or JSON file, as its name ends.
 
@@ -153,7 +155,7 @@ def _needs_functions(kind: type[Mechanism]) -> bool:
 
 def _schema_of(kind: type[Mechanism]) -> dict[str, Any]:
     parameters = fields(kind)  # type: ignore[arg-type]
-    described = {field.name: _TYPES.get(str(field.type), _NUMBERS) for field in parameters}
+    described = {field.name: _TYPES.get(field.type, _NUMBERS) for field in parameters}
     required = [field.name for field in parameters if field.default is MISSING]
     return {
         "properties": {"type": {"const": kind.__name__}, **described},

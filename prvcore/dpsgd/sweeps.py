@@ -1,27 +1,22 @@
 """Calls that broadcast: DP-SGD at many settings at once, on threads or on any executor."""
 
-from __future__ import annotations
-
-import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from functools import partial
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore import _arguments
-from prvcore.bounds import Bounds, ErrorBudget
-from prvcore.calibration import _calibrate
-from prvcore.composition import compose
-from prvcore.errors import AccuracyWarning
+from prvcore import _arguments, _parallel
+from prvcore._bounds import Bounds, ErrorBudget
+from prvcore._calibrate import _calibrate
+from prvcore._compose import compose
+from prvcore._errors import AccuracyWarning
+from prvcore._names import public
+from prvcore._settings import get_memory_limit
 from prvcore.mechanisms import PoissonSubsampledGaussian
-from prvcore.memory_limit import get_memory_limit
 
 __all__ = [
     "SweepBounds",
@@ -35,13 +30,8 @@ __all__ = [
 _FloatArray = NDArray[np.float64]
 _MOST_STEPS = 2**53
 
-# A task of a thread pool costs some 0.05 ms and a setting some 0.5 ms; small tasks balance the
-# load and are soon over where the sweep is stopped. A task of a cluster costs milliseconds.
-_SETTINGS_OF_A_THREAD = 8
-_TASKS_OF_AN_EXECUTOR = 128
-_MOST_SETTINGS_OF_A_TASK = 128
 
-
+@public
 class SweepBounds(Bounds):
     """Bounds at every setting of a sweep, and the settings.
 
@@ -88,6 +78,7 @@ class SweepBounds(Bounds):
         return f"{super().__repr__()[:-1]}, settings={self.settings!r})"
 
 
+@public
 class SweepCalibrations(NamedTuple):
     """The cheapest value of a parameter at every setting of a sweep, with the proof.
 
@@ -125,6 +116,7 @@ class _Rows(NamedTuple):
     wide: list[tuple[int, float]]
 
 
+@public
 def dpsgd_epsilon(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
@@ -199,6 +191,7 @@ def dpsgd_epsilon(
     return _bounds(settings, options, workers, executor, progress)
 
 
+@public
 def dpsgd_delta(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
@@ -242,6 +235,7 @@ def dpsgd_delta(
     return _bounds(settings, options, workers, executor, progress)
 
 
+@public
 def dpsgd_noise_multiplier(
     sampling_probability: ArrayLike,
     steps: ArrayLike,
@@ -302,6 +296,7 @@ def dpsgd_noise_multiplier(
     return _calibrations("noise_multiplier", settings, options, workers, executor, progress)
 
 
+@public
 def dpsgd_steps(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
@@ -485,21 +480,14 @@ def _sweep(
 
     `task` is given some rows of distinct settings, sorted, and returns as many rows of results.
     """
-    if workers is None:
-        workers = _cores()
-    elif executor is not None:
-        raise TypeError(f"workers must be None where executor is given, got {workers!r}")
-    else:
-        workers = _arguments.integer(workers, "workers", 1, 2**15)
-    if executor is not None and not isinstance(executor, Executor):
-        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
-    bar = _progress_bar(progress)
+    workers = _parallel.checked_workers(workers, executor)
+    bar = _parallel.progress_bar(progress)
     arrays = _arguments.broadcast(**settings)
     # integers up to 2^53 are floats
     rows = np.stack([array.reshape(-1).astype(np.float64) for array in arrays], axis=1)
     rows, places = np.unique(rows, axis=0, return_inverse=True)
     with bar(len(rows)) as advance:
-        done = dict(_run(task, rows, workers, executor, advance))
+        done = dict(_parallel.run(task, rows, workers, executor, advance))
     wide = [(first + i, width) for first in done for i, width in done[first].wide]
     if not done:  # how many columns there are, is not known without a row
         done[0] = task(rows)
@@ -507,112 +495,6 @@ def _sweep(
     columns = np.ascontiguousarray(results.T).reshape(results.shape[1], *arrays[0].shape)
     used = {name: _scalar_or_array(part) for name, part in zip(settings, arrays, strict=True)}
     return used, [_scalar_or_array(column) for column in columns], wide
-
-
-def _run(
-    task: Callable[[_FloatArray], _Rows],
-    rows: _FloatArray,
-    workers: int,
-    executor: Executor | None,
-    advance: Callable[[int], Any],
-) -> Iterator[tuple[int, _Rows]]:
-    """Yield the first row of each task and what it returned, in any order."""
-    if executor is None:
-        size = min(_SETTINGS_OF_A_THREAD, -(-len(rows) // workers))
-    else:
-        size = min(_MOST_SETTINGS_OF_A_TASK, -(-len(rows) // _TASKS_OF_AN_EXECUTOR))
-    pieces = ((first, rows[first : first + size]) for first in range(0, len(rows), max(1, size)))
-    if executor is not None:
-        yield from _submit(executor, task, pieces, advance)
-    elif min(workers, len(rows)) < 2:  # in this thread, which alone Ctrl-C reaches in a query
-        for first, piece in pieces:
-            yield first, task(piece)
-            advance(len(piece))
-    else:
-        yield from _in_threads(workers, task, pieces, advance)
-
-
-def _in_threads(
-    workers: int,
-    task: Callable[[_FloatArray], _Rows],
-    pieces: Iterable[tuple[int, _FloatArray]],
-    advance: Callable[[int], Any],
-) -> Iterator[tuple[int, _Rows]]:
-    # Ctrl-C in a lock that is written in Python, as a future's is, may break it. So this thread
-    # makes one future for each worker, and waits for results at a queue that is written in C.
-    waiting = deque(pieces)
-    done: SimpleQueue[tuple[int, int, _Rows] | BaseException] = SimpleQueue()
-
-    def work() -> None:
-        while True:
-            try:
-                first, piece = waiting.popleft()
-            except IndexError:
-                return
-            try:
-                done.put((first, len(piece), task(piece)))
-            except BaseException as error:
-                done.put(error)
-
-    with ThreadPoolExecutor(workers, thread_name_prefix="prvcore-sweep") as pool:
-        try:
-            left = len(waiting)
-            for _ in range(min(workers, left)):
-                pool.submit(work)
-            for _ in range(left):
-                result = done.get()
-                if isinstance(result, BaseException):
-                    raise result
-                first, length, rows = result
-                yield first, rows
-                advance(length)
-        finally:
-            waiting.clear()
-
-
-def _submit(
-    executor: Executor,
-    task: Callable[[_FloatArray], _Rows],
-    pieces: Iterable[tuple[int, _FloatArray]],
-    advance: Callable[[int], Any],
-) -> Iterator[tuple[int, _Rows]]:
-    futures = {}
-    try:
-        for first, piece in pieces:
-            futures[executor.submit(task, piece)] = first, len(piece)
-        for future in as_completed(futures):
-            first, length = futures[future]
-            yield first, future.result()
-            advance(length)
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _progress_bar(progress: bool) -> Callable[[int], Any]:
-    """Return a context manager of the number of settings, which gives what advances the bar."""
-    if not progress:
-        return lambda _: nullcontext(lambda _: None)
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        raise ImportError(
-            "progress=True needs tqdm: pip install 'prvcore[sweeps]', or pip install tqdm"
-        ) from None
-
-    @contextmanager
-    def bar(total: int) -> Iterator[Callable[[int], Any]]:
-        with tqdm(total=total, unit="setting") as shown:
-            yield shown.update
-
-    return bar
 
 
 def _scalar_or_array(values: NDArray[Any]) -> Any:

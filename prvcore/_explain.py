@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prvcore import _pickling
-from prvcore.bounds import Bounds, ErrorBudget
-from prvcore.curve import PrivacyCurve
+from prvcore._bounds import Bounds, ErrorBudget
+from prvcore._curve import PrivacyCurve
+from prvcore._names import public
 from prvcore.mechanisms import Mechanism
 
 __all__ = ["Explanation", "StepShare", "explain"]
@@ -24,6 +25,7 @@ _ADVICE = {
 }
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class StepShare(_pickling.Pickled):
     """What one of the steps of a composition contributes.
@@ -47,6 +49,7 @@ class StepShare(_pickling.Pickled):
     without: Bounds
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Explanation(_pickling.Pickled):
     """Where an epsilon comes from; its `str` says so in sentences.
@@ -123,6 +126,7 @@ _NEIGHBOUR = {"add": "more", "remove": "less"}
 _OTHER = {"add": "remove", "remove": "add"}
 
 
+@public
 def explain(curve: PrivacyCurve, delta: float) -> Explanation:
     """Say which of a curve's steps its epsilon comes from, and where its error does.
 

@@ -1,7 +1,5 @@
 """From the terms of training (epochs, batches) to those of accounting (probability, steps)."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -10,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
-from prvcore.sweeps import (
+from prvcore._names import public
+from prvcore.dpsgd.sweeps import (
     SweepBounds,
     SweepCalibrations,
     dpsgd_delta,
@@ -24,6 +23,7 @@ _ROUNDINGS = ("up-each-epoch", "up", "down")
 _MOST = 2**53
 
 
+@public
 class TrainingSchedule(NamedTuple):
     """How often DP-SGD samples, and with which probability.
 
@@ -135,6 +135,7 @@ class TrainingSchedule(NamedTuple):
         return bounds._replace(settings=settings)
 
 
+@public
 def dpsgd_schedule(
     dataset_size: ArrayLike,
     batch_size: ArrayLike,

@@ -1,0 +1,83 @@
+"""Where public names say that they are from, and modules under the names that they had."""
+
+import pickle
+import subprocess
+import sys
+import typing
+from importlib import import_module
+
+import pytest
+
+import prvcore as prv
+from prvcore._names import FORMER_MODULES
+
+PUBLIC = sorted(set(prv.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_are_of_the_package_and_pickle_by_it(name):
+    thing = getattr(prv, name)
+    assert (thing.__module__, thing.__qualname__) == ("prvcore", name)
+    assert pickle.loads(pickle.dumps(thing)) is thing
+
+
+@pytest.mark.parametrize("name", [n for n in PUBLIC if isinstance(getattr(prv, n), type)])
+def test_the_annotations_of_public_classes_are_understood(name):
+    for wanted in typing.get_type_hints(getattr(prv, name)).values():
+        assert not isinstance(wanted, str)
+
+
+# A public name of each module as pickles of earlier versions, and programs, may have it.
+FORMER = {
+    "accountant": "Accountant",
+    "bounds": "Bounds",
+    "budgets": "PrivacyFilter",
+    "calibration": "Calibration",
+    "cli": "main",
+    "composition": "compose",
+    "curve": "PrivacyCurve",
+    "errors": "TargetError",
+    "explanation": "Explanation",
+    "mechanisms.base": "Mechanism",
+    "mechanisms.guarantees": "PureDP",
+    "mechanisms.noise": "Gaussian",
+    "mechanisms.own": "FromTable",
+    "mechanisms.randomized_response": "RandomizedResponse",
+    "mechanisms.subsampled": "PoissonSubsampled",
+    "memory_limit": "set_memory_limit",
+    "plotting": "plot_sweep",
+    "progress": "Progress",
+    "schedule": "read_schedule",
+    "serialization": "mechanism_to_dict",
+    "shuffling": "shuffled_lower_bound",
+    "sweeps": "SweepBounds",
+    "training": "TrainingSchedule",
+}
+
+
+def test_every_module_that_moved_is_tried():
+    assert set(FORMER) >= set(FORMER_MODULES)
+
+
+@pytest.mark.parametrize(("module", "name"), FORMER.items())
+def test_a_pickle_finds_a_name_in_the_module_where_it_was(module, name):
+    found = pickle.loads(f"cprvcore.{module}\n{name}\n.".encode())
+    assert found is getattr(prv, name, found)
+    assert found.__name__ == name
+
+
+@pytest.mark.parametrize("module", FORMER)
+def test_a_program_imports_a_module_as_it_was(module):
+    name = FORMER[module]
+    program = f"import prvcore.{module}\nfrom prvcore.{module} import {name}\n"
+    program += f"assert prvcore.{module}.{name} is {name}"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_no_other_module_is_found():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'prvcore\.nothing'"):
+        import_module("prvcore.nothing")
+    with pytest.raises(AttributeError, match="module 'prvcore' has no attribute 'nothing'"):
+        prv.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="nothing"):
+        import_module("prvcore.curve").nothing  # noqa: B018
