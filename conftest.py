@@ -1,10 +1,26 @@
-"""Tests and pages run against the installed package, whatever folder they are started from."""
+"""What pytest needs before it can import tests and run the examples of the pages."""
 
+import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent
+import pytest
 
-# `python -m pytest` puts the checkout first on the path, where prvcore has no compiled modules.
-if not list((ROOT / "prvcore").glob("_core/composition.*.so")):
-    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
+# Tests are named from the checkout, as tests.api.test_curves is, whatever folder pytest begins in.
+# This import takes the checkout off the path again, unless prvcore was built in it.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import_module("tests")
+
+# What a shell starts in the background has Ctrl-C ignored: tests of interrupts would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def memory_limit():
+    """Put the memory limit back after a test that sets it."""
+    import prvcore as prv
+
+    limit = prv.get_memory_limit()
+    yield limit
+    prv.set_memory_limit(limit)

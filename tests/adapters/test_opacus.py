@@ -1,0 +1,90 @@
+"""Opacus's accountant interface: numbers, state, calibration, the tutorial's training."""
+
+import copy
+
+import pytest
+
+import prvcore as prv
+from tests.support.checkout import ROOT, program_of
+
+pytest.importorskip("opacus", reason="opacus is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of torch and opacus, which are not ours
+
+DELTA = 1e-5
+RUNS = [(1.1, 0.01, 400), (0.9, 0.01, 300), (1.1, 0.01, 100)]
+
+
+@pytest.fixture
+def accountant():
+    from prvcore.adapters.opacus import OpacusAccountant
+
+    accountant = OpacusAccountant()
+    for noise_multiplier, sample_rate, steps in RUNS:
+        for _ in range(steps):
+            accountant.step(noise_multiplier=noise_multiplier, sample_rate=sample_rate)
+    return accountant
+
+
+def test_epsilon_is_the_upper_bound_of_all_steps(accountant):
+    steps = [
+        (prv.PoissonSubsampledGaussian(1.1, 0.01), 500),
+        (prv.PoissonSubsampledGaussian(0.9, 0.01), 300),
+    ]
+    assert accountant.history == RUNS
+    assert len(accountant) == 800
+    assert accountant.get_epsilon(DELTA) == prv.compose(steps).epsilon(DELTA).upper
+    assert accountant.bounds(DELTA, neighbors="remove") == (
+        prv.compose(steps, neighbors="remove").epsilon(DELTA)
+    )
+
+
+def test_it_agrees_with_the_accountant_of_opacus(accountant):
+    from opacus.accountants import PRVAccountant
+
+    theirs = PRVAccountant()
+    theirs.history = list(accountant.history)
+    error = 0.01
+    upper = theirs.get_epsilon(DELTA, eps_error=error)  # within 2 * error of the exact value
+    lower, _, ours = accountant.bounds(DELTA, neighbors="remove")
+    assert lower <= upper
+    assert ours <= upper + 1e-3
+    assert upper - 2 * error <= ours
+
+
+def test_its_state_is_saved_and_loaded(accountant):
+    from prvcore.adapters.opacus import OpacusAccountant
+
+    state = copy.deepcopy(accountant.state_dict())
+    other = OpacusAccountant()
+    other.load_state_dict(state)
+    assert other.get_epsilon(DELTA) == accountant.get_epsilon(DELTA)
+
+
+def test_opacus_calibrates_with_it():
+    from opacus.accountants.utils import get_noise_multiplier
+
+    import prvcore.adapters.opacus  # noqa: F401
+
+    noise = get_noise_multiplier(
+        target_epsilon=2.0,
+        target_delta=DELTA,
+        sample_rate=0.01,
+        steps=1000,
+        accountant="prvcore",
+        epsilon_tolerance=0.01,
+    )
+    lower, _, upper = prv.dpsgd_epsilon(noise, 0.01, 1000, DELTA)
+    assert upper <= 2.0
+    assert lower >= 2.0 - 0.01 - 2e-3
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the pages are part of the checkout")
+def test_the_training_of_the_tutorial_reports_epsilon_after_each_epoch(capsys):
+    page = ROOT / "docs" / "tutorials" / "running.rst"
+    exec(program_of(page, "from opacus import PrivacyEngine"), {})
+    reported = capsys.readouterr().out.splitlines()
+    assert len(reported) == 3
+    for epoch, line in enumerate(reported, start=1):
+        spent = f"{prv.dpsgd_epsilon(1.1, 100 / 2000, 20 * epoch, 1e-5).upper:.3f}"
+        assert line == f"epoch {epoch}: epsilon {spent}"
+        assert f" {spent} after" in page.read_text("utf-8")

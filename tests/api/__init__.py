@@ -1,0 +1,1 @@
+"""What the public names take, give, refuse and keep."""

@@ -1,0 +1,655 @@
+"""What bad input gets: an error that names the argument, shows the value and says the range."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import prvcore as prv
+from tests.support.examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta
+
+NAN, INF = math.nan, math.inf
+GAUSSIAN = prv.Gaussian(1.0)
+CURVE = prv.compose(GAUSSIAN)
+
+NON_NEGATIVE = "finite and >= 0"
+POSITIVE = "finite and > 0"
+PROBABILITY = "in [0, 1]"
+
+# call of one bad value, name, range, values out of that range
+REAL_ARGUMENTS = [
+    (prv.Gaussian, "noise_multiplier", NON_NEGATIVE, [-1.0, -5e-324, INF, NAN]),
+    (prv.Laplace, "scale", NON_NEGATIVE, [-1.0, INF, NAN]),
+    (lambda x: prv.Laplace(1.0, x), "sensitivity", POSITIVE, [0.0, -1.0, INF, NAN]),
+    (prv.PureDP, "epsilon", NON_NEGATIVE, [-1.0, INF, NAN]),
+    (lambda x: prv.ApproximateDP(x, 0.1), "epsilon", NON_NEGATIVE, [-1.0, INF, NAN]),
+    (lambda x: prv.ApproximateDP(0.1, x), "delta", PROBABILITY, [-0.1, 1.1, INF, NAN]),
+    (
+        lambda x: prv.PoissonSubsampledGaussian(x, 0.1),
+        "noise_multiplier",
+        NON_NEGATIVE,
+        [-1, INF, NAN],
+    ),
+    (
+        lambda x: prv.PoissonSubsampledGaussian(1.0, x),
+        "sampling_probability",
+        PROBABILITY,
+        [-0.1, 1.1, 2, INF, NAN],
+    ),
+    (
+        lambda x: prv.PoissonSubsampled(GAUSSIAN, x),
+        "sampling_probability",
+        PROBABILITY,
+        [-0.1, 1.1, INF, NAN],
+    ),
+    (prv.DiscreteGaussian, "scale", POSITIVE, [0.0, -1.0, INF, NAN]),
+    (prv.DiscreteLaplace, "scale", POSITIVE, [0.0, -1.0, INF, NAN]),
+    (
+        lambda x: prv.FromCDFs(gaussian_cdf_q, gaussian_cdf_p, x),
+        "mass_at_infinity",
+        PROBABILITY,
+        [-0.1, 1.1, NAN],
+    ),
+    (
+        lambda x: prv.FromTable([0.0], [1.0], x),
+        "mass_at_infinity",
+        PROBABILITY,
+        [-0.1, 1.1, NAN],
+    ),
+    (
+        lambda x: prv.FromPrivacyCurve(gaussian_cdf_q, x),
+        "mass_at_infinity",
+        PROBABILITY,
+        [-0.1, 1.1, NAN],
+    ),
+    (lambda x: prv.compose(GAUSSIAN, eps_error=x), "eps_error", POSITIVE, [0.0, -1.0, INF, NAN]),
+    (lambda x: prv.compose(GAUSSIAN, mesh_size=x), "mesh_size", POSITIVE, [0.0, -1.0, INF, NAN]),
+    (
+        lambda x: prv.compose(GAUSSIAN, discretization="mean-matching", delta_error=x),
+        "delta_error",
+        "in (0, 1)",
+        [0.0, 1.0, -1.0, INF, NAN],
+    ),
+    (CURVE.epsilon, "delta", PROBABILITY, [-1e-300, 1.0000001, -INF, INF, NAN]),
+    (lambda x: CURVE.error_budget(delta=x), "delta", PROBABILITY, [-1.0, 1.1, NAN]),
+    (lambda x: prv.eps_from_delta(CURVE, x), "delta", PROBABILITY, [-1.0, 1.1, NAN]),
+    (lambda x: prv.eps_from_delta(GAUSSIAN, x, counts=2), "delta", PROBABILITY, [-1.0, NAN]),
+    (CURVE.delta, "epsilon", "a number in [-inf, inf], not nan", [NAN]),
+    (lambda x: CURVE.error_budget(epsilon=x), "epsilon", "a number in [-inf, inf], not nan", [NAN]),
+    (lambda x: prv.delta_from_eps(CURVE, x), "epsilon", "a number in [-inf, inf], not nan", [NAN]),
+]
+INTEGER_ARGUMENTS = [
+    (
+        lambda x: prv.DiscreteGaussian(1.0, x),
+        "sensitivity",
+        "in [1, 9223372036854775807]",
+        [0, -1, 2**63],
+    ),
+    (
+        lambda x: prv.DiscreteLaplace(1.0, x),
+        "sensitivity",
+        "in [1, 9223372036854775807]",
+        [0, -1, 2**63],
+    ),
+    (lambda x: prv.compose(GAUSSIAN, x), "counts", "in [0, 9007199254740992]", [-1, 2**53 + 1]),
+    (
+        lambda x: prv.compose([GAUSSIAN, GAUSSIAN], [1, x]),
+        "counts[1]",
+        "in [0, 9007199254740992]",
+        [-1, 2**53 + 1],
+    ),
+    (
+        lambda x: prv.compose([(GAUSSIAN, x)]),
+        "the count of mechanisms[0]",
+        "in [0, 9007199254740992]",
+        [-1, 2**53 + 1],
+    ),
+    (
+        lambda x: prv.eps_from_delta(GAUSSIAN, 0.1, counts=x),
+        "counts",
+        "in [0, 9007199254740992]",
+        [-1],
+    ),
+    (
+        lambda x: prv.delta_from_eps(GAUSSIAN, 0.1, counts=x),
+        "counts",
+        "in [0, 9007199254740992]",
+        [-1],
+    ),
+    (prv.set_memory_limit, "limit", "in [1, 9223372036854775807]", [0, -1, 2**63]),
+]
+
+
+def identifiers(rows):
+    return [f"{i}-{row[1].split('[')[0].replace(' ', '-')}" for i, row in enumerate(rows)]
+
+
+def message(*parts):
+    """Return a pattern for an error that consists of these parts in this order."""
+    return "^" + ".*".join(re.escape(part) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "allowed", "values"), REAL_ARGUMENTS, ids=identifiers(REAL_ARGUMENTS)
+)
+def test_numbers_out_of_range(call, argument, allowed, values):
+    for value in values:
+        with pytest.raises(ValueError, match=message(argument, allowed, f"got {value!r}")):
+            call(value)
+        with pytest.raises(ValueError, match=message(argument, allowed, "got ")):
+            call(np.float64(value))
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "allowed", "values"), REAL_ARGUMENTS, ids=identifiers(REAL_ARGUMENTS)
+)
+@pytest.mark.parametrize("value", [True, np.True_, "0.5", b"1", 1j, [None], {}, object()])
+def test_what_is_no_real_number(call, argument, allowed, values, value):
+    with pytest.raises(TypeError, match=message(argument, "real", f"got {value!r}")):
+        call(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [(prv.Gaussian, "noise_multiplier"), (CURVE.epsilon, "delta"), (CURVE.delta, "epsilon")],
+)
+def test_none_where_there_is_no_default(call, argument):
+    with pytest.raises(TypeError, match=message(argument, "real", "got None")):
+        call(None)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_integers_beyond_floating_point(value):
+    with pytest.raises(ValueError, match=message("noise_multiplier must be", f"got {value!r}")):
+        prv.Gaussian(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "allowed", "values"), INTEGER_ARGUMENTS, ids=identifiers(INTEGER_ARGUMENTS)
+)
+def test_integers_out_of_range(call, argument, allowed, values):
+    for value in values:
+        with pytest.raises(ValueError, match=message(argument, allowed, f"got {value!r}")):
+            call(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "allowed", "values"), INTEGER_ARGUMENTS, ids=identifiers(INTEGER_ARGUMENTS)
+)
+@pytest.mark.parametrize("value", [True, 2.0, 2.5, np.float64(2.0), NAN, "2", 1j, [1], object()])
+def test_what_is_no_integer(call, argument, allowed, values, value):
+    with pytest.raises(TypeError, match=message(argument, "integer", allowed, f"got {value!r}")):
+        call(value)
+
+
+# ---- Arrays ----------------------------------------------------------------------------------
+
+
+def test_an_array_names_the_first_bad_element():
+    with pytest.raises(ValueError, match=message("delta must be in [0, 1], got 1.5 at index 2")):
+        CURVE.epsilon([0.1, 0.2, 1.5, -1.0])
+    with pytest.raises(
+        ValueError, match=message("epsilon must be", "not nan, got nan at index (1, 0)")
+    ):
+        CURVE.delta([[0.1, 0.2], [NAN, 0.3]])
+    with pytest.raises(ValueError, match=message("delta must be in [0, 1], got nan at index 1")):
+        CURVE.epsilon(np.array([0.1, NAN]))
+
+
+@pytest.mark.parametrize(
+    "values", [[True, False], ["0.1"], [0.1j], [None], np.array([0.1], dtype=object), [{}]]
+)
+def test_arrays_of_other_kinds(values):
+    with pytest.raises(TypeError, match=message("delta must be real, got")):
+        CURVE.epsilon(values)
+    with pytest.raises(TypeError, match=message("epsilon must be real, got")):
+        CURVE.delta(values)
+
+
+def test_ragged_arrays():
+    with pytest.raises(ValueError, match=message("delta must be a number or a regular array, got")):
+        CURVE.epsilon([[0.1], [0.1, 0.2]])
+
+
+# ---- Counts and mechanisms -------------------------------------------------------------------
+
+
+def test_counts_that_add_up_to_too_much():
+    with pytest.raises(
+        ValueError,
+        match=message("counts must add up to at most 9007199254740992", "got 9007199254740993"),
+    ):
+        prv.compose([(GAUSSIAN, 2**53), (prv.Gaussian(2.0), 1)])
+    with pytest.raises(ValueError, match="counts must add up to at most 9007199254740992"):
+        prv.compose([(GAUSSIAN, 2**53), GAUSSIAN])
+
+
+@pytest.mark.parametrize("counts", [3, [1], [1, 2, 3], []])
+def test_counts_of_another_length(counts):
+    with pytest.raises(
+        ValueError,
+        match=message("counts must be a sequence of 2 integers, one for each of mechanisms, got"),
+    ):
+        prv.compose([GAUSSIAN, GAUSSIAN], counts)
+
+
+@pytest.mark.parametrize("mechanisms", [3, None, 1.5])
+def test_no_mechanisms(mechanisms):
+    with pytest.raises(
+        TypeError, match=message("mechanisms must be a mechanism", repr(mechanisms))
+    ):
+        prv.compose(mechanisms)
+
+
+@pytest.mark.parametrize(
+    "item", [3, "Gaussian", (GAUSSIAN,), (3, GAUSSIAN), (GAUSSIAN, 1, 2), CURVE]
+)
+def test_items_that_are_no_mechanisms(item):
+    with pytest.raises(
+        TypeError, match=message("mechanisms[1] must be a mechanism or a pair", "got ", repr(item))
+    ):
+        prv.compose([GAUSSIAN, item])
+
+
+def test_pairs_beside_counts():
+    with pytest.raises(TypeError, match=message("mechanisms[0] must be a mechanism where counts")):
+        prv.compose([(GAUSSIAN, 1)], [1])
+
+
+@pytest.mark.parametrize("mechanism", [1, None, CURVE, prv.Gaussian])
+def test_subsampling_what_is_no_mechanism(mechanism):
+    with pytest.raises(TypeError, match=message("mechanism must be a mechanism", repr(mechanism))):
+        prv.PoissonSubsampled(mechanism, 0.1)
+
+
+def test_subsampling_twice_multiplies_the_probabilities():
+    twice = prv.PoissonSubsampled(prv.PoissonSubsampledGaussian(1.0, 0.5), 0.25)
+    once = prv.PoissonSubsampledGaussian(1.0, 0.125)
+    assert prv.compose(twice, 10).epsilon(1e-5) == prv.compose(once, 10).epsilon(1e-5)
+
+
+def test_discrete_noise_of_too_many_values():
+    with pytest.raises(ValueError, match=message("DiscreteGaussian(scale=1000000000000.0", "2^24")):
+        prv.compose(prv.DiscreteGaussian(scale=1e12))
+
+
+def test_missing_and_unknown_arguments():
+    with pytest.raises(TypeError, match="noise_multiplier"):
+        prv.Gaussian()
+    with pytest.raises(TypeError, match="sigma"):
+        prv.Gaussian(sigma=1.0)
+    with pytest.raises(TypeError, match="epsilon_error"):
+        prv.compose(GAUSSIAN, epsilon_error=0.1)
+    with pytest.raises(TypeError, match="epsilon_error"):
+        prv.eps_from_delta(GAUSSIAN, 0.1, epsilon_error=0.1)
+
+
+# ---- Options ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "choices"),
+    [
+        ("neighbors", "'add-or-remove', 'add', 'remove', 'replace-one'"),
+        ("discretization", "'bracketing', 'mean-matching'"),
+    ],
+)
+def test_options_of_a_few_values(option, choices):
+    for value, error in (("both", ValueError), ("", ValueError), (None, TypeError), (1, TypeError)):
+        with pytest.raises(
+            error, match=message(f"{option} must be one of {choices}, got {value!r}")
+        ):
+            prv.compose(GAUSSIAN, **{option: value})
+
+
+def test_delta_error_without_mean_matching():
+    with pytest.raises(
+        ValueError, match=message("delta_error must be None unless", "'mean-matching', got 1e-10")
+    ):
+        prv.compose(GAUSSIAN, delta_error=1e-10)
+
+
+def test_composing_what_is_composed():
+    for function in (prv.eps_from_delta, prv.delta_from_eps):
+        with pytest.raises(TypeError, match="already composed: counts must not be given"):
+            function(CURVE, 0.1, 5)
+        with pytest.raises(TypeError, match="already composed: eps_error, neighbors must not"):
+            function(CURVE, 0.1, eps_error=0.1, neighbors="add")
+
+
+def test_a_budget_of_one_point():
+    with pytest.raises(TypeError, match="exactly one of delta and epsilon, got delta=None"):
+        CURVE.error_budget()
+    with pytest.raises(TypeError, match=r"exactly one of .* got delta=0.1 and epsilon=0.2"):
+        CURVE.error_budget(delta=0.1, epsilon=0.2)
+    with pytest.raises(
+        TypeError, match=re.escape("delta must be a scalar, got an array of shape (2,)")
+    ):
+        CURVE.error_budget(delta=[0.1, 0.2])
+
+
+def test_a_mesh_that_needs_too_much_memory():
+    curve = prv.compose(prv.Gaussian(1.0), 1000, mesh_size=1e-12)
+    for ask in (lambda: curve.epsilon(1e-5), lambda: curve.delta(100.0)):
+        with pytest.raises(
+            ValueError,
+            match=r"^mesh_size = 1e-12 needs [1-9]\d+ bytes, .*limit of 1073741824 bytes: "
+            r"use a larger mesh_size or raise the limit by prvcore.set_memory_limit$",
+        ):
+            ask()
+
+
+def test_mean_matching_that_needs_too_much_memory():
+    curve = prv.compose(prv.Gaussian(30.0), 10_000, discretization="mean-matching", eps_error=1e-7)
+    with pytest.raises(
+        ValueError,
+        match=r"^eps_error = 1e-07 needs [1-9]\d+ bytes, .*limit of 1073741824 bytes: "
+        r"use a larger eps_error or raise the limit by prvcore.set_memory_limit$",
+    ):
+        curve.epsilon(1e-5)
+    curve = prv.compose(GAUSSIAN, 1000, discretization="mean-matching", mesh_size=1e-9)
+    with pytest.raises(
+        ValueError, match=r"^mesh_size = 1e-09 needs [1-9]\d+ bytes, .*: use a larger mesh_size or"
+    ):
+        curve.epsilon(1e-5)
+
+
+# ---- Tables ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("losses", "probabilities", "parts"),
+    [
+        ([0.0, NAN], [0.5, 0.5], ["losses must be finite, got nan at index 1"]),
+        ([0.0, INF], [0.5, 0.5], ["losses must be finite, got inf at index 1"]),
+        ([-INF, 0.0], [0.5, 0.5], ["losses must be finite, got -inf at index 0"]),
+        (
+            [0.0, 1.0, 1.0],
+            [0.5, 0.25, 0.25],
+            ["losses must be strictly increasing, got 1.0 before 1.0 at index 2"],
+        ),
+        (
+            [1.0, 0.5],
+            [0.5, 0.5],
+            ["losses must be strictly increasing, got 1.0 before 0.5 at index 1"],
+        ),
+        ([0.0, 1.0], [1.5, -0.5], ["probabilities must be >= 0, got -0.5 at index 1"]),
+        ([0.0, 1.0], [0.5, NAN], ["probabilities must be finite, got nan at index 1"]),
+        ([0.0, 1.0], [0.5, INF], ["probabilities must be finite, got inf at index 1"]),
+        (
+            [0.0, 1.0],
+            [0.5, 0.4],
+            ["probabilities and mass_at_infinity must sum to 1 within 1e-9, got", "0.9", "0.0"],
+        ),
+        (
+            [0.0, 1.0],
+            [0.5, 0.5 + 2e-9],
+            ["probabilities and mass_at_infinity must sum to 1 within 1e-9, got"],
+        ),
+        ([0.0, 1.0], [1.0], ["probabilities must have one entry for each of losses, got 1 for 2"]),
+        ([], [], ["losses must be one-dimensional and not empty, got", "shape (0,)"]),
+        ([[0.0]], [[1.0]], ["losses must be one-dimensional and not empty, got", "shape (1, 1)"]),
+        (0.0, 1.0, ["losses must be one-dimensional and not empty, got", "shape ()"]),
+    ],
+)
+def test_tables(losses, probabilities, parts):
+    with pytest.raises(ValueError, match=message(*parts)):
+        prv.FromTable(losses, probabilities)
+
+
+@pytest.mark.parametrize("bad", [["0"], [True], [1j], [None], "0"])
+def test_tables_of_other_kinds(bad):
+    with pytest.raises(TypeError, match=message("losses must be real, got", repr(bad))):
+        prv.FromTable(bad, [1.0])
+    with pytest.raises(TypeError, match=message("probabilities must be real, got", repr(bad))):
+        prv.FromTable([0.0], bad)
+
+
+def test_a_table_that_counts_the_mass_at_infinity_twice():
+    with pytest.raises(ValueError, match=r"mass_at_infinity 0\.5"):
+        prv.FromTable([0.0], [1.0], mass_at_infinity=0.5)
+
+
+def test_a_table_of_no_pair():
+    with pytest.raises(ValueError, match=message("the sum of probability", "exp(-loss)", "2.718")):
+        prv.compose(prv.FromTable([-1.0], [1.0]))
+
+
+# ---- Functions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [None, 1.0, "erf", np.array([1.0])])
+def test_what_is_no_function(value):
+    calls = {
+        "cdf_q": lambda: prv.FromCDFs(value, gaussian_cdf_p),
+        "cdf_p": lambda: prv.FromCDFs(gaussian_cdf_q, value),
+        "delta": lambda: prv.FromPrivacyCurve(value),
+    }
+    for argument, call in calls.items():
+        with pytest.raises(TypeError, match=message(argument, "function", f"got {value!r}")):
+            call()
+
+
+def ask(mechanism):
+    return prv.compose(mechanism).epsilon(1e-3)
+
+
+def with_one(position, function):
+    """Return FromCDFs of the Gaussian with one of its functions replaced."""
+    functions = {"cdf_q": gaussian_cdf_q, "cdf_p": gaussian_cdf_p}
+    functions[position] = function
+    return prv.FromCDFs(**functions)
+
+
+@pytest.mark.parametrize("position", ["cdf_q", "cdf_p"])
+@pytest.mark.parametrize(
+    ("function", "parts"),
+    [
+        (lambda x: np.where(x < 0.0, 0.0, 1.5), ["must return values in [0, 1], got 1.5 at loss"]),
+        (
+            lambda x: np.where(x < 0.0, -0.5, 1.0),
+            ["must return values in [0, 1], got -0.5 at loss"],
+        ),
+        (lambda x: np.where(x < 0.0, 0.0, NAN), ["must return values in [0, 1], got nan at loss"]),
+        (lambda x: gaussian_cdf_q(x) - 1e-15, ["must return values in [0, 1], got -1e-15 at loss"]),
+        (lambda x: 1.0 - gaussian_cdf_q(x), ["must not decrease, got ", "at loss", "at loss"]),
+        (lambda x: 0.5, ["same shape, ", "got shape ()"]),
+        (lambda x: x[:-1], ["same shape, ", "got shape ("]),
+        (lambda x: np.stack([x, x]), ["same shape, ", "got shape (2, "]),
+    ],
+)
+def test_functions_that_are_no_cdf(position, function, parts):
+    with pytest.raises(ValueError, match=message(position, *parts)):
+        ask(with_one(position, function))
+
+
+@pytest.mark.parametrize("position", ["cdf_q", "cdf_p"])
+@pytest.mark.parametrize(
+    "function", [lambda x: None, lambda x: x + 0j, lambda x: x > 0.0, lambda x: x.astype(str)]
+)
+def test_functions_that_return_another_kind(position, function):
+    with pytest.raises(TypeError, match=message(position, "real numbers, got dtype")):
+        ask(with_one(position, function))
+
+
+def test_cdfs_that_belong_to_no_pair():
+    with pytest.raises(
+        ValueError, match=message("cdf_q and cdf_p must belong to one pair", "got ")
+    ):
+        ask(prv.FromCDFs(gaussian_cdf_p, gaussian_cdf_q))
+
+
+@pytest.mark.parametrize(
+    ("function", "parts"),
+    [
+        (
+            lambda x: np.full_like(x, 1.5),
+            ["delta must return values in [0, 1], got 1.5 at epsilon"],
+        ),
+        (lambda x: np.full_like(x, -0.5), ["delta must return values in [0, 1], got -0.5"]),
+        (lambda x: np.full_like(x, NAN), ["delta must return values in [0, 1], got nan"]),
+        (gaussian_cdf_q, ["delta must not increase, got ", "at epsilon", "at epsilon"]),
+        (lambda x: np.full_like(x, -1e-15), ["delta must return values in [0, 1], got -1e-15"]),
+        (np.zeros_like, ["delta must return values of at least 1 - e^epsilon, got 0.0 at epsilon"]),
+        (
+            lambda x: np.where(x < 1.0, 1.0, 0.0),
+            ["delta must be convex in e^epsilon, got [", "at the epsilons ["],
+        ),
+        (lambda x: 0.5, ["delta is called with a float64 array", "same shape, ", "got shape ()"]),
+    ],
+)
+def test_functions_that_are_no_privacy_curve(function, parts):
+    with pytest.raises(ValueError, match=message(*parts)):
+        ask(prv.FromPrivacyCurve(function))
+
+
+# ---- What is unusual, but no error -----------------------------------------------------------
+
+
+def test_tiny_sampling_still_gives_valid_bounds():
+    lower, estimate, upper = prv.compose(prv.PoissonSubsampledGaussian(1.0, 1e-300), 1).epsilon(
+        1e-9
+    )
+    assert lower == 0.0
+    assert estimate <= upper
+    assert upper < 1e-3
+
+
+def test_sampling_that_hardly_happens_still_gives_valid_bounds():
+    p, count = 1e-12, 1000
+    curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, p), count)
+    lower, _, upper = curve.delta(0.0)
+    one = p * math.erf(0.5 / math.sqrt(2.0))  # the total variation of one step
+    assert lower <= count * one
+    assert one <= upper <= 1e-6
+    assert curve.epsilon(1e-5) == (0.0, 0.0, 0.0)
+
+
+def test_large_losses_are_legal():
+    step = prv.PoissonSubsampledGaussian(noise_multiplier=0.01, sampling_probability=0.01)
+    lower, _, upper = prv.compose(step, 1000).epsilon(1e-5)
+    assert lower <= 129_944 <= upper
+    assert upper - lower <= 1e-3 * upper
+
+
+@pytest.mark.parametrize("neighbors", ["add-or-remove", "remove", "replace-one"])
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e-200])
+@pytest.mark.parametrize(
+    "noise", [prv.Gaussian, prv.Laplace, prv.DiscreteGaussian, prv.DiscreteLaplace]
+)
+def test_noise_too_little_to_tell_of(noise, scale, neighbors):
+    # P and Q share no outcome: delta is 1, and of a sampled record 1 - (1 - p)^k
+    noise = noise(scale)
+    options = {"neighbors": neighbors}
+    assert prv.eps_from_delta(noise, 0.9, **options).lower == INF
+    for epsilon in (-700.0, -1.0, 0.0, 700.0):
+        lower, _, upper = prv.delta_from_eps(noise, epsilon, **options)
+        assert 1.0 - 1e-12 <= lower <= upper == 1.0
+    sampled = prv.PoissonSubsampled(noise, 0.125)
+    lower, _, upper = prv.delta_from_eps(sampled, 700.0, counts=3, **options)
+    assert lower <= 1.0 - 0.875**3 <= upper <= lower + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize("eps_error", [1e6, 1e12, 1e100, 1.7e308])
+def test_widths_that_hardly_ask_anything(eps_error):
+    curve = prv.compose(GAUSSIAN, 100, eps_error=eps_error)
+    lower, _, upper = curve.delta(90.0)
+    assert lower <= gaussian_delta(90.0, 10.0) <= upper
+    lower, _, upper = curve.epsilon(gaussian_delta(90.0, 10.0))
+    assert lower <= 90.0 <= upper
+
+
+def test_nothing_is_printed(memory_limit, capfd):
+    prv.set_memory_limit(2**20)
+    with pytest.warns(prv.AccuracyWarning):
+        prv.compose(GAUSSIAN, 1000, eps_error=1e-9).epsilon(1e-5)
+    with pytest.raises(ValueError, match="mesh_size"):
+        prv.compose(GAUSSIAN, 1000, mesh_size=1e-12).epsilon(1e-5)
+    with pytest.raises(ValueError, match="cdf_q"):
+        ask(prv.FromCDFs(lambda x: x, gaussian_cdf_p))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.5, True],
+        (0.5, np.True_),
+        [[0.5], [False]],
+        np.array([], complex),
+        np.ma.masked,
+        [0.5, np.ma.masked],
+        np.ma.array([0.5, 0.1], mask=[False, True]),
+    ],
+    ids=repr,
+)
+def test_what_numpy_would_take_for_numbers(values):
+    with pytest.raises(TypeError, match="delta must be real"):
+        CURVE.epsilon(values)
+
+
+# ---- Messages that say what to do --------------------------------------------------------------
+
+
+def test_a_point_of_the_error_budget_has_a_name():
+    with pytest.raises(TypeError, match=r"by name, as error_budget\(delta=\.\.\.\).*got 1e-07"):
+        prv.compose(prv.Gaussian(1)).error_budget(1e-7)
+
+
+@pytest.mark.parametrize("second", [prv.Gaussian(1), prv.compose(prv.Gaussian(1))])
+@pytest.mark.parametrize(
+    ("function", "name"), [(prv.eps_from_delta, "delta"), (prv.delta_from_eps, "epsilon")]
+)
+def test_swapped_arguments_are_told(function, name, second):
+    with pytest.raises(TypeError, match=f"mechanisms first and {name} second"):
+        function(0.1, second)
+    with pytest.raises(TypeError, match=f"mechanisms first and {name} second"):
+        function(0.1, [second])
+
+
+def test_both_lengths_are_told_but_not_all_counts():
+    with pytest.raises(ValueError, match=r"of 3 integers.*got 50 of them$"):
+        prv.compose([prv.Gaussian(1)] * 3, list(range(50)))
+
+
+def test_a_table_of_too_much_of_p_is_refused_at_once():
+    with pytest.raises(ValueError, match=r"P's mass, must be at most 1, got 1\.543080634815"):
+        prv.FromTable([-1, 1], [0.5, 0.5])  # cosh(1)
+
+
+def test_exchanged_cdfs_are_told():
+    own = prv.FromCDFs(lambda x: ndtr(x + 0.5), lambda x: ndtr(x - 0.5))
+    with pytest.raises(ValueError, match="Exchanged they would"):
+        prv.compose(own).epsilon(1e-5)
+
+
+def test_a_limit_that_is_missed_is_told():
+    def delta(epsilons):
+        return 0.1 + 0.9 * -np.expm1(np.minimum(epsilons, 0.0))
+
+    for own in (
+        prv.FromPrivacyCurve(delta),
+        prv.PoissonSubsampled(prv.FromPrivacyCurve(delta), 0.5),
+    ):
+        told = r"delta is 0\.1 at epsilon 8192\.0, where mass_at_infinity = 0\.0 leaves"
+        with pytest.warns(prv.AccuracyWarning, match=told):
+            bounds = prv.compose(own).epsilon(0.01)
+        assert bounds.upper == math.inf
+    with pytest.raises(ValueError, match=r"delta must return values of at least.*0\.2, got 0\.1"):
+        prv.compose(prv.FromPrivacyCurve(delta, mass_at_infinity=0.2)).epsilon(0.3)
+    own = prv.FromCDFs(lambda x: ndtr(x - 0.5), lambda x: ndtr(x + 0.5), mass_at_infinity=0.1)
+    with pytest.raises(ValueError, match=r"at most 1 - mass_at_infinity, mass_at_infinity = 0\.1"):
+        prv.compose(own).epsilon(0.3)
+
+
+def test_a_relative_width_is_told_as_one():
+    before = prv.get_memory_limit()
+    prv.set_memory_limit(1000)
+    try:
+        with pytest.raises(ValueError, match=r"^eps_error = 0\.001 \* max.* needs"):
+            prv.compose(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000).epsilon(1e-7)
+    finally:
+        prv.set_memory_limit(before)

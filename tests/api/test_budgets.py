@@ -1,0 +1,225 @@
+"""Filters, odometers and remaining steps: how much may still run, and what was spent."""
+
+import math
+
+import pytest
+
+import prvcore as prv
+
+STEP = {"noise_multiplier": 0.8, "sampling_probability": 1e-2}
+EPSILON, DELTA = 2.0, 1e-6
+
+
+def certified(history, **options):
+    """Bounds far closer than those of an accountant."""
+    return prv.compose(history, eps_error=1e-6, **options).epsilon(DELTA)
+
+
+@pytest.fixture
+def budget():
+    return prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA)
+
+
+def test_remaining_steps_are_the_most():
+    accountant = prv.Accountant(neighbors="remove")
+    accountant.add(prv.Laplace(10.0), 2)
+    accountant.step(noise_multiplier=1.1, sampling_probability=2e-2, count=100)
+    left = accountant.remaining_steps(epsilon=EPSILON, delta=DELTA, **STEP)
+    for more, within in ((left, True), (left + 1, False)):
+        other = accountant.copy()
+        other.step(**STEP, count=more)
+        bounds = certified(other.history, neighbors="remove")
+        assert bounds.upper <= EPSILON if within else bounds.lower > EPSILON
+    assert accountant.remaining_steps(epsilon=0.1, delta=DELTA, **STEP) == 0  # too much has run
+
+
+def test_a_filter_lets_through_all_that_is_left_and_no_more(budget):
+    left = budget.remaining_steps(**STEP)
+    assert left == prv.dpsgd_steps(*STEP.values(), EPSILON, DELTA).value
+    for _ in range(left - 3):
+        budget.step(**STEP)
+    assert budget.remaining_steps(**STEP) == 3
+    assert budget.allows(**STEP, count=3)
+    assert not budget.allows(**STEP, count=4)
+    history = budget.accountant.history
+    with pytest.raises(prv.BudgetExceededError, match=r"4 more .* would exceed .*: 3 are left"):
+        budget.step(**STEP, count=4)
+    assert budget.accountant.history == history
+    budget.step(**STEP, count=3)
+    assert not budget.allows(**STEP)
+    assert budget.spent().lower <= budget.spent().upper <= EPSILON
+    assert certified(budget.accountant.history).upper <= EPSILON
+
+
+def test_other_mechanisms_count_too(budget):
+    first = budget.remaining_steps(**STEP)
+    budget.add(prv.Laplace(5.0), 2)
+    second = budget.remaining_steps(**STEP)
+    assert second < first
+    budget.step(**STEP, count=second)
+    assert certified(budget.accountant.history).upper <= EPSILON
+    with pytest.raises(prv.BudgetExceededError):
+        budget.add(prv.Laplace(5.0))
+    budget.add(prv.Laplace(1e6), 0)
+
+
+def test_steps_recorded_elsewhere_are_seen(budget):
+    first = budget.remaining_steps(**STEP)
+    budget.accountant.step(**STEP, count=10)
+    assert budget.remaining_steps(**STEP) == first - 10
+    budget.accountant.step(**STEP, count=first)
+    assert budget.remaining_steps(**STEP) == 0
+    assert budget.spent().lower > EPSILON
+    assert not budget.allows(**STEP)
+    assert budget.allows(**STEP, count=0)
+
+
+def paths(mechanisms):
+    """Yield, for each number of mechanisms that have run, the chances of its outcomes.
+
+    Of randomized response each outcome is e^epsilon times as probable under one data set as under
+    the other; an outcome is a tuple of bits.
+    """
+    found = {(): (1.0, 1.0)}
+    yield found
+    for mechanism in mechanisms:
+        chance = 1.0 / (1.0 + math.exp(-mechanism.epsilon))
+        found = {
+            (*bits, bit): (
+                q * (chance if bit else 1.0 - chance),
+                p * (1.0 - chance if bit else chance),
+            )
+            for bits, (q, p) in found.items()
+            for bit in (False, True)
+        }
+        yield found
+
+
+def worst(levels, epsilons):
+    """Return the greatest sum of (Q - e^epsilon P)_+ over where one stops, for all rules."""
+    value = {}
+    for level, epsilon in list(zip(levels, epsilons, strict=True))[::-1]:
+        value = {
+            bits: max(
+                q - math.exp(epsilon) * p,
+                value.get((*bits, False), 0.0) + value.get((*bits, True), 0.0),
+            )
+            for bits, (q, p) in level.items()
+        }
+    return sum(value.values())
+
+
+def test_stopping_by_what_is_seen_stays_within_the_budget_of_a_filter():
+    epsilon, delta = 1.0, 0.05
+    budget = prv.PrivacyFilter(prv.Accountant(), epsilon, delta)
+    run = []
+    for offered in (0.3, 0.5, 0.2, 0.9, 0.3, 0.1, 0.4, 0.1, 0.05, 0.2):
+        try:
+            budget.add(prv.PureDP(offered))
+        except prv.BudgetExceededError:
+            continue
+        run.append(prv.PureDP(offered))
+    assert 3 < len(run) < 10
+    levels = list(paths(run))
+    found = worst(levels, [epsilon] * len(levels))
+    assert 0.5 * delta < found <= delta  # and the budget is used
+
+
+@pytest.mark.parametrize("readings", [None, 8])
+def test_readings_hold_together_wherever_one_stops(readings):
+    delta = 0.02
+    run = [prv.PureDP(epsilon) for epsilon in (0.3, 0.2, 0.4, 0.1, 0.3, 0.3, 0.2, 0.5)]
+    accountant = prv.Accountant()
+    odometer = prv.PrivacyOdometer(accountant, delta, readings=readings)
+    taken = []
+    for mechanism in run:
+        accountant.add(mechanism)
+        taken.append(odometer.read())
+    assert [reading.number for reading in taken] == list(range(1, 9))
+    assert math.fsum(reading.delta for reading in taken) <= delta
+    _, *levels = paths(run)  # nobody stops before the first reading
+    assert worst(levels, [reading.epsilon.upper for reading in taken]) <= delta
+    for mechanism_count, reading in enumerate(taken, start=1):
+        alone = prv.compose(run[:mechanism_count]).epsilon(reading.delta)
+        found = reading.epsilon  # of an accountant, whose bounds are as close, but not the same
+        assert max(found.lower, alone.lower) <= min(found.upper, alone.upper)
+        assert found.upper - found.lower <= 1.1e-3 * found.lower
+
+
+def test_an_odometer_has_as_many_readings_as_were_said():
+    odometer = prv.PrivacyOdometer(prv.Accountant(), 1e-5, readings=3, taken=2)
+    assert odometer.read().number == 3
+    with pytest.raises(ValueError, match="readings must be at most 3, and all have been taken"):
+        odometer.read()
+    assert prv.PrivacyOdometer(prv.Accountant(), 1e-5, readings=1).read().delta == 1e-5
+
+
+def test_parameters_may_depend_on_outputs_for_gaussians_alone():
+    budget = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA, adaptive=True)
+    budget.step(noise_multiplier=5.0)
+    budget.add(prv.Gaussian(7.0), 2)
+    for refused in (prv.Laplace(5.0), prv.PoissonSubsampledGaussian(5.0, 0.5)):
+        with pytest.raises(ValueError, match="mechanism must be Gaussian without sampling"):
+            budget.add(refused)
+    # what is left is that of one Gaussian whose squared rate is the sum of theirs
+    left = budget.remaining_steps(noise_multiplier=9.0)
+    for more, within in ((left, True), (left + 1, False)):
+        rate = math.sqrt(1 / 25 + 2 / 49 + more / 81)
+        bounds = certified([prv.Gaussian(1.0 / rate)])
+        assert bounds.lower <= EPSILON if within else bounds.upper > EPSILON
+    accountant = prv.Accountant()
+    accountant.add(prv.Laplace(5.0))
+    with pytest.raises(ValueError, match="in an adaptive filter"):
+        prv.PrivacyFilter(accountant, EPSILON, DELTA, adaptive=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: prv.PrivacyFilter(3, 1.0, 0.1), TypeError, "accountant must be an Accountant"),
+        (lambda: prv.PrivacyFilter(prv.Accountant(), -1.0, 0.1), ValueError, "epsilon must be fin"),
+        (
+            lambda: prv.PrivacyFilter(prv.Accountant(), 1.0, 2.0),
+            ValueError,
+            r"delta must be in \[0",
+        ),
+        (
+            lambda: prv.PrivacyFilter(prv.Accountant(), 1.0, 0.1, adaptive=1),
+            TypeError,
+            "adaptive must be True or False, got 1",
+        ),
+        (
+            lambda: prv.PrivacyFilter(prv.Accountant(mesh_size=1e-3), 1.0, 0.1),
+            ValueError,
+            "without mesh_size, got .*mesh_size=0.001",
+        ),
+        (lambda: prv.PrivacyOdometer(3, 0.1), TypeError, "accountant must be an Accountant"),
+        (lambda: prv.PrivacyOdometer(prv.Accountant(), 1.1), ValueError, "delta must be in"),
+        (
+            lambda: prv.PrivacyOdometer(prv.Accountant(), 0.1, readings=0),
+            ValueError,
+            "readings must be in",
+        ),
+        (
+            lambda: prv.PrivacyOdometer(prv.Accountant(), 0.1, taken=-1),
+            ValueError,
+            "taken must be in",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_samples_of_all_records_are_no_samples_to_an_adaptive_filter():
+    budget = prv.PrivacyFilter(prv.Accountant(), 1.0, 1e-5, adaptive=True)
+    whole = prv.PoissonSubsampled(prv.PoissonSubsampled(prv.Gaussian(20.0), 1.0), 1.0)
+    budget.add(whole, 3)
+    for other in (
+        prv.PoissonSubsampled(prv.Gaussian(20.0), 1 - 2.0**-53),
+        prv.PoissonSubsampled(prv.Laplace(20.0), 1.0),
+    ):
+        with pytest.raises(ValueError, match="must be Gaussian without sampling"):
+            budget.add(other)
+    assert budget.accountant.history == ((whole, 3),)

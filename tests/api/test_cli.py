@@ -1,0 +1,423 @@
+"""The command line: the library's numbers rounded outwards, errors of one line, completions."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+
+import prvcore as prv
+from prvcore import _cli as cli
+
+SETTING = ["--noise-multiplier", "0.8", "--sampling-probability", "0.001", "--steps", "1000"]
+EPSILON = ["epsilon", *SETTING, "--delta", "1e-7"]
+DELTA = ["delta", *SETTING, "--epsilon", "0.7"]
+
+
+def printed(capsys, *arguments):
+    assert cli.main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def numbers(out):
+    """Return what is printed after lower, estimate and upper."""
+    lines = dict(line.split() for line in out.splitlines()[1:4])
+    assert list(lines) == ["lower", "estimate", "upper"]
+    return lines
+
+
+def curve(**options):
+    return prv.compose(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "bounds"),
+    [(EPSILON, curve().epsilon(1e-7)), (DELTA, curve().delta(0.7))],
+    ids=["epsilon", "delta"],
+)
+def test_numbers_are_those_of_the_library_rounded_outward(capsys, arguments, bounds):
+    out = printed(capsys, *arguments)
+    shown = {name: Fraction(number) for name, number in numbers(out).items()}
+    assert shown["lower"] <= Fraction(bounds.lower)
+    assert shown["upper"] >= Fraction(bounds.upper)
+    assert shown["lower"] <= shown["estimate"] <= shown["upper"]
+    for name, exact in bounds._asdict().items():
+        assert float(shown[name]) == pytest.approx(exact, rel=2e-9)
+    assert repr(curve()) in out
+
+
+@pytest.mark.parametrize("arguments", [EPSILON, DELTA], ids=["epsilon", "delta"])
+def test_json_has_the_exact_numbers(capsys, arguments):
+    answer = json.loads(printed(capsys, *arguments, "--json", "--neighbors", "remove"))
+    bounds = getattr(curve(neighbors="remove"), arguments[0])(
+        1e-7 if "--delta" in arguments else 0.7
+    )
+    assert prv.Bounds(answer["lower"], answer["estimate"], answer["upper"]) == bounds
+    assert answer["query"] == arguments[0]
+    assert answer["accurate"] is True
+    assert answer["attained"] is True
+    mechanism = prv.PoissonSubsampledGaussian(0.8, 1e-3)
+    assert answer["assumed"] == {
+        "steps": [{"mechanism": repr(mechanism), "count": 1000}],
+        "neighbors": "remove",
+        "discretization": "bracketing",
+        "eps_error": None,
+        "delta_relative_error": 1e-3,
+    }
+
+
+def test_infinite_numbers(capsys):
+    arguments = ["epsilon", "--noise-multiplier", "0", "--steps", "1", "--delta", "0.1"]
+    assert set(numbers(printed(capsys, *arguments)).values()) == {"inf"}
+    out = printed(capsys, *arguments, "--json")
+    answer = json.loads(out, parse_constant=lambda constant: pytest.fail(f"{constant} in JSON"))
+    assert answer["upper"] == "inf"
+    assert math.isinf(float(answer["upper"]))
+
+
+def test_sampling_probability_defaults_to_one(capsys):
+    arguments = ["epsilon", "--noise-multiplier", "30", "--steps", "100", "--delta", "1e-5"]
+    default = json.loads(printed(capsys, *arguments, "--json"))
+    one = json.loads(printed(capsys, *arguments, "--json", "--sampling-probability", "1"))
+    assert default == one
+    assert "sampling_probability=1.0" in default["assumed"]["steps"][0]["mechanism"]
+
+
+def test_eps_error_is_passed_on(capsys):
+    answer = json.loads(printed(capsys, *EPSILON, "--json", "--eps-error", "0.05"))
+    bounds = curve(eps_error=0.05).epsilon(1e-7)
+    assert (answer["lower"], answer["upper"]) == (bounds.lower, bounds.upper)
+    assert answer["assumed"]["eps_error"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "value"),
+    [
+        (["--noise-multiplier", "-1"], "--noise-multiplier", "got -1.0"),
+        (["--noise-multiplier", "nan"], "--noise-multiplier", "got nan"),
+        (["--noise-multiplier", "much"], "--noise-multiplier", "'much'"),
+        (["--sampling-probability", "1.5"], "--sampling-probability", "got 1.5"),
+        (["--steps", "-1"], "--steps", "got -1"),
+        (["--steps", "1.5"], "--steps", "'1.5'"),
+        (["--delta", "2"], "--delta", "got 2.0"),
+        (["--delta", "nan"], "--delta", "got nan"),
+        (["--eps-error", "0"], "--eps-error", "got 0.0"),
+        (["--neighbors", "both"], "--neighbors", "'both'"),
+        (["--stepz", "1"], "--stepz", ""),
+    ],
+)
+def test_bad_options_are_told_in_one_line(capsys, arguments, option, value):
+    good = EPSILON.copy()
+    if option in good:
+        position = good.index(option)
+        del good[position : position + 2]
+    with pytest.raises(SystemExit) as stop:
+        cli.main([*good, *arguments])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert err.startswith("prvcore")
+    assert option in err
+    assert value in err
+
+
+@pytest.mark.parametrize("missing", ["--noise-multiplier", "--steps", "--delta"])
+def test_missing_options_are_told_in_one_line(capsys, missing):
+    arguments = EPSILON.copy()
+    position = arguments.index(missing)
+    del arguments[position : position + 2]
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert missing in err
+
+
+def test_wider_bounds_are_told_on_the_standard_error(capsys, memory_limit):
+    prv.set_memory_limit(2**20)
+    assert cli.main([*EPSILON, "--eps-error", "1e-7"]) == 0
+    out, err = capsys.readouterr()
+    assert len(err.splitlines()) == 1
+    assert "warning: the memory limit of 1048576 bytes" in err
+    assert numbers(out)
+
+
+def test_as_a_module_and_as_a_program(tmp_path):
+    outputs = [
+        subprocess.run(
+            [*program, *EPSILON, "--json"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+        ).stdout
+        for program in (
+            [sys.executable, "-m", "prvcore"],
+            [sys.executable, "-c", "import sys, prvcore.cli; sys.exit(prvcore.cli.main())"],
+        )
+    ]
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])["lower"] == curve().epsilon(1e-7).lower
+
+
+@pytest.mark.parametrize("arguments", [["curve", *SETTING], ["--print-completion", "bash"]])
+def test_a_reader_that_stops_is_no_error(arguments, tmp_path):
+    if "--print-completion" in arguments:
+        pytest.importorskip("shtab", reason="shtab is not installed")
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        found = subprocess.run(
+            [sys.executable, "-m", "prvcore", *arguments],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+    finally:
+        os.close(write)
+    assert (found.returncode, found.stderr) == (1, "")
+
+
+# ---- Calibration -------------------------------------------------------------------------------
+
+TARGET = ["--epsilon", "2", "--delta", "1e-5"]
+
+
+def test_noise_is_the_librarys_calibration(capsys):
+    arguments = ["noise", *TARGET, "--sampling-probability", "0.01", "--steps", "1000", "--json"]
+    answer = json.loads(printed(capsys, *arguments))
+    assert answer["bounds"]["upper"] <= 2 < answer["next_bounds"]["upper"]
+    step = prv.PoissonSubsampledGaussian(answer["value"], 0.01)
+    assert prv.eps_from_delta(step, 1e-5, counts=1000).lower <= 2
+
+
+def test_steps_are_the_most(capsys):
+    arguments = ["steps", *TARGET, "--noise-multiplier", "1", "--sampling-probability", "0.01"]
+    answer = json.loads(printed(capsys, *arguments, "--json"))
+    assert answer["next_value"] == answer["value"] + 1
+    assert answer["bounds"]["upper"] <= 2 < answer["next_bounds"]["upper"]
+    out = printed(capsys, *arguments)
+    assert f": {answer['value']}" in out.splitlines()[0]
+
+
+def test_a_target_that_nothing_meets_has_a_status_of_its_own(capsys, tmp_path):
+    schedule = tmp_path / "leak.json"
+    schedule.write_text(
+        json.dumps(
+            {
+                "steps": [
+                    {"type": "ApproximateDP", "epsilon": 1, "delta": 0.1},
+                    {"type": "Gaussian", "noise_multiplier": 1},
+                ]
+            }
+        )
+    )
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["noise", *TARGET, "--schedule", str(schedule)])
+    assert stop.value.code == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert "cannot be met" in err
+
+
+SWEEP = [
+    *("sweep", "--noise-multiplier", "1", "2", "--sampling-probability", "0.1"),
+    *("--steps", "1", "10", "--delta", "1e-5"),
+]
+
+# ---- Tables and pictures -----------------------------------------------------------------------
+
+
+def test_a_curve_is_a_table_of_deltas(capsys):
+    out = printed(capsys, "curve", *SETTING, "--epsilons", "0", "0.5", "0.7")
+    header, *rows = [line.split(",") for line in out.splitlines()]
+    assert header == ["epsilon", "delta_lower", "delta_estimate", "delta_upper"]
+    bounds = curve().delta([0.0, 0.5, 0.7])
+    shown = [[float(number) for number in row] for row in rows]
+    assert shown == [list(row) for row in zip([0.0, 0.5, 0.7], *bounds, strict=True)]
+
+
+def test_a_sweep_is_every_combination(capsys):
+    out = printed(
+        capsys,
+        *("sweep", "--noise-multiplier", "0.8", "1", "--sampling-probability", "0.001"),
+        *("--steps", "10", "1000", "--delta", "1e-7", "--json"),
+    )
+    points = json.loads(out)["points"]
+    assert [(p["noise_multiplier"], p["steps"]) for p in points] == [
+        (0.8, 10), (0.8, 1000), (1.0, 10), (1.0, 1000)
+    ]  # fmt: skip
+    assert points[1]["upper"] == curve().epsilon(1e-7).upper
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["curve", *SETTING],
+        SWEEP,
+    ],
+    ids=["curve", "sweep"],
+)
+def test_plots_are_files(capsys, tmp_path, arguments):
+    pytest.importorskip("matplotlib").use("Agg")
+    path = tmp_path / "picture.png"
+    printed(capsys, *arguments, "--plot", str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+# ---- Schedules ---------------------------------------------------------------------------------
+
+
+TOML = """
+[[steps]]
+type = "PoissonSubsampledGaussian"
+noise_multiplier = 0.8
+sampling_probability = 0.001
+count = 1000
+
+[[steps]]
+type = "PoissonSubsampled"
+sampling_probability = 0.5
+mechanism = {type = "Laplace", scale = 20}
+"""
+
+
+def test_a_schedule_is_composed(capsys, tmp_path):
+    path = tmp_path / "schedule.toml"
+    path.write_text(TOML)
+    answer = json.loads(
+        printed(capsys, "epsilon", "--schedule", str(path), "--delta", "1e-7", "--json")
+    )
+    steps = [
+        (prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000),
+        prv.PoissonSubsampled(prv.Laplace(scale=20), 0.5),
+    ]
+    assert answer["upper"] == prv.compose(steps).epsilon(1e-7).upper
+
+
+def test_explain_says_what_dominates(capsys, tmp_path):
+    path = tmp_path / "schedule.toml"
+    path.write_text(TOML)
+    arguments = ["explain", "--schedule", str(path), "--delta", "1e-7"]
+    assert "Most of the loss is that of PoissonSubsampledGaussian" in printed(capsys, *arguments)
+    answer = json.loads(printed(capsys, *arguments, "--json"))
+    first, second = answer["steps"]
+    assert first["without"]["estimate"] < second["without"]["estimate"]
+    alone = prv.eps_from_delta(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1e-7, counts=1000)
+    assert first["alone"]["upper"] == second["without"]["upper"] == alone.upper
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--schedule", "no-such-file.toml"], "no-such-file.toml"),
+        (["--schedule", "schedule.yaml"], "ends in .toml or .json"),
+        (["--schedule", "schedule.toml", "--steps", "3"], "--steps: not allowed with --schedule"),
+    ],
+)
+def test_bad_schedules_are_told_in_one_line(capsys, arguments, told):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["epsilon", "--delta", "1e-7", *arguments])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert told in err
+
+
+# ---- The process -------------------------------------------------------------------------------
+
+
+def test_the_memory_limit_is_an_option(capsys):
+    before = prv.get_memory_limit()
+    assert cli.main([*EPSILON, "--eps-error", "1e-7", "--memory-limit", "1048576"]) == 0
+    err = capsys.readouterr().err
+    assert "the memory limit of 1048576 bytes" in err
+    assert "--memory-limit" in err
+    assert prv.get_memory_limit() == before
+
+
+def test_an_interrupt_is_quiet(capsys, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prv, "compose", interrupted)
+    assert cli.main(EPSILON) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of other processes")
+def test_a_reader_that_stops_reading(tmp_path):
+    program = [sys.executable, "-m", "prvcore", *EPSILON]
+    with subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 1
+
+
+def test_completion(capsys):
+    shells = pytest.importorskip("shtab").SUPPORTED_SHELLS
+    for shell in shells:
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["--print-completion", shell])
+        assert stop.value.code == 0
+        assert "noise-multiplier" in capsys.readouterr().out
+
+
+COMMANDS = ("epsilon", "delta", "noise", "steps", "curve", "sweep", "explain")
+
+
+def test_version_and_help(capsys):
+    helps = [[command, "--help"] for command in COMMANDS]
+    for arguments in (["--version"], ["--help"], *helps):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(arguments)
+        assert stop.value.code == 0
+        assert "prvcore" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("again", [["--steps", "0"], ["--delta", "1e-7"], ["--neighbors", "add"]])
+def test_an_option_is_given_once(capsys, again):
+    arguments = [*EPSILON, "--neighbors", "remove", *again]
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    assert f"argument {again[0]}: given more than once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth", [65, 400, 20_000])
+def test_a_schedule_that_is_nested_too_deeply_prints_no_answer(capsys, tmp_path, depth):
+    noise = '{"type": "Gaussian", "noise_multiplier": 1.0}'
+    around = '{"type": "PoissonSubsampled", "sampling_probability": 0.9, "mechanism": '
+    path = tmp_path / "deep.json"
+    path.write_text('{"steps": [' + around * (depth - 1) + noise + "}" * (depth - 1) + "]}")
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["epsilon", "--schedule", str(path), "--delta", "1e-5"])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nested" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_schedule_may_be_nested(capsys, tmp_path):
+    noise = '{"type": "Gaussian", "noise_multiplier": 1.0}'
+    around = '{"type": "PoissonSubsampled", "sampling_probability": 0.99, "mechanism": '
+    path = tmp_path / "deep.json"
+    path.write_text('{"steps": [' + around * 63 + noise + "}" * 63 + "]}")
+    answer = json.loads(
+        printed(capsys, "epsilon", "--schedule", str(path), "--delta", "1e-5", "--json")
+    )
+    whole = prv.eps_from_delta(prv.PoissonSubsampledGaussian(1.0, 0.99**63), 1e-5)
+    assert max(answer["lower"], whole.lower) <= min(answer["upper"], whole.upper)

@@ -1,0 +1,89 @@
+"""The progress function of a query: what it is told, and what it may raise."""
+
+import _thread
+import threading
+
+import numpy as np
+import pytest
+
+import prvcore as prv
+
+STEP = prv.PoissonSubsampledGaussian(noise_multiplier=1.0, sampling_probability=0.01)
+
+
+def queries(progress):
+    curve = prv.compose([(STEP, 400), (prv.Laplace(30.0), 3)], eps_error=1e-5)
+    mean_matching = prv.compose(STEP, 50, discretization="mean-matching")
+    yield lambda: curve.epsilon([1e-4, 1e-6, 1e-8], progress=progress), 3
+    yield lambda: curve.delta([0.5, 1.0], progress=progress), 2
+    yield lambda: mean_matching.epsilon(1e-5, progress=progress), 1
+    yield lambda: prv.calibrate(STEP, 300, epsilon=1, delta=1e-6, progress=progress), 1
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_what_is_told(which):
+    told = []
+    query, questions = list(queries(told.append))[which]
+    answer = query()
+    alone = list(queries(None))[which][0]()
+    bounds = (answer.bounds, alone.bounds) if which == 3 else (answer, alone)
+    assert np.array_equal(*bounds)
+    assert len(told) > 2
+    assert all(isinstance(progress, prv.Progress) for progress in told)
+    fractions = [progress.fraction for progress in told]
+    assert fractions == sorted(fractions)
+    assert 0.0 <= fractions[0] <= fractions[-1] <= 1.0
+    assert {progress.questions for progress in told} == {questions}
+    positions = [progress.question for progress in told]
+    assert sorted(set(positions)) == list(range(questions))
+    compositions = [progress.compositions for progress in told]
+    assert compositions == sorted(compositions)
+    assert (compositions[-1] > 0) == (which == 3)
+    if which < 2:
+        assert positions == sorted(positions)
+        later = [progress for progress in told if progress.width < 1.0]
+        assert later
+        assert all(progress.passes > 0 and progress.width_asked > 0.0 for progress in later)
+
+
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("thread", ["main", "other"])
+@pytest.mark.parametrize("calls", [1, 3])
+def test_what_it_raises_comes_out_of_the_query(which, thread, calls):
+    left = [calls]
+    caught = []
+
+    def fail(progress):
+        left[0] -= 1
+        if left[0] == 0:
+            raise LookupError("enough")
+
+    def ask():
+        with pytest.raises(LookupError, match="enough"):
+            list(queries(fail))[which][0]()
+        caught.append(left[0])
+
+    if thread == "main":
+        ask()
+    else:
+        other = threading.Thread(target=ask)
+        other.start()
+        other.join()
+    assert caught == [0]  # and it is not called again
+
+
+def test_it_can_be_interrupted_there():
+    def interrupt(progress):
+        _thread.interrupt_main()
+
+    def ask():
+        for _ in range(10**6):
+            prv.compose(STEP, 400).epsilon(1e-5, progress=interrupt)
+
+    with pytest.raises(KeyboardInterrupt):  # at the next look for signals
+        ask()
+
+
+def test_only_functions():
+    with pytest.raises(TypeError, match="progress must be a function of a Progress, or None"):
+        prv.compose(STEP).epsilon(1e-5, progress=True)

@@ -1,0 +1,288 @@
+"""Sweeps over settings of DP-SGD: bits of single calls, executors, errors that name settings."""
+
+import pickle
+import sys
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import prvcore as prv
+
+NOISES = np.array([0.7, 1.0, 2.5])
+PROBABILITIES = np.array([[1e-3], [2e-2]])
+STEPS = np.array([3, 900, 20_000])
+DELTAS = np.array([1e-3, 1e-8])[:, None, None]
+GRID = (NOISES, PROBABILITIES, STEPS, DELTAS)
+
+
+def single(noise, probability, steps, point, wanted="epsilon", **options):
+    curve = prv.compose(prv.PoissonSubsampledGaussian(noise, probability), int(steps), **options)
+    return getattr(curve, wanted)(point)
+
+
+def same(bounds, expected):
+    return all(np.array_equal(a, b) for a, b in zip(bounds, expected, strict=True))
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return prv.dpsgd_epsilon(*GRID, workers=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"neighbors": "add", "eps_error": 1e-2}])
+def test_each_setting_has_the_bits_of_a_call_of_its_own(options):
+    found = prv.dpsgd_epsilon(*GRID, **options)
+    settings = np.broadcast_arrays(*GRID)
+    assert found.upper.shape == (2, 2, 3)
+    for i in np.ndindex(found.upper.shape):
+        alone = single(*(float(part[i]) for part in settings), **options)
+        assert tuple(part[i] for part in found) == alone
+
+
+def test_delta_is_swept_as_epsilon_is():
+    epsilons = np.array([-0.5, 0.0, 1.5, np.inf])
+    found = prv.dpsgd_delta(0.8, 1e-3, 500, epsilons)
+    assert same(found, single(0.8, 1e-3, 500, epsilons, "delta"))
+
+
+@pytest.mark.parametrize("workers", [None, 2, 5])
+def test_the_number_of_threads_does_not_matter(grid, workers):
+    assert same(prv.dpsgd_epsilon(*GRID, workers=workers), grid)
+
+
+def test_the_order_of_settings_does_not_matter(grid):
+    order = np.random.default_rng(0).permutation(grid.upper.size)
+    flat = [part.reshape(-1)[order] for part in np.broadcast_arrays(*GRID)]
+    found = prv.dpsgd_epsilon(*flat)
+    assert same(found, [part.reshape(-1)[order] for part in grid])
+
+
+def test_least_noise_is_that_of_calibrate():
+    probabilities, epsilons = np.array([[1e-3], [2e-2]]), np.array([0.5, 4.0, 40.0])
+    found = prv.dpsgd_noise_multiplier(probabilities, 500, epsilons, 1e-6)
+    assert found.value.shape == (2, 3)
+    assert np.all(found.upper <= epsilons)
+    assert np.all(found.next_lower > epsilons)
+    for i in np.ndindex(2, 3):
+        alone = prv.calibrate(
+            prv.PoissonSubsampledGaussian(1.0, probabilities[i[0], 0]),
+            500,
+            epsilon=epsilons[i[1]],
+            delta=1e-6,
+        )
+        assert tuple(part[i] for part in found[:6]) == (
+            alone.value,
+            alone.bounds.lower,
+            alone.bounds.upper,
+            alone.next_value,
+            alone.next_bounds.lower,
+            alone.next_bounds.upper,
+        )
+        assert {name: value[i] for name, value in found.settings.items()} == {
+            "sampling_probability": probabilities[i[0], 0],
+            "steps": 500,
+            "epsilon": epsilons[i[1]],
+            "delta": 1e-6,
+        }
+
+
+def test_most_steps_meet_the_target_and_one_more_does_not():
+    found = prv.dpsgd_steps([0.8, 1.5], 1e-2, 3.0, 1e-6, neighbors="remove")
+    assert found.value.dtype.kind == "i"
+    assert np.array_equal(found.next_value, found.value + 1)
+    for steps, follows in ((found.value, False), (found.value + 1, True)):
+        lower, _, upper = prv.dpsgd_epsilon(
+            [0.8, 1.5], 1e-2, steps, 1e-6, neighbors="remove", eps_error=1e-5
+        )
+        assert np.all(lower > 3.0 if follows else upper <= 3.0)
+
+
+def test_there_may_be_no_next_value():
+    found = prv.dpsgd_noise_multiplier(1e-8, 10, 1.0, 1e-6)  # hardly anyone is sampled
+    assert found.value == 0.0
+    assert np.isnan([found.next_value, found.next_lower, found.next_upper]).all()
+    assert isinstance(prv.dpsgd_steps(0.8, 1e-3, 1.0, 1e-6).value, int)
+
+
+def test_a_target_that_cannot_be_met_says_which():
+    with pytest.raises(prv.TargetError) as caught:
+        prv.dpsgd_noise_multiplier(1e-3, 10, 1.0, [1e-6, 0.0])
+    assert any("steps = 10, epsilon = 1.0, delta = 0.0" in note for note in caught.value.__notes__)
+
+
+class Recorder(Executor):
+    """Runs what is submitted at once and keeps it."""
+
+    def __init__(self):
+        self.rows = []
+
+    def submit(self, function, /, *arguments, **keywords):
+        self.rows.append(arguments[0])
+        future = Future()
+        future.set_result(function(*arguments, **keywords))
+        return future
+
+
+def test_settings_that_repeat_are_computed_once():
+    recorder = Recorder()
+    found = prv.dpsgd_epsilon([0.8, 1.0, 0.8] * 50, 1e-3, 100, 1e-6, executor=recorder)
+    assert sorted(np.concatenate(recorder.rows)[:, 0]) == [0.8, 1.0]
+    assert len(set(found.upper)) == 2
+
+
+def test_scalars_give_floats_and_settings_are_told():
+    found = prv.dpsgd_epsilon(0.8, 1e-3, 100, 1e-6)
+    assert found == single(0.8, 1e-3, 100, 1e-6)
+    lower, estimate, upper = found
+    assert isinstance(upper, float)
+    assert lower <= estimate <= upper
+    assert found.settings == {
+        "noise_multiplier": 0.8,
+        "sampling_probability": 1e-3,
+        "steps": 100,
+        "delta": 1e-6,
+    }
+    again = pickle.loads(pickle.dumps(found))
+    assert (again, again.settings) == (found, found.settings)
+    assert repr(found).endswith(f"settings={found.settings!r})")
+
+
+def test_settings_have_the_shape_of_the_bounds(grid):
+    for value, given in zip(grid.settings.values(), GRID, strict=True):
+        assert value.shape == grid.upper.shape
+        assert np.array_equal(value, np.broadcast_to(given, value.shape))
+
+
+@pytest.mark.parametrize("executor", [None, Recorder()])
+def test_no_settings_have_no_bounds(executor):
+    found = prv.dpsgd_epsilon(np.ones((3, 0)), 1e-3, 100, 1e-6, executor=executor)
+    assert [part.shape for part in found] == [(3, 0)] * 3
+
+
+def test_a_pool_of_threads_may_be_given(grid):
+    with ThreadPoolExecutor(2) as pool:
+        assert same(prv.dpsgd_epsilon(*GRID, executor=pool), grid)
+        assert pool.submit(int).result() == 0  # it is not shut down
+
+
+def test_a_pool_of_processes_may_be_given(grid):
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert same(prv.dpsgd_epsilon(*GRID, executor=pool), grid)
+
+
+def test_the_memory_limit_goes_to_other_processes(memory_limit):
+    prv.set_memory_limit(20_000)
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        pytest.warns(prv.AccuracyWarning) as there,
+    ):
+        far = prv.dpsgd_epsilon([0.5, 5.0], 0.1, 3, 1e-6, executor=pool)
+    with pytest.warns(prv.AccuracyWarning) as here:
+        near = prv.dpsgd_epsilon([0.5, 5.0], 0.1, 3, 1e-6)
+    assert same(far, near)
+    assert len(there) == len(here) == 1
+    assert str(there[0].message) == str(here[0].message)
+    assert " of 2 settings" in str(here[0].message)
+    assert here[0].filename == __file__
+
+
+def test_progress_is_shown(capsys):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    prv.dpsgd_epsilon([0.8, 1.0, 0.8], 1e-3, 100, 1e-6, progress=True)
+    assert "2/2" in capsys.readouterr().err
+
+
+def test_without_tqdm_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(ImportError, match=r"pip install 'prvcore\[sweeps\]'"):
+        prv.dpsgd_epsilon(0.8, 1e-3, 100, 1e-6, progress=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((-1.0, 0.1, 1, 0.1), {}, ValueError, "noise_multiplier must be finite and >= 0, got -1.0"),
+        (([1.0, np.nan], 0.1, 1, 0.1), {}, ValueError, "noise_multiplier .* got nan at index 1"),
+        ((1.0, 1.5, 1, 0.1), {}, ValueError, r"sampling_probability must be in \[0, 1\], got 1.5"),
+        ((1.0, 0.1, 1.0, 0.1), {}, TypeError, "steps must be integers .* got 1.0"),
+        ((1.0, 0.1, True, 0.1), {}, TypeError, "steps must be integers .* got True"),
+        ((1.0, 0.1, [1, -1], 0.1), {}, ValueError, r"steps must be in \[0, \d+\], got -1"),
+        ((1.0, 0.1, 10**30, 0.1), {}, ValueError, r"steps must be in \[0, \d+\], got 10+"),
+        ((1.0, 0.1, 1, "x"), {}, TypeError, "delta must be real, got 'x'"),
+        ((np.ones(2), 0.1, [1, 1, 1], 0.1), {}, ValueError, r"noise_multiplier \(2,\), .* \(3,\)"),
+        ((1.0, 0.1, 1, 0.1), {"workers": 0}, ValueError, r"workers must be in \[1, \d+\], got 0"),
+        ((1.0, 0.1, 1, 0.1), {"workers": 1, "executor": Recorder()}, TypeError, "workers must be"),
+        ((1.0, 0.1, 1, 0.1), {"executor": 3}, TypeError, "executor must be a concurrent.futures"),
+        ((1.0, 0.1, 1, 0.1), {"neighbors": "no"}, ValueError, "neighbors must be one of"),
+        ((1.0, 0.1, 1, 0.1), {"neighbours": "add"}, TypeError, "neighbours"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        prv.dpsgd_epsilon(*arguments, **options)
+
+
+def test_errors_of_a_query_say_at_which_setting():
+    with pytest.raises(ValueError, match="memory limit") as caught:
+        prv.dpsgd_epsilon([0.8, 1.0], 1e-3, 2, 1e-6, mesh_size=1e-12)
+    assert any("steps = 2, delta = 1e-06" in note for note in caught.value.__notes__)
+
+
+def test_a_sweep_of_a_schedule_is_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from prvcore import _plot
+
+    schedule = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=[1, 2])
+    bounds = schedule.epsilon([[0.8], [1.0]], 1e-5)
+    axes = _plot.plot_sweep(bounds)
+    try:
+        drawn = sorted(y for line in axes.lines for y in line.get_ydata())
+        assert set(np.ravel(bounds.upper)) <= set(drawn)
+        assert axes.get_ylabel() == "epsilon (nats)"
+    finally:
+        pyplot.close(axes.figure)
+    axes = _plot.plot_sweep(schedule.delta([[0.8], [1.0]], 1.0))
+    try:
+        assert axes.get_ylabel() == "delta"
+    finally:
+        pyplot.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [np.ma.masked_array([10, 20], mask=[False, True]), [True, 2], np.array([True, False]), True],
+    ids=["masked", "boolean", "booleans", "one"],
+)
+def test_steps_are_integers_and_nothing_else(steps):
+    with pytest.raises(TypeError, match="steps must be integers"):
+        prv.dpsgd_epsilon(1.0, 0.01, steps, 1e-5)
+
+
+def test_bounds_of_a_sweep_stay_with_their_settings():
+    bounds = prv.dpsgd_epsilon(1.0, 0.01, [10, 20], 1e-5)
+    other = bounds._replace(lower=np.zeros(2))
+    assert type(other) is type(bounds)
+    assert other.settings is bounds.settings
+    assert other.lower.tolist() == [0.0, 0.0]
+    assert other.upper is bounds.upper
+    assert repr(other).endswith(f"settings={bounds.settings!r})")
+    again = type(bounds)._make([*bounds, bounds.settings])
+    assert again.settings is bounds.settings
+    with pytest.raises(AttributeError):
+        bounds.settings = {}
+    copied = pickle.loads(pickle.dumps(bounds))
+    assert copied.settings["steps"].tolist() == [10, 20]
+
+
+def test_a_schedule_of_a_training_is_read_only():
+    plan = prv.dpsgd_schedule(1000, [10, 20], 2)
+    for name in ("steps", "sampling_probability", "batch_size"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(plan, name)[0] = 1
+    assert "batch_size" in plan.epsilon(1.0, 1e-5).settings

@@ -1,0 +1,1 @@
+"""Answers against truths: closed forms, exact sums, other accountants' values, the oracle."""

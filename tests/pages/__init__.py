@@ -1,0 +1,1 @@
+"""README, documentation and benchmarks say and do what the code does."""

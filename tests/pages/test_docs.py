@@ -1,0 +1,149 @@
+"""The examples of the documentation, and whether it has everything."""
+
+import doctest
+import re
+import shlex
+import textwrap
+from importlib.util import find_spec
+
+import pytest
+
+import prvcore as prv
+from prvcore import _cli as cli
+from tests.support.checkout import ROOT
+
+DOCS = ROOT / "docs"
+if not DOCS.is_dir():
+    pytest.skip("the pages are part of the checkout", allow_module_level=True)
+
+PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if ">>> " in page.read_text("utf-8")]
+PUBLIC = [name for name in prv.__all__ if name != "__version__"]
+EXAMPLES = [
+    example
+    for name in PUBLIC
+    for example in doctest.DocTestFinder().find(getattr(prv, name), name, False, globs=vars(prv))
+    if example.examples
+]
+
+
+@pytest.fixture
+def options(request):
+    """Return the flags that `pytest --doctest-glob` uses."""
+    flags = request.config.getini("doctest_optionflags")
+    return sum(doctest.OPTIONFLAGS_BY_NAME[flag] for flag in flags)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_what_a_page_shows_comes_out(page, options):
+    result = doctest.testfile(str(page), False, optionflags=options, encoding="utf-8")
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def blocks(page, kind, option=""):
+    """Find the code blocks of one kind: what stands after the option, if any, and the code."""
+    pattern = rf"^\.\. code-block:: {kind}\n{option}\n((?:   .*\n|\n)+)"
+    return re.findall(pattern, page.read_text("utf-8"), re.MULTILINE)
+
+
+def test_what_a_command_shows_comes_out(options, tmp_path, monkeypatch, capsys):
+    page = DOCS / "command_line.rst"
+    monkeypatch.chdir(tmp_path)
+    for name, text in blocks(page, "toml", r"   :caption: (\S+)\n"):
+        (tmp_path / name).write_text(textwrap.dedent(text), "utf-8")
+    sessions = "".join(textwrap.dedent(text) for text in blocks(page, "console"))
+    commands = re.split(r"^\$ prvcore ", sessions, flags=re.MULTILINE)[1:]
+    if find_spec("matplotlib") is None:
+        commands = [command for command in commands if " --plot " not in command]
+    assert len(commands) > 5
+    for command in commands:
+        line, shown = command.split("\n", 1)
+        assert cli.main(shlex.split(line)) == 0
+        printed = capsys.readouterr().out
+        assert doctest.OutputChecker().check_output(shown, printed, options), (line, printed)
+
+
+def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_run():
+    page = DOCS / "tutorials" / "embedding.rst"
+    consumers = sorted((ROOT / "src_c" / "examples" / "consumers").rglob("*"))
+    tested = "\n".join(path.read_text("utf-8") for path in consumers if path.is_file())
+    snippets = [textwrap.dedent(text).strip() for text in blocks(page, "cmake")]
+    shell = "".join(textwrap.dedent(text) for text in blocks(page, "sh"))
+    snippets += re.findall(r"^cc .* -o my_program$", shell, re.MULTILINE)
+    assert len(snippets) == 3
+    for snippet in snippets:
+        assert snippet in tested
+    # the Cython package is shown by its own files, which test_embedding builds
+    included = re.findall(r"^\.\. literalinclude:: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(included) >= 4
+    assert all((page.parent / name).resolve().is_file() for name in included)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_what_a_docstring_shows_comes_out(example, options):
+    assert doctest.DocTestRunner(optionflags=options).run(example).failed == 0
+
+
+def test_every_public_name_has_a_page():
+    index = (DOCS / "api" / "index.rst").read_text("utf-8")
+    assert sorted(re.findall(r"^   (\w+)$", index, re.MULTILINE)) == sorted(PUBLIC)
+
+
+def test_every_page_is_in_a_table_of_contents():
+    linked = {
+        (page.parent / entry).resolve()
+        for page in DOCS.rglob("index.rst")
+        for entry in re.findall(r"^   ([\w/]+)$", page.read_text("utf-8"), re.MULTILINE)
+    }
+    pages = [*DOCS.rglob("*.rst"), *DOCS.rglob("*.md")]
+    for page in pages:
+        outside = {"_templates", "generated", "_build"} & set(page.relative_to(DOCS).parts)
+        if not outside and page != DOCS / "index.rst":
+            assert page.with_suffix("").resolve() in linked, page
+
+
+TYPEWRITER = {".md": r"(?<!`)`([^`\n]+)`(?!`)", ".rst": r"``([^`\n]+)``"}
+PRIVATE = r"^(?:PRV_VECTOR )?static [^;={]*?(\w+)\("
+
+
+def quoted(page):
+    """Find the names in typewriter, without what stands behind: `prv_turns(r)` names prv_turns."""
+    quotes = re.findall(TYPEWRITER[page.suffix], page.read_text("utf-8"))
+    return {name for text in quotes for name in re.findall(r"^[A-Za-z_]\w*(?:\.[ch]\b)?", text)}
+
+
+def core():
+    """Return each file of the C core without its comments."""
+    folder = ROOT / "src_c"
+    files = [path for path in folder.rglob("*.[ch]") if folder / "tests" not in path.parents]
+    texts = {path: path.read_text("utf-8") for path in files}
+    return {path: re.sub(r"/\*.*?\*/", " ", texts[path], flags=re.DOTALL) for path in files}
+
+
+@pytest.mark.parametrize("page", ["src_c/SPECTRUM.md", "src_c/MECHANISMS.md", "docs/bounds.rst"])
+def test_every_name_in_a_proof_is_one_of_the_code(page):
+    texts = core()
+    known = {path.name for path in texts}.union(*(re.findall(r"\w+", c) for c in texts.values()))
+    if page == "docs/bounds.rst":  # it names what Python has, too, and says so in typewriter
+        python = [*(ROOT / "prvcore").rglob("*.py"), *(ROOT / "prvcore").rglob("*.pyx")]
+        known.update({"typewriter"}, *(re.findall(r"\w+", p.read_text("utf-8")) for p in python))
+    names = quoted(ROOT / page)
+    assert len(names) >= 3
+    assert not names - known
+
+
+@pytest.mark.parametrize("page", ["src_c/SPECTRUM.md", "src_c/MECHANISMS.md"])
+def test_a_proof_that_names_a_function_of_one_file_names_the_file(page):
+    names = quoted(ROOT / page)
+    homes = {}
+    for path, text in core().items():
+        if path.suffix == ".c":
+            for name in re.findall(PRIVATE, text, re.MULTILINE):
+                homes.setdefault(name, set()).add(path.name)
+    assert not {name: homes[name] for name in names & homes.keys() if not homes[name] & names}
+
+
+def test_the_way_of_a_question_is_through_files_that_exist():
+    names = re.findall(r"``(\w+\.[ch])``", (DOCS / "developing.rst").read_text("utf-8"))
+    assert len(names) > 20
+    assert not set(names) - {path.name for path in core()}

@@ -1,0 +1,74 @@
+"""The README's examples, links and commands, and the contributor's map."""
+
+import contextlib
+import io
+import re
+import tomllib
+
+import pytest
+
+import prvcore as prv
+from prvcore import _cli as cli
+from tests.support.checkout import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SHELL = re.search(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1].splitlines()
+
+
+def test_the_examples_run_and_print_what_is_shown():
+    names = {}
+    for block in PYTHON:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(block, names)
+        shown = re.findall(r"^# (.*)$", block, re.MULTILINE)
+        assert printed.getvalue().splitlines() == shown
+    assert "# epsilon lies between" in PYTHON[0]
+    assert 0.0 <= names["lower"] <= names["estimate"] <= names["upper"]
+
+
+def test_the_bounds_that_are_shown_are_rounded_outwards():
+    step = prv.PoissonSubsampledGaussian(1.1, 256 / 60_000)
+    exact = prv.compose(step, 3525, eps_error=1e-6).epsilon(1e-5)
+    shown = re.search(r"^# epsilon lies between (\S+) and (\S+)$", PYTHON[0], re.MULTILINE)
+    assert float(shown[1]) <= exact.lower <= exact.upper <= float(shown[2])
+    noise = float(re.search(r"^# noise multiplier (\S+) is enough", PYTHON[0], re.MULTILINE)[1])
+    enough = prv.PoissonSubsampledGaussian(noise, 256 / 60_000)
+    assert prv.eps_from_delta(enough, 1e-5, counts=3525).upper <= 2.0
+
+
+def test_it_opens_with_two_commands(capsys):
+    assert len(SHELL) == 2
+    assert cli.main(SHELL[0].partition(" prvcore ")[2].split()) == 0
+    assert "lower" in capsys.readouterr().out
+    assert SHELL[1] == 'pip install ".[test]" && python -m pytest'
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
+def test_what_a_page_of_the_checkout_links_to_is_there(page):
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text("utf-8"))
+    assert links
+    for link in links:
+        assert link.startswith("https://") or (ROOT / link).exists(), link
+
+
+def test_the_map_is_of_the_tree_as_it_is():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:\.ci|benchmarks|docs|prvcore|src_c|tests)/[^`]*)`", text)
+    assert len(named) > 10
+    for path in named:
+        assert list(ROOT.glob(path)), path
+    for unit in re.search(r"what planning chooses \((.*?)\)", text)[1].split(", "):
+        assert list((ROOT / "src_c").rglob(f"{unit.strip('`')}.c")), unit
+
+
+def test_the_citation_is_of_this_version_and_of_what_the_readme_names():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'version: "{prv.__version__}"' in citation
+    licence = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["license"]
+    assert f"license: {licence}" in citation
+    cited = README.partition("Please cite the method")[2]
+    numbers = re.findall(r"arXiv:(\d+\.\d+)", cited)
+    assert len(numbers) == 2
+    assert re.findall(r"arxiv.org/abs/(\d+\.\d+)", citation) == numbers

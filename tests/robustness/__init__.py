@@ -1,0 +1,1 @@
+"""Threads, processes, signals, other libraries, random nonsense."""

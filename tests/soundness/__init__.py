@@ -1,8 +1,0 @@
-"""Ask prvcore random questions and compare with an oracle that shares no idea with it.
-
-The oracle computes in balls, by Arb: what it says holds, and nothing is forgiven. `pairs` says
-which pair a mechanism has, `laws` and `batches` describe the losses; `residues`, `contour` and the
-sums in `oracle` are ways to a value of delta, of which `oracle` chooses one; `worst` says what data
-sets lose where a pair is attained by none. `settings` draws questions, `judge` compares. Run it by
-`python -m tests.soundness --minutes 20`.
-"""
