@@ -15,8 +15,9 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
 HEADERS = sorted(str(path) for path in Path("src_c").rglob("*.h"))
-SOURCES = sorted(str(path) for path in Path("src_c").glob("*.c"))
-SOURCES += [f"src_c/providers/{name}.c" for name in ("plans", "portable", "provider")]
+ROOMS = Path("src_c/rooms.txt").read_text(encoding="utf-8").split()
+SOURCES = sorted(str(path) for room in ROOMS for path in Path("src_c", room).glob("*.c"))
+SOURCES += [f"src_c/fft/{name}.c" for name in ("plans", "portable", "provider")]
 INCLUDE_DIRS = ["src_c/include", "src_c"]
 
 if sys.platform == "win32":

@@ -33,7 +33,9 @@ def compile_stages(sources, folder):
         f"-I{sources}",
         f"-I{sources / 'include'}",
     ]
-    files = [Path(__file__).with_name("stages.c"), *sorted(sources.glob("*.c"))]
+    rooms = (sources / "rooms.txt").read_text(encoding="utf-8").split()
+    core = [file for room in rooms for file in (sources / room).glob("*.c")]
+    files = [Path(__file__).with_name("stages.c"), *sorted(core)]
     objects = [Path(folder) / f"{file.stem}.o" for file in files]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = zip(files, objects, strict=True)

@@ -3,12 +3,12 @@
  * it reads internal headers, so it is compiled from the sources that it measures. */
 #include <stdlib.h>
 
-#include "aim.h"
-#include "curve.h"
-#include "convolution.h"
-#include "layout.h"
-#include "mesh.h"
-#include "spectrum.h"
+#include "planning/aim.h"
+#include "curve/curve.h"
+#include "composition/convolution.h"
+#include "planning/layout.h"
+#include "planning/spacing.h"
+#include "composition/spectrum.h"
 
 #define MEMORY_LIMIT 1073741824.0
 #define MOST_WORK 1e10 /* of a spectrum; the core takes a convolution long before */

@@ -221,7 +221,7 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
     References
     ----------
     .. [1] Ganesh, "Tighter privacy analysis for truncated Poisson sampling", 2025,
-       arXiv:2508.15089. Derived in MECHANISMS.md, section 6.
+       arXiv:2508.15089. Derived in PAIRS.md, section 6.
 
     """
 

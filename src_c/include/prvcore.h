@@ -165,7 +165,7 @@ PRV_API const char *prv_fft_provider_name(void);
 typedef struct prv_mechanism prv_mechanism;
 
 /* Which data sets are neighbours. With PRV_REPLACE_ONE a mechanism stands for its pair where one record is
- * replaced by another, which is the same in both directions (MECHANISMS.md, section 3): noise of twice the
+ * replaced by another, which is the same in both directions (PAIRS.md, section 3): noise of twice the
  * sensitivity (which is that to one record added or removed), for Gaussian noise on a Poisson sample
  * (1-p)N(0, s^2) + pN(-1, s^2) against (1-p)N(0, s^2) + pN(1, s^2), and the mechanism itself where it was
  * stated of whatever neighbours: an approximate one, a bounded range, a randomized response, a sample
@@ -204,7 +204,7 @@ PRV_API prv_status prv_mechanism_approximate_dp(double epsilon, double delta, pr
 
 /* The pair that dominates every mechanism whose losses lie in an interval of length epsilon in [0, inf),
  * whichever: delta(x) = (e^(epsilon / 2) - e^(x / 2))^2 / (e^epsilon - 1) for |x| <= epsilon
- * (MECHANISMS.md, section 5). The exponential mechanism is one: probabilities proportional to e^(epsilon u
+ * (PAIRS.md, section 5). The exponential mechanism is one: probabilities proportional to e^(epsilon u
  * / (2 s)), u a utility of sensitivity s, or e^(epsilon u / s) where u changes in one direction only
  * (Durfee and Rogers 2019, arXiv:1905.04273); and so is the argmax of u with Gumbel noise of the according
  * scale, which is the same. */
@@ -258,7 +258,7 @@ PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, d
 /* The base mechanism on a sample of fixed size, drawn without replacement: sampling_probability in [0, 1]
  * is that size over the number of records. Its neighbours are single records that are replaced, PRV_REPLACE_ONE,
  * and no others. With (P, Q) the pair of the base for them, and P' = (1-p)P + pQ: H_a(P', P) for a >= 1,
- * and what is symmetric to it below (MECHANISMS.md, section 4). PRV_ERR_NEIGHBORS where the base has no
+ * and what is symmetric to it below (PAIRS.md, section 4). PRV_ERR_NEIGHBORS where the base has no
  * such pair, as of groups, or is sampled itself. */
 PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base,
                                                                 double sampling_probability,
@@ -266,7 +266,7 @@ PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechan
 
 /* prv_mechanism_gaussian on a Poisson sample of a data set of dataset_size records (of the larger neighbour
  * where records are added or removed), of which, where it has more than maximum_batch_size, so many are
- * kept at random (MECHANISMS.md, section 6; Ganesh 2025, arXiv:2508.15089). Sizes in [1, 2^32], else
+ * kept at random (PAIRS.md, section 6; Ganesh 2025, arXiv:2508.15089). Sizes in [1, 2^32], else
  * PRV_ERR_BATCHES. */
 PRV_API prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier,
                                                             double sampling_probability,
@@ -277,7 +277,7 @@ PRV_API prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multipl
 /* NOT a dominating pair, but one that is dominated: the largest of the noisy sums of an epoch's `batches` in [1,
  * 2^32], each record in one of them, with data for which that tells much. What epochs of shuffled batches
  * do to privacy is at least the lower bounds of its composition; its upper bounds say nothing of them
- * (MECHANISMS.md, section 7; Chua et al. 2024, arXiv:2403.17673, arXiv:2411.04205). The record is replaced
+ * (PAIRS.md, section 7; Chua et al. 2024, arXiv:2403.17673, arXiv:2411.04205). The record is replaced
  * by nothing, in its place, or where `replaced` by another record; queries ask for added or removed ones. */
 PRV_API prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,
                                                      prv_mechanism **mechanism);
@@ -305,7 +305,7 @@ PRV_API prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter
  * noise_multiplier >= 0, sensitivities c_i double[length] >= 0, finite, and probabilities p_i
  * double[length] that sum to one within 1e-9 (then normalised); else, and for c_i / s on both sides of
  * 1e150, PRV_ERR_COMPONENTS. 'remove' has the mixture as Q. It dominates every such pair of laws on vectors
- * whose centres have norms at most c_i (MECHANISMS.md, section 2). */
+ * whose centres have norms at most c_i (PAIRS.md, section 2). */
 PRV_API prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
                                                   const double *probabilities, size_t length,
                                                   prv_mechanism **mechanism);

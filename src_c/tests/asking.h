@@ -3,7 +3,7 @@
 #define PRV_TESTS_ASKING_H
 
 #include "check.h"
-#include "providers/plans.h"
+#include "fft/plans.h"
 #include "prvcore.h"
 
 static prv_fft_provider *provider; /* made by the program, before it asks */

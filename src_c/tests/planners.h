@@ -2,7 +2,7 @@
 #ifndef PRV_TESTS_PLANNERS_H
 #define PRV_TESTS_PLANNERS_H
 
-#include "providers/plans.h"
+#include "fft/plans.h"
 
 static const prv_planner *const planners[] = {
     &prv_portable_planner,

@@ -1,6 +1,6 @@
 /* The allocator of a thread: every allocation failing once, counts that balance, blocks that go back where they came
  * from. */
-#include "../allocate.h"
+#include "base/allocate.h"
 #include "asking.h"
 #include "pool.h"
 

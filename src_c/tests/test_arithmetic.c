@@ -2,7 +2,7 @@
  * long double. Each mode that a platform has is set here, under every function of the header. */
 #include <fenv.h>
 
-#include "../arithmetic.h"
+#include "base/arithmetic.h"
 #include "asking.h"
 
 #if defined(__SSE__) || defined(__SSE2__) || defined(__x86_64__)

@@ -1,5 +1,5 @@
 /* Checks tails of binomial laws against exact sums of integers, identities and known values. */
-#include "../binomial.h"
+#include "numerics/binomial.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* Calibration: closed forms, proofs of tightness, exact steps, ends of the range, refusals. */
 #include "check.h"
 #include "prvcore.h"
-#include "providers/plans.h"
+#include "fft/plans.h"
 
 static prv_fft_provider *provider;
 

@@ -1,9 +1,9 @@
 /* Checks the masses of cells against long double closed forms. */
-#include "../cells.h"
+#include "lattices/cells.h"
 
 #include "check.h"
-#include "neighbors.h"
-#include "properties.h"
+#include "mechanisms/replace_one.h"
+#include "mechanisms/support.h"
 
 #define U (0.5 * DBL_EPSILON)
 

@@ -1,11 +1,11 @@
 /* Checks compositions against direct convolution in long double. */
-#include "../certificate.h"
-#include "../convolution.h"
-#include "../direct.h"
-#include "../tilt.h"
+#include "composition/kernel.h"
+#include "composition/convolution.h"
+#include "composition/direct_convolution.h"
+#include "lattices/tilt.h"
 
 #include "check.h"
-#include "providers/plans.h"
+#include "fft/plans.h"
 #include "transforms.h"
 
 #define U (0.5 * DBL_EPSILON)

@@ -1,8 +1,9 @@
 /* Checks delta and epsilon of composed, tilted masses against direct long double sums. */
-#include "../curve.h"
+#include "curve/curve.h"
 
-#include "../certificate.h"
-#include "../wide.h"
+#include "composition/kernel.h"
+#include "curve/certificate.h"
+#include "numerics/wide.h"
 #include "check.h"
 
 #define U (0.5 * DBL_EPSILON)

@@ -1,7 +1,7 @@
 /* The gate: what is known without a composition, and what no answer may contradict. Truths are sums of long double. */
-#include "../gate.h"
+#include "curve/gate.h"
 
-#include "../rounding.h"
+#include "numerics/rounding.h"
 #include "check.h"
 
 #define U (0.5 * DBL_EPSILON)

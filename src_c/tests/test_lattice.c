@@ -1,8 +1,8 @@
 /* The heart of soundness: a dominating lattice's curve is nowhere below, a dominated lattice's nowhere
  * above, the curve of the step itself. Checked against closed forms of the step, and for arbitrary
  * cells against the two extreme pairs that have such cells. */
-#include "../lattice.h"
-#include "../tilt.h"
+#include "lattices/lattice.h"
+#include "lattices/tilt.h"
 
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* What the platform's libm is trusted for (rounding.h): each function that bounds rest on against exact values, and where long
  * double has more than double, against that one's at many random arguments. A platform whose libm is worse fails here. */
-#include "../rounding.h"
+#include "numerics/rounding.h"
 
 #include "check.h"
 

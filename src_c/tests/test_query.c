@@ -491,7 +491,7 @@ static void threads(void)
     prv_mechanism_free(m);
 }
 
-/* Two steps of range 1: the greatest delta at 1/2 is that of two responses with the losses 1/2 and -1/2 (MECHANISMS.md,
+/* Two steps of range 1: the greatest delta at 1/2 is that of two responses with the losses 1/2 and -1/2 (PAIRS.md,
  * section 8), which is less than the dominating pair's. */
 static void what_is_attained(void)
 {

@@ -2,11 +2,11 @@
  * and not far larger than what happens. Meshes from 1e-8 to 10, tilts from nothing to very large. */
 #include <complex.h>
 
-#include "../convolution.h"
-#include "../tilt.h"
+#include "composition/convolution.h"
+#include "lattices/tilt.h"
 
 #include "check.h"
-#include "providers/plans.h"
+#include "fft/plans.h"
 
 /* The error of long double itself must be far below what is tested. */
 #define WIDE_ENOUGH (LDBL_EPSILON < 1e-3 * DBL_EPSILON)

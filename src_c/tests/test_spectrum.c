@@ -1,12 +1,13 @@
 /* Checks the spectrum against direct convolution in long double, and each part of its certificate alone. */
-#include "../left_out.h"
-#include "../spectrum.h"
+#include "composition/kernel.h"
+#include "composition/remainder.h"
+#include "composition/spectrum.h"
 
 #include <complex.h>
 
-#include "../allocate.h"
-#include "../certificate.h"
-#include "../tilt.h"
+#include "base/allocate.h"
+#include "curve/certificate.h"
+#include "lattices/tilt.h"
 #include "check.h"
 
 typedef long double complex wide_complex;

@@ -6,7 +6,7 @@
  * Errors are in units of u = 2^-53.  Functions are evaluated through plain loops over arrays, so
  * that an optimised build tests the vectorised code and not only the scalar one.
  */
-#include "../vector_math.h"
+#include "numerics/vector_math.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -326,7 +326,7 @@ def two_ranges(width, x):
 def pure_samples(epsilon, p, count, x):
     """Return the worst case of samples of fixed size, of epsilon-DP mechanisms chosen adaptively.
 
-    The laws M0, M1, M2 of MECHANISMS.md, section 4, are mixtures of the extreme triples whose
+    The laws M0, M1, M2 of PAIRS.md, section 4, are mixtures of the extreme triples whose
     entries are 1 or e^epsilon. A step is a measure mu on these with three sums equal to 1; the
     next steps' curve F is applied to the ratio of each: a linear programme, whose optimum is at a
     vertex, of three triples at most.
@@ -402,7 +402,7 @@ def two_records(noise, p, x):
     """Return the worst case of a batch of one record of two, when one record is removed.
 
     {x, y} against {y}: (1-p)^2 N(0) + p (1 - p/2) (N(x) + N(y)) against (1-p) N(0) + p N(y), and
-    A - aB has at N(y) the weight p (1 - p/2 - a), whose sign says by Lemma 1 of MECHANISMS.md
+    A - aB has at N(y) the weight p (1 - p/2 - a), whose sign says by Lemma 1 of PAIRS.md
     whether y = x or y = -x is worst, at the greatest norm.
     """
     noise, p, growth = exact(noise), exact(p), exact(x).exp()

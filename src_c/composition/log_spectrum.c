@@ -1,0 +1,124 @@
+#include "composition/log_spectrum.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "numerics/rounding.h"
+
+enum { ARRAYS = 10 };
+
+static void arrays_of(prv_exponents *e, double **arrays[ARRAYS])
+{
+    double **all[ARRAYS] = {&e->number, &e->log_modulus, &e->phase,   &e->log_bound,  &e->error,
+                            &e->size,   &e->jump_re,     &e->jump_im, &e->jump_error, &e->jump_bound};
+    memcpy(arrays, all, sizeof all);
+}
+
+static prv_status reserve(prv_exponents *e, size_t capacity)
+{
+    if (capacity <= e->capacity) return PRV_OK;
+    double *block = prv_allocate(ARRAYS * capacity, sizeof *block);
+    if (block == NULL) return PRV_ERR_MEMORY;
+    double **arrays[ARRAYS];
+    arrays_of(e, arrays);
+    for (size_t i = 0; i < ARRAYS; i++) {
+        if (e->count > 0) memcpy(block + i * capacity, *arrays[i], e->count * sizeof *block);
+        *arrays[i] = block + i * capacity;
+    }
+    prv_release(e->block);
+    e->block = block;
+    e->capacity = capacity;
+    return PRV_OK;
+}
+
+prv_status prv_exponents_append(prv_exponents *e, double number, size_t count)
+{
+    if (e->count + count > e->capacity) {
+        const prv_status status = reserve(e, 2 * e->capacity + count + 7 * PRV_FREQUENCY_BLOCK);
+        if (status != PRV_OK) return status;
+    }
+    double **arrays[ARRAYS];
+    arrays_of(e, arrays);
+    for (size_t i = 0; i < ARRAYS; i++) memset(*arrays[i] + e->count, 0, count * sizeof(double));
+    for (size_t j = 0; j < count; j++) e->number[e->count + j] = number + (double)j;
+    e->count += count;
+    return PRV_OK;
+}
+
+/* Adds k log1p(j / b) of one step, b = 1 + x + i y known to b_error. */
+static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, double x, double y, double j_re,
+                      double j_im, double j_error, double b_error)
+{
+    const double k = jumps->count, square = (1.0 + x) * (1.0 + x) + y * y, b = sqrt(square);
+    const double re = (j_re * (1.0 + x) + j_im * y) / square, im = (j_im * (1.0 + x) - j_re * y) / square;
+    const double part = hypot(re, im);
+    e->jump_bound[at] += k * log1p(jumps->total / b);
+    if (!(part < 0.5)) { /* only the bound is kept */
+        e->jump_error[at] = HUGE_VAL;
+        return;
+    }
+    e->jump_re[at] += k * 0.5 * log1p(2.0 * re + re * re + im * im);
+    e->jump_im[at] += k * atan2(im, 1.0 + re);
+    e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * PRV_UNIT * part) / (1.0 - part);
+}
+
+void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_source *s,
+                       const prv_source *jumps, double points)
+{
+    double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK],
+        jump_im[PRV_FREQUENCY_BLOCK];
+    const double k = s->count, number = e->number[first], end = number + (double)count;
+    double rare = 0.0, phi_error = prv_characteristic_error(s, end, points), jump_error = 0.0;
+    prv_characteristic(s, number, count, points, re, im);
+    if (jumps != NULL) {
+        rare = jumps->total;
+        phi_error += (4.0 + (double)jumps->length) * PRV_UNIT * rare;
+        prv_characteristic(jumps, number, count, points, jump_re, jump_im);
+        jump_error =
+            prv_characteristic_error(jumps, end, points) + (8.0 + (double)jumps->length) * PRV_UNIT * rare;
+    }
+    for (size_t j = 0; j < count; j++) {
+        /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
+        const double x = re[j] - rare, y = im[j], excess = 2.0 * x + x * x + y * y;
+        const double found = (1.0 + x) * (1.0 + x) + y * y, square = fmax(found, phi_error * phi_error);
+        const double log_modulus = fmin(0.5 * (excess > -0.5 ? log1p(excess) : log(square)), 0.0);
+        const double modulus = exp(log_modulus);
+        /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
+        const double size = 2.0 * fabs(x) + x * x + y * y;
+        const double error = square > found ? 2.0 * phi_error : phi_error;
+        const double relative =
+            (error + 4.0 * PRV_UNIT * size / modulus) / modulus + 2.0 * PRV_UNIT * fabs(log_modulus);
+        const double phase = k * atan2(y, 1.0 + x);
+        e->log_modulus[first + j] += k * log_modulus;
+        e->phase[first + j] += phase;
+        /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1), error being relative |phi~|, and |phi~| <= 1. */
+        e->log_bound[first + j] += k * (log_modulus + log1p(relative));
+        e->error[first + j] += k * relative;
+        e->size[first + j] += fabs(phase) + k * fabs(log_modulus);
+        if (jumps != NULL)
+            add_jumps(e, first + j, jumps, x, y, rare + jump_re[j], jump_im[j], jump_error, relative);
+    }
+}
+
+prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to)
+{
+    to->count = 0;
+    const prv_status status = reserve(to, from->count);
+    if (status != PRV_OK) return status;
+    prv_exponents source = *from;
+    double **in[ARRAYS], **out[ARRAYS];
+    arrays_of(&source, in);
+    arrays_of(to, out);
+    for (size_t i = 0; i < ARRAYS && from->count > 0; i++)
+        memcpy(*out[i], *in[i], from->count * sizeof(double));
+    to->count = from->count;
+    return PRV_OK;
+}
+
+void prv_exponents_free(prv_exponents *e)
+{
+    prv_release(e->block);
+    memset(e, 0, sizeof *e);
+}

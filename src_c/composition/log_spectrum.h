@@ -1,0 +1,36 @@
+/* log Phi at frequencies: Phi, the characteristic function of a tilted composition, is a product over its
+ * steps, and this is the sum of their logarithms. What one step adds does not depend on the others, so that a
+ * composition may grow. */
+#ifndef PRV_LOG_SPECTRUM_H
+#define PRV_LOG_SPECTRUM_H
+
+#include "composition/characteristic.h"
+
+typedef struct prv_exponents {
+    size_t count, capacity;
+    double *block;
+    double *number; /* theta = 2 pi number / N */
+    double *log_modulus, *phase;
+    double *log_bound; /* of |Phi| with all errors of phi on top */
+    double *error;     /* relative to that, */
+    double *size; /* and sum k (|log |phi|| + |arg phi|), of which the sums over the steps round by a unit for
+                     each step */
+    /* With jumps apart the above are of prod b^k, and these are sum k log1p(j / b), its error, and
+     * sum k log1p(rho / |b|), rho >= |j|. */
+    double *jump_re, *jump_im, *jump_error, *jump_bound;
+} prv_exponents;
+
+/* Appends `count` frequencies from `number` on, at which nothing is summed yet. Free with prv_exponents_free.
+ */
+prv_status prv_exponents_append(prv_exponents *exponents, double number, size_t count);
+
+/* Adds one step, whose rare jumps are apart unless `jumps` is NULL, at `count` <= PRV_FREQUENCY_BLOCK
+ * frequencies from the one at `first` on, one after another, of N = points. O(length * count), vectorised. */
+void prv_exponents_add(prv_exponents *exponents, size_t first, size_t count, const prv_source *source,
+                       const prv_source *jumps, double points);
+
+/* What is summed at the frequencies of `from`. */
+prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to);
+void prv_exponents_free(prv_exponents *exponents);
+
+#endif

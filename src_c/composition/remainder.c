@@ -1,0 +1,233 @@
+#include "composition/remainder.h"
+#include "composition/kernel.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "numerics/dispatch.h"
+#include "base/progress.h"
+#include "numerics/rounding.h"
+#include "numerics/vector_math.h"
+
+#define PI 3.14159265358979323846
+#define UNKNOWN (-1.0) /* |A|^2 not computed */
+
+/* |A(theta)|^2 of the subset in use, A = sum w e^(i theta position), with its rounding on top. */
+PRV_VECTOR static double modulus_square(const double *restrict position, const double *restrict weight,
+                                        size_t length, double frequency)
+{
+    double re[8] = {0}, im[8] = {0}, far = 0.0, total = 0.0;
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8)
+        for (size_t l = 0; l < 8; l++) {
+            const double t = frequency * position[i + l];
+            const double whole = (t + PRV_VM_SHIFTER) - PRV_VM_SHIFTER;
+            double x, y;
+            prv_vm_turn(t - whole, &x, &y);
+            re[l] += weight[i + l] * (1.0 + x);
+            im[l] += weight[i + l] * y;
+        }
+    for (; i < length; i++) {
+        const double t = frequency * position[i], whole = (t + PRV_VM_SHIFTER) - PRV_VM_SHIFTER;
+        double x, y;
+        prv_vm_turn(t - whole, &x, &y);
+        re[0] += weight[i] * (1.0 + x);
+        im[0] += weight[i] * y;
+    }
+    for (size_t l = 1; l < 8; l++) {
+        re[0] += re[l];
+        im[0] += im[l];
+    }
+    for (i = 0; i < length; i++) total += weight[i];
+    if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
+    return re[0] * re[0] + im[0] * im[0] + PRV_UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
+}
+
+/* Takes the atoms within `radius` of the heaviest as the subset. */
+static void take_subset(prv_source *s, double radius)
+{
+    size_t low = 0, high = s->length;
+    while (low < high && s->position[low] < -radius) low++;
+    while (high > low && (s->position[high - 1] > radius || s->weight[high - 1] == 0.0)) high--;
+    s->first = low;
+    s->end = high;
+    s->radius = radius;
+    s->mass = 0.0;
+    double second = 0.0;
+    for (size_t i = low; i < high; i++) {
+        s->mass += s->weight[i];
+        second += s->weight[i] * s->position[i] * s->position[i];
+    }
+    s->curvature = 0.25 * s->mass * second;
+}
+
+static double subset_square(const prv_source *s, double theta)
+{
+    return modulus_square(s->position + s->first, s->weight + s->first, s->end - s->first,
+                          theta * (0.5 / PI));
+}
+
+/* 1 - |phi|^2 at least, on an interval whose larger end has |A|^2 = square. */
+static double gap_of(const prv_source *s, double square, double width)
+{
+    /* Of sums; and weights sum to 1 within 22 u, which the heaviest of n, at least 1 / n, makes up for: 22 n u of it. */
+    const double rounding = (512.0 + 25.0 * (double)s->length) * PRV_UNIT;
+    const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
+    return fmin(fmax(gap, 0.0), s->most_gap);
+}
+
+/* Takes all jumps, whose modulus knows no centre: the curvature is about their own. */
+static void take_jumps(prv_source *s)
+{
+    double sum = 0.0, second = 0.0;
+    for (size_t i = 0; i < s->length; i++) sum += s->weight[i] * s->position[i];
+    const double center = s->total > 0.0 ? sum / s->total : 0.0;
+    for (size_t i = 0; i < s->length; i++) second += s->weight[i] * (s->position[i] - center) * (s->position[i] - center);
+    s->first = 0;
+    s->end = s->length;
+    s->mass = s->total;
+    s->curvature = 0.25 * s->total * second * PRV_SECOND_ORDER; /* about any centre; the sum rounds */
+}
+
+static double look(prv_march *m, const prv_source *s, double theta)
+{
+    m->work += 4.0 * (double)(s->end - s->first);
+    return subset_square(s, theta);
+}
+
+/* k log(1 / |phi|) where 1 - |phi|^2 is the gap. */
+static double decay(const prv_source *s, double gap)
+{
+    return -0.5 * s->count * log1p(-gap);
+}
+
+/* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use, whose next_square
+ * gets |A|^2 there. A width of one frequency needs no interpolation. */
+static double decay_over(prv_march *m, double theta, double width, int one, double wanted)
+{
+    double sum = 0.0, jumps = 0.0;
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        s->next_square = look(m, s, theta + width);
+        s->gap = one ? gap_of(s, s->next_square, 0.0) : gap_of(s, fmax(s->modulus_square, s->next_square), width);
+        sum += decay(s, s->gap);
+        if (m->jumps == NULL) continue;
+        m->jumps[i].next_square = UNKNOWN;
+        jumps += m->jumps[i].count * m->jumps[i].total / sqrt(1.0 - s->gap);
+    }
+    if (m->jumps == NULL) return sum;
+    /* Between prod beta^k expm1(sum k |j| / beta) and the sum of both moduli. */
+    const double reached = sum - log(fmin(expm1(jumps), 2.0));
+    if (reached >= wanted) return reached;
+    jumps = 0.0;
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *j = &m->jumps[i];
+        if (j->modulus_square == UNKNOWN) j->modulus_square = look(m, j, theta);
+        j->next_square = look(m, j, theta + width);
+        const double square = one ? j->next_square : fmax(j->modulus_square, j->next_square) + width * width * j->curvature;
+        jumps += j->count * fmin(sqrt(square), j->total) / sqrt(1.0 - m->sources[i].gap);
+    }
+    return sum - log(fmin(expm1(jumps), 2.0));
+}
+
+/* To where decay_over looked. */
+static void move_on(prv_march *m)
+{
+    for (size_t i = 0; i < m->steps; i++) {
+        m->sources[i].modulus_square = m->sources[i].next_square;
+        if (m->jumps != NULL) m->jumps[i].modulus_square = m->jumps[i].next_square;
+    }
+}
+
+/* All subsets by this factor smaller or larger, and |A|^2 at theta; 0 if none can change. */
+static int resize_subsets(prv_march *m, double factor, double theta)
+{
+    int changed = 0;
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        const double before = s->radius;
+        const double whole = fmax(fabs(s->position[0]), fabs(s->position[s->length - 1]));
+        const double radius = fmin(fmax(before * factor, 1.0), fmax(whole, 1.0));
+        if (radius == before) continue;
+        take_subset(s, radius);
+        s->modulus_square = look(m, s, theta);
+        changed = 1;
+    }
+    return changed;
+}
+
+static prv_status keep(prv_march *m, double first)
+{
+    if (m->kept_length == m->kept_capacity) {
+        const size_t capacity = 2 * m->kept_capacity + 8;
+        double *kept = prv_allocate(capacity, sizeof *kept);
+        if (kept == NULL) return PRV_ERR_MEMORY;
+        if (m->kept_length > 0) memcpy(kept, m->kept, m->kept_length * sizeof *kept);
+        prv_release(m->kept);
+        m->kept = kept;
+        m->kept_capacity = capacity;
+    }
+    m->kept[m->kept_length++] = first;
+    m->work += m->kept_work * PRV_FREQUENCY_BLOCK;
+    return PRV_OK;
+}
+
+/* The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
+ * terms >= 0, so that of any subset of atoms, m^2 - |A|^2, is a lower bound. The farther out the
+ * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature.
+ * A lattice whose atoms are nearly all on every 2^m-th point has |phi| near 1 again at multiples of 2 pi / 2^m. */
+prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt,
+                        double tolerance, double *result)
+{
+    *result = 0.0;
+    const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;
+    if (first > last) return PRV_OK;
+    /* With this decay everywhere the sum is half the tolerance. */
+    const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
+    double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));
+        s->modulus_square = look(m, s, scale * at);
+        if (m->jumps == NULL) continue;
+        take_jumps(&m->jumps[i]);
+        m->jumps[i].modulus_square = UNKNOWN;
+    }
+    while (at < last) {
+        double reached = 0.0;
+        for (int attempt = 1;; attempt++) {
+            width = fmin(width, last - at);
+            reached = decay_over(m, scale * at, scale * width, width == 1.0, wanted);
+            if (reached >= wanted) break;
+            if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0, scale * at)) continue;
+            if (width == 1.0) break;
+            width = ceil(0.5 * width);
+        }
+        if (m->work > m->most_work) return PRV_ERR_PRECISION;
+        prv_status status = prv_check_interrupt(m->options);
+        if (status != PRV_OK) return status;
+        if (reached < wanted) {
+            status = keep(m, at + 1.0);
+            if (status != PRV_OK) return status;
+            width = fmin(PRV_FREQUENCY_BLOCK, last - at);
+            decay_over(m, scale * at, scale * width, 0, wanted);
+        } else {
+            *result += 2.0 / points * width * exp(-reached) * unit /
+                       prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
+        }
+        at += width;
+        move_on(m);
+        if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
+            double now = 0.0;
+            for (size_t i = 0; i < m->steps; i++)
+                now += decay(&m->sources[i], gap_of(&m->sources[i], m->sources[i].modulus_square, 0.0));
+            if (now < 1.5 * wanted) resize_subsets(m, 2.0, scale * at);
+        }
+        width = fmin(2.0 * width, floor(0.25 * at) + 1.0);
+    }
+    /* A sum over intervals, each off by u for each step and each unit of its logarithm. */
+    *result *= PRV_SECOND_ORDER;
+    return PRV_OK;
+}

@@ -1,0 +1,398 @@
+#include "composition/spectrum.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "composition/kernel.h"
+#include "numerics/dispatch.h"
+#include "composition/remainder.h"
+#include "base/progress.h"
+#include "numerics/rounding.h"
+#include "lattices/tilt.h"
+#include "numerics/vector_math.h"
+
+#define PI 3.14159265358979323846
+
+/* Logarithms and sines at one frequency of one step take as long as this many atoms. */
+#define FREQUENCY_WORK 256.0
+
+/* Angles are products of a position and a frequency; these are exact as long as they stay below 2^52. */
+#define MOST_TURNS 0x1p52
+
+/* ---- The stage ------------------------------------------------------------------------------ */
+
+static int starts_run(const prv_exponents *e, size_t j)
+{
+    return j == 0 || e->number[j] != e->number[j - 1] + 1.0;
+}
+
+/* Spectra times kernels, and the rounding of all sums over them. */
+/* |x + i y|, off by 3 u; squares that underflow are less than what is added. */
+static inline double modulus_above(double x, double y)
+{
+    return sqrt(x * x + y * y) + 0x1p-500;
+}
+
+prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate, double unit, double tilt, double points,
+                             prv_spectrum *out)
+{
+    const size_t n = e->count;
+    out->block = prv_allocate(4 * (n + 8), sizeof *out->block);
+    if (out->block == NULL) return PRV_ERR_MEMORY;
+    out->finite_re = out->block;
+    out->finite_im = out->finite_re + n + 8;
+    out->reverse_re = out->finite_im + n + 8;
+    out->reverse_im = out->reverse_re + n + 8;
+    out->count = n;
+    out->points = points;
+    for (size_t j = 0; j < n; j++) if (starts_run(e, j)) out->run_count++;
+    out->runs = prv_allocate(out->run_count, sizeof *out->runs);
+    if (out->runs == NULL) return PRV_ERR_MEMORY;
+    size_t run = 0;
+    const double r = exp(-tilt * unit), below = -expm1(-tilt * unit);
+    const double r1 = exp(-(tilt + 1.0) * unit), below1 = -expm1(-(tilt + 1.0) * unit);
+    const double gain = -expm1(-unit);
+    double rounding = 0.0;
+    for (size_t j = 0; j < n; j++) {
+        if (starts_run(e, j)) out->runs[run++] = (prv_run){e->number[j], 0};
+        out->runs[run - 1].length++;
+        const double theta = 2.0 * PI * e->number[j] / points, s = sin(0.5 * theta), si = sin(theta);
+        const double co = cos(theta), half = (e->number[j] == 0.0 ? 1.0 : 2.0) / points;
+        /* 1 - e^(-z q) and 1 - e^(-(z + 1) q) without the cancellation of 1 - cos. */
+        const double ar = below + 2.0 * r * s * s, ai = r * si;
+        const double br = below1 + 2.0 * r1 * s * s, bi = r1 * si;
+        const double a2 = ar * ar + ai * ai, b2 = br * br + bi * bi;
+        const double modulus = exp(e->log_modulus[j]);
+        const double size_bound = fmin(e->log_bound[j], 0.0);
+        double pr = modulus * cos(e->phase[j]), pi = modulus * sin(e->phase[j]);
+        /* The sums over the steps round by a unit of all that they hold, each time. */
+        const double phi_sum_error = e->error[j] + (4.0 + (double)steps) * PRV_UNIT * e->size[j];
+        double phi_error = exp(size_bound) * fmin(phi_sum_error, 2.0);
+        if (separate) {
+            /* expm1 of a complex number, and its error. */
+            const double s_half = sin(0.5 * e->jump_im[j]), grown = expm1(e->jump_re[j]), real = pr;
+            const double xr = grown * cos(e->jump_im[j]) - 2.0 * s_half * s_half;
+            const double xi = (1.0 + grown) * sin(e->jump_im[j]), factor = hypot(xr, xi);
+            /* |log(1 + z)| <= 2 log(1 + |z|) for |z| < 1/2. */
+            const double jump_error = e->jump_error[j] + 2.0 * (double)steps * PRV_UNIT * e->jump_bound[j];
+            if (jump_error < 0.5) {
+                pr = real * xr - pi * xi;
+                pi = real * xi + pi * xr;
+                phi_error = phi_error * factor +
+                            exp(size_bound) * ((1.0 + grown) * expm1(jump_error) + 22.0 * PRV_UNIT * factor);
+            } else {
+                pr = pi = 0.0;
+                phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
+            }
+        }
+        /* 1 / b, and e^(-z q) (1 - e^(-q)) / (a b). */
+        const double fr = br / b2, fi = -bi / b2;
+        const double gr = (ar * fr + ai * fi) / a2, gi = (ar * fi - ai * fr) / a2;
+        const double kr = gain * r * (gr * co + gi * si), ki = gain * r * (gi * co - gr * si);
+        out->finite_re[j] = half * (pr * kr - pi * ki);
+        out->finite_im[j] = half * (pr * ki + pi * kr);
+        out->reverse_re[j] = half * (pr * fr - pi * fi);
+        out->reverse_im[j] = half * (pr * fi + pi * fr);
+        const double size = half * (modulus_above(kr, ki) + unit * modulus_above(fr, fi));
+        const double own = PRV_UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
+                                   14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
+        rounding += size * (phi_error + own * modulus_above(pr, pi));
+    }
+    for (size_t j = n; j < n + 8; j++)
+        out->finite_re[j] = out->finite_im[j] = out->reverse_re[j] = out->reverse_im[j] = 0.0;
+    /* A sum of n terms, and products of errors: parts of n u, and of errors, of itself. */
+    out->rounding = PRV_SECOND_ORDER * rounding;
+    return PRV_OK;
+}
+
+/* Moves the losses above `bulk` from weight[] to jumps[]. Returns where they begin. */
+static size_t split_jumps(const prv_lattice *y, double bulk, double *weight, double *jumps)
+{
+    size_t split = y->length;
+    while (split > 0 && y->loss[split - 1] > bulk) split--;
+    for (size_t i = 0; i < y->length; i++) jumps[i] = i < split ? 0.0 : weight[i];
+    for (size_t i = split; i < y->length; i++) weight[i] = 0.0;
+    return split;
+}
+
+/* Tilts a step's law into weight[], adds what it contributes to `composed` but for the unit of the lattice of sums, and
+ * returns its heaviest atom. */
+static size_t add_law(const prv_lattice *y, double count, double *weight, prv_composed *composed)
+{
+    prv_tilted_add(&composed->tilted, y, count, weight);
+    const size_t heaviest = prv_heaviest(weight, y->length);
+    const long double place = (long double)count * ((long double)y->offset + (long double)y->step * (long double)y->index[heaviest]);
+    composed->lowest += place;
+    composed->place_size += fabs((double)place);
+    composed->laws++;
+    /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
+    long double sum = 0.0L;
+    for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
+    const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * PRV_LONG_EPSILON;
+    if (y->length > 0) composed->tilted.relative_error += count * missing / weight[heaviest];
+    return heaviest;
+}
+
+prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor, double points, double *weight,
+                            prv_exponents *e, prv_composed *composed)
+{
+    const size_t heaviest = add_law(y, count, weight, composed);
+    if (prv_unit(y, weight, divisor) != divisor) return PRV_ERR_PRECISION;
+    prv_source source;
+    const prv_status status = prv_source_new(y, weight, heaviest, count, &source);
+    if (status != PRV_OK) return status;
+    prv_source_scale(&source, (double)divisor);
+    for (size_t at = 0, length = 0; at < e->count; at += length) {
+        for (length = 1; length < PRV_FREQUENCY_BLOCK && at + length < e->count && !starts_run(e, at + length);) length++;
+        prv_exponents_add(e, at, length, &source, NULL, points);
+    }
+    prv_release(source.block);
+    return PRV_OK;
+}
+
+/* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps + m] has
+ * the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt, from above. */
+static prv_status sources_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                              double tilt, const prv_window *window, prv_source *sources, double *log_bulk,
+                              prv_composed *composed)
+{
+    size_t longest = 0;
+    for (size_t m = 0; m < steps; m++)
+        if (lattices[m]->length > longest) longest = lattices[m]->length;
+    double *weight = prv_allocate(2 * longest, sizeof *weight);
+    if (weight == NULL) return PRV_ERR_MEMORY;
+    double *jumps = weight + longest;
+    composed->tilted = prv_tilted_new(tilt, window);
+    prv_status status = PRV_OK;
+    int64_t divisor = 0;
+    *log_bulk = 0.0;
+    for (size_t m = 0; m < steps && status == PRV_OK; m++) {
+        const prv_lattice *y = lattices[m];
+        const size_t heaviest = add_law(y, counts[m], weight, composed);
+        divisor = prv_unit(y, weight, divisor);
+        if (window->separate) {
+            const size_t split = split_jumps(y, window->bulk, weight, jumps);
+            status = prv_source_new(y, jumps, heaviest, counts[m], &sources[steps + m]);
+            const double moment = prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
+            const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
+            *log_bulk += counts[m] * (moment + error + 4.0 * PRV_UNIT * fabs(moment));
+            /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
+            if (status == PRV_OK && (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
+                status = PRV_ERR_PRECISION;
+        }
+        if (status == PRV_OK) status = prv_source_new(y, weight, heaviest, counts[m], &sources[m]);
+    }
+    prv_release(weight);
+    /* Steps of one atom each have no unit: the period itself will do for the one point of their sum. */
+    composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : HUGE_VAL;
+    for (size_t m = 0; m < (window->separate ? 2 * steps : steps) && status == PRV_OK; m++)
+        prv_source_scale(&sources[m], divisor > 0 ? (double)divisor : 1.0);
+    return status;
+}
+
+/* Frequencies added block by block. */
+typedef struct builder {
+    prv_exponents *e;
+    const prv_source *sources, *jumps;
+    size_t steps;
+    double points;
+    double work_each; /* of a frequency */
+    double most_work, work;
+    const prv_options *options;
+} builder;
+
+/* One block of frequencies more, from `first` on. */
+static prv_status extend(builder *b, double first)
+{
+    const double count = fmin(PRV_FREQUENCY_BLOCK, 0.5 * (b->points - 1.0) + 1.0 - first);
+    if ((first + PRV_FREQUENCY_BLOCK) * b->points > MOST_TURNS || b->work > b->most_work) return PRV_ERR_PRECISION;
+    const prv_status interrupted = prv_check_interrupt(b->options);
+    if (interrupted != PRV_OK) return interrupted;
+    b->work += b->work_each * count;
+    const size_t at = b->e->count;
+    const prv_status status = prv_exponents_append(b->e, first, (size_t)count);
+    for (size_t m = 0; m < b->steps && status == PRV_OK; m++)
+        prv_exponents_add(b->e, at, (size_t)count, &b->sources[m], b->jumps != NULL ? &b->jumps[m] : NULL, b->points);
+    return status;
+}
+
+/* Whether what each frequency of the last block makes up is below e^log_most, roughly. */
+static int last_block_is_below(const prv_exponents *e, int separate, double log_most)
+{
+    for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
+        const double jumps = !separate ? 1.0
+                             : e->jump_error[j] < 0.5 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0) : 2.0;
+        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return 0;
+    }
+    return 1;
+}
+
+/* The period for which images cost no more than the tolerance (SPECTRUM.md, section 3): what lies above `low` comes
+ * back one period higher, damped by the tilt, and what lies more than a period above epsilon comes down to it. */
+static double period_of(const prv_tilted *t, const prv_window *w, double *low)
+{
+    const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02, longest = 1.0 + w->later;
+    *low = fmax((log_mass - fmax(t->log_down, longest * t->log_down)) / t->shift_down,
+                fmin(t->support_low, longest * t->support_low) - 1e-6 * fabs(t->support_low) - 1e-6);
+    const double high = fmin((fmax(t->log_up, longest * t->log_up) - log_mass) / t->shift_up,
+                             fmax(t->support_high, longest * t->support_high));
+    return fmax(high - w->low_epsilon, w->high_epsilon - *low - log(w->tolerance) / t->tilt);
+}
+
+/* What sums without a jump make up, in units of M e^(-lam eps), by Chernoff's inequality. */
+static double bulk_from_above(const prv_tilted *t, const prv_window *w, double log_bulk, size_t steps)
+{
+    const double away = (w->bulk_tilt - t->tilt) * w->bulk_low;
+    /* The moment that is the unit is off by relative_error, sums by u for each step of what is summed. */
+    const double errors = t->relative_error + PRV_UNIT * (8.0 + (double)steps) * (1.0 + fabs(log_bulk) + fabs(t->log_moment) + fabs(away));
+    return DBL_MIN + prv_outwards(prv_kernel_maximum(w->bulk_tilt) * exp(log_bulk - t->log_moment - away + errors * PRV_SECOND_ORDER),
+                                  16.0 * PRV_UNIT, 1);
+}
+
+prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                            double tilt, const prv_window *window, double most_work,
+                            prv_spectrum *out, prv_composed *composed)
+{
+    memset(out, 0, sizeof *out);
+    memset(composed, 0, sizeof *composed);
+    const size_t source_count = window->separate ? 2 * steps : steps;
+    prv_source *sources = prv_allocate(source_count, sizeof *sources);
+    prv_exponents e = {0};
+    double log_bulk = 0.0;
+    if (sources != NULL) memset(sources, 0, source_count * sizeof *sources);
+    prv_status status = sources != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    if (status == PRV_OK)
+        status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
+    prv_source *jumps = window->separate ? sources + steps : NULL;
+    const double period = period_of(&composed->tilted, window, &out->low);
+    composed->step = fmin(composed->step, fmax(period, 1.0));
+    const double unit = composed->step;
+    const double points = 2.0 * ceil(0.5 * period / unit) + 1.0;
+    const double all = 0.5 * (points - 1.0);
+    if (status == PRV_OK && !(points < 0x1p50)) status = PRV_ERR_PRECISION;
+    double work = FREQUENCY_WORK * (double)steps, expected = 0.0; /* work: at each frequency */
+    int nothing = 0;
+    for (size_t m = 0; status == PRV_OK && m < steps; m++) {
+        work += (double)(sources[m].length + (jumps != NULL ? jumps[m].length : 0));
+        nothing = nothing || sources[m].length == 0;
+        if (jumps == NULL) continue;
+        sources[m].most_gap = 0.75;
+        expected += jumps[m].count * jumps[m].total;
+    }
+    /* Without jumps nothing would be left. */
+    if (status == PRV_OK && jumps != NULL && !(expected > 0.0)) status = PRV_ERR_PRECISION;
+    if (status == PRV_OK && nothing) {
+        /* A lattice without finite mass: there is nothing to sum. */
+        prv_tilted *t = &composed->tilted;
+        t->log_moment = t->relative_error = t->log_error = 0.0;
+        t->log_up = t->log_down = -HUGE_VAL;
+        out->points = 1.0;
+    }
+    prv_march walk = {.sources = sources, .jumps = jumps, .steps = steps, .kept_work = work, .options = window->options};
+    builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
+    /* Frequencies from 0 on, until a whole block of them is small; */
+    const double small = log(window->tolerance) - log(0.125 * points * unit);
+    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is_below(&e, jumps != NULL, small)))
+        status = extend(&b, (double)e.count);
+    if (status == PRV_OK && !nothing) {
+        const double first = (double)e.count, rest = work * (all + 1.0 - first);
+        /* and blocks farther out that are not. Where looking for these would cost more than leaving nothing out, nothing is. */
+        walk.most_work = fmin(rest, most_work);
+        status = prv_left_out(&walk, first, points, unit, tilt, window->tolerance, &out->left_out);
+        if (status == PRV_ERR_PRECISION && b.work + rest <= most_work) {
+            out->left_out = 0.0;
+            for (status = PRV_OK; status == PRV_OK && (double)e.count <= all;) status = extend(&b, (double)e.count);
+        } else {
+            for (size_t i = 0; i < walk.kept_length && status == PRV_OK; i++) status = extend(&b, walk.kept[i]);
+        }
+    }
+    if (status == PRV_OK && !nothing) status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, out);
+    if (status == PRV_OK) {
+        out->work = b.work + walk.work;
+        out->tolerance = window->tolerance;
+        out->below = prv_tilted_below(&composed->tilted, out->low);
+        out->bulk_low = window->bulk_low;
+        out->apart = jumps != NULL;
+        if (jumps != NULL && !nothing)
+            out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
+        composed->spectrum = out;
+    }
+    if (sources != NULL)
+        for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
+    prv_release(sources);
+    prv_release(walk.kept);
+    prv_exponents_free(&e);
+    return status;
+}
+
+void prv_spectrum_free(prv_spectrum *spectrum)
+{
+    prv_release(spectrum->block);
+    prv_release(spectrum->runs);
+    memset(spectrum, 0, sizeof *spectrum);
+}
+
+/* ---- Evaluation ----------------------------------------------------------------------------- */
+
+/* Sums of Re (a e^(-i theta_j n)) over a run of frequencies, eight rotated together; `turn` is -n modulo N. */
+PRV_VECTOR static void add_run(const prv_spectrum *s, const prv_run *run, size_t begin, double turn, double *finite,
+                               double *reverse)
+{
+    double er[8], ei[8], f[8] = {0}, b[8] = {0}, rr, ri;
+    const double inverse = 1.0 / s->points;
+    prv_vm_turn(prv_turns(8.0 * turn, s->points, inverse), &rr, &ri);
+    for (size_t l = 0; l < 8; l++) {
+        prv_vm_turn(prv_turns((run->first + (double)l) * turn, s->points, inverse), &er[l], &ei[l]);
+        er[l] += 1.0;
+    }
+    const double *restrict fr = s->finite_re + begin, *restrict fi = s->finite_im + begin;
+    const double *restrict br = s->reverse_re + begin, *restrict bi = s->reverse_im + begin;
+    for (size_t j = 0; j < run->length; j += 8)
+        for (size_t l = 0; l < 8; l++) {
+            f[l] += fr[j + l] * er[l] - fi[j + l] * ei[l];
+            b[l] += br[j + l] * er[l] - bi[j + l] * ei[l];
+            const double next = er[l] + (er[l] * rr - ei[l] * ri);
+            ei[l] = ei[l] + (er[l] * ri + ei[l] * rr);
+            er[l] = next;
+        }
+    double all_finite = 0.0, all_reverse = 0.0;
+    for (size_t l = 0; l < 8; l++) {
+        all_finite += f[l];
+        all_reverse += b[l];
+    }
+    *finite += all_finite;
+    *reverse += all_reverse;
+}
+
+void prv_spectrum_at(const prv_spectrum *s, double n, double *finite, double *reverse)
+{
+    const double turn = -rint(prv_turns(n, s->points, 1.0 / s->points) * s->points);
+    *finite = *reverse = 0.0;
+    size_t begin = 0;
+    for (size_t i = 0; i < s->run_count; i++) {
+        add_run(s, &s->runs[i], begin, turn, finite, reverse);
+        begin += s->runs[i].length;
+    }
+}
+
+double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *high_epsilon)
+{
+    const prv_spectrum *s = c->spectrum;
+    const prv_tilted *t = &c->tilted;
+    const double period = s->points * c->step, log_tolerance = log(s->tolerance);
+    const double again = exp(-t->tilt * period), rest = -expm1(-t->tilt * period);
+    const double weight = prv_kernel_maximum(t->tilt) + again / rest;
+    /* Of what lies a period above low_epsilon, as much as weighs the tolerance. */
+    double high = s->tolerance / weight;
+    const double errors = t->log_error + t->relative_error + 4.0 * PRV_UNIT * (1.0 + fabs(t->log_up) + fabs(log(high)));
+    *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + errors * PRV_SECOND_ORDER) / t->shift_up - period : HUGE_VAL;
+    if (t->support_high - period < *low_epsilon) {
+        *low_epsilon = t->support_high - period + c->step + prv_tilted_blur(t);
+        high = 0.0;
+    }
+    *high_epsilon = s->low + period + log_tolerance / t->tilt;
+    const double rounding = 16.0 * DBL_EPSILON * (8.0 + t->tilt * (fabs(s->low) + period));
+    return ((s->below + high) * weight + s->tolerance / rest) * (1.0 + rounding);
+}

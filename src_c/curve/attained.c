@@ -1,0 +1,130 @@
+#include "curve/attained.h"
+
+#include <string.h>
+
+#include "base/allocate.h"
+#include "mechanisms/bounded_range.h"
+#include "mechanisms/support.h"
+
+static prv_attainment attainment_of_step(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_CHOICE) return PRV_NOT_ATTAINED;
+    if (m->base == PRV_BASE_BOUNDED_RANGE || m->attained != NULL) return PRV_ATTAINED_EACH;
+    return PRV_ATTAINED;
+}
+
+/* Of steps together of which `worst` is that of one of them. */
+static prv_attainment together(prv_attainment worst, double count)
+{
+    return worst == PRV_ATTAINED_EACH && count > 1.0 ? PRV_NOT_ATTAINED : worst;
+}
+
+prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count)
+{
+    prv_attainment worst = PRV_ATTAINED;
+    double count = 0.0;
+    for (size_t j = 0; j < step_count; j++) {
+        if (steps[j].count == 0) continue;
+        const prv_attainment step = attainment_of_step(steps[j].mechanism);
+        if (step > worst) worst = step;
+        count += (double)steps[j].count;
+    }
+    return together(worst, count);
+}
+
+int prv_is_attained(const prv_step *steps, size_t step_count)
+{
+    return prv_attainment_of(steps, step_count) != PRV_NOT_ATTAINED;
+}
+
+prv_attainment prv_view_attainment(const prv_side_view *view)
+{
+    prv_attainment worst = PRV_ATTAINED;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_attainment step = attainment_of_step(view->mechanisms[j]);
+        if (step > worst) worst = step;
+    }
+    return together(worst, view->all.count);
+}
+
+/* The mechanism whose pair two data sets have, or that of all bounded ranges which one is to be chosen of. */
+static const prv_mechanism *attained(const prv_mechanism *m)
+{
+    return m->attained != NULL ? m->attained : m;
+}
+
+int prv_has_range(const prv_side_view *view)
+{
+    for (size_t j = 0; j < view->steps; j++)
+        if (attained(view->mechanisms[j])->base == PRV_BASE_BOUNDED_RANGE) return 1;
+    return 0;
+}
+
+int prv_are_data_discrete(const prv_side_view *view)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_base base = attained(view->mechanisms[j])->base;
+        if (base != PRV_BASE_BOUNDED_RANGE && base != PRV_BASE_ATOMS) return 0;
+    }
+    return 1;
+}
+
+/* The worst of the bounded ranges at the tilt lam, on a sample where m is. */
+static prv_status worst_response(const prv_mechanism *m, int add, double lam, double part, prv_mechanism **worst)
+{
+    prv_mechanism *response = NULL;
+    const double place = prv_worst_place_of(m, add, lam), moved = place + part * m->mu;
+    const int inside = moved > 0.0 && moved < m->mu;
+    prv_status status = prv_mechanism_response(m->mu, inside ? moved : place, &response);
+    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(response, m->sampling_probability, worst);
+    prv_mechanism_free(response);
+    return status;
+}
+
+static prv_status data_view(const prv_side_view *view, int add, double lam, double offset, prv_side_view *data)
+{
+    const size_t n = view->steps;
+    prv_step *steps = prv_allocate(n, sizeof *steps);
+    prv_mechanism **made = prv_allocate(n, sizeof *made);
+    prv_status status = steps != NULL && made != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    for (size_t j = 0; j < n && made != NULL; j++) made[j] = NULL;
+    for (size_t j = 0; j < n && status == PRV_OK; j++) {
+        const prv_mechanism *m = attained(view->mechanisms[j]);
+        if (m->base == PRV_BASE_BOUNDED_RANGE) status = worst_response(m, add, lam, offset / view->all.count, &made[j]);
+        steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)view->counts[j]};
+    }
+    if (status == PRV_OK) status = prv_side_view_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
+    for (size_t j = 0; j < n && made != NULL; j++) {
+        if (status == PRV_OK)
+            data->replaced[j] = made[j]; /* the view frees it */
+        else
+            prv_mechanism_free(made[j]);
+    }
+    prv_release(steps);
+    prv_release(made);
+    return status;
+}
+
+prv_status prv_data_views_new(const prv_side_view *views, size_t view_count, prv_neighbors neighbors, const double *lam,
+                              double offset, prv_data_views *data)
+{
+    data->count = 0;
+    for (size_t v = 0; v < view_count; v++) {
+        int symmetric = 1;
+        for (size_t j = 0; j < views[v].steps; j++)
+            symmetric = symmetric && prv_is_symmetric(attained(views[v].mechanisms[j]));
+        const int both = neighbors == PRV_REPLACE_ONE && !symmetric;
+        for (int add = both ? 0 : views[v].add; add <= (both ? 1 : views[v].add); add++) {
+            const prv_status status = data_view(&views[v], add, lam[v], offset, &data->views[data->count]);
+            if (status != PRV_OK) return status;
+            data->count++;
+        }
+    }
+    return PRV_OK;
+}
+
+void prv_data_views_free(prv_data_views *data)
+{
+    for (size_t v = 0; v < data->count; v++) prv_side_view_free(&data->views[v]);
+    data->count = 0;
+}

@@ -1,0 +1,49 @@
+#include "curve/certificate.h"
+#include "composition/kernel.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "numerics/rounding.h"
+#include "composition/spectrum.h"
+#include "numerics/wide.h"
+
+prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells)
+{
+    const prv_tilted *t = &c->tilted;
+    const double g = prv_kernel_maximum(t->tilt), n = (double)c->length;
+    prv_slack_parts p;
+    memset(&p, 0, sizeof p);
+    double reach, sums = 0.0, place = 0.0;
+    if (c->spectrum != NULL) {
+        p.slack.images = prv_spectrum_images(c, &p.slack.low, &p.slack.high);
+        p.slack.imaged = 1;
+        p.slack.apart = c->spectrum->apart;
+        p.slack.bulk = c->spectrum->bulk;
+        p.slack.bulk_low = c->spectrum->bulk_low;
+        p.outside = c->spectrum->left_out;
+        /* Weights that are no normal doubles: fewer than 2^40 atoms of each step, DBL_MIN of each. */
+        p.transforms = c->spectrum->rounding + 0x1p40 * DBL_MIN * t->total;
+        place = (double)(c->laws + 4) * PRV_LONG_EPSILON * c->place_size;
+        reach = fabs((double)c->lowest) + c->spectrum->points * c->step;
+    } else {
+        const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
+        p.outside = g * c->outside;
+        /* Where the tilt's weight lies on a few atoms, those of others underflow, and products with them: by less
+         * than DBL_MIN each. */
+        p.transforms = c->rounding * fmin(smooth, n * g) + n * (t->total + 4.0) * DBL_MIN;
+        reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
+        /* The recurrences use rounded decay factors. */
+        sums = n * (2.0 * PRV_UNIT + 4.0 * PRV_WIDE_UNIT);
+    }
+    p.slack.additive = p.outside + p.transforms;
+    p.outside += p.slack.images + p.slack.bulk;
+    /* Scales are exponentials of double logs. */
+    p.slack.relative = t->relative_error + cells->relative + sums +
+                       8.0 * PRV_UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
+    /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double is it. */
+    p.slack.relative = expm1(p.slack.relative);
+    p.slack.shift = cells->shift + 4.0 * PRV_UNIT * reach + place;
+    return p;
+}

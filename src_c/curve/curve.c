@@ -1,0 +1,253 @@
+#include "curve/curve.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/allocate.h"
+#include "composition/convolution.h"
+#include "numerics/rounding.h"
+#include "composition/spectrum.h"
+#include "numerics/wide.h"
+
+/* ---- D and B ------------------------------------------------------------------------------ */
+
+/* The recurrences of a convolution, held at one lattice point. */
+typedef struct sums {
+    prv_wide d, b;
+    size_t point; /* of the window, counted from its lowest */
+} sums;
+
+/* Reads D and B anywhere. Recurrences leave their state at some points on the way down, so that further
+ * readings start near. */
+enum { MARKS = 128 };
+
+typedef struct reader {
+    const prv_composed *composed;
+    prv_wide decay, decay_more, step; /* e^(-lam h), e^(-(lam + 1) h), 1 - e^(-h) */
+    size_t spacing, marked;
+    sums marks[MARKS]; /* at the top, one `spacing` below it, ... */
+} reader;
+
+static size_t position(const prv_composed *c, size_t point)
+{
+    const size_t at = c->start + point;
+    return at < c->length ? at : at - c->length;
+}
+
+static void reader_init(reader *r, const prv_composed *c)
+{
+    r->composed = c;
+    if (c->spectrum != NULL) return;
+    r->decay = prv_wide_of(exp(-c->tilted.tilt * c->step));
+    r->decay_more = prv_wide_of(exp(-(c->tilted.tilt + 1.0) * c->step));
+    r->step = prv_wide_of(-expm1(-c->step));
+    r->spacing = c->length / MARKS + 1;
+    r->marked = 1;
+    r->marks[0].d = prv_wide_of(0.0);
+    /* Rounding of the transforms may leave tiny negative masses; they stay, its bound covers them. */
+    r->marks[0].b = prv_wide_of(c->mass[position(c, c->length - 1)]);
+    r->marks[0].point = c->length - 1;
+}
+
+static sums sums_at(reader *r, size_t point)
+{
+    const prv_composed *c = r->composed;
+    const size_t top = c->length - 1;
+    size_t mark = (top - point) / r->spacing;
+    if (mark >= r->marked) mark = r->marked - 1;
+    sums s = r->marks[mark];
+    while (s.point > point) {
+        s.point--;
+        s.d = prv_wide_mul(r->decay, prv_wide_add(s.d, prv_wide_mul(r->step, s.b)));
+        s.b = prv_wide_add(prv_wide_mul(r->decay_more, s.b), prv_wide_of(c->mass[position(c, s.point)]));
+        if (top - s.point == r->marked * r->spacing) r->marks[r->marked++] = s;
+    }
+    return s;
+}
+
+static double clip(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* The curve without slack: D - B expm1(v), B e^v and log(M e^(-lam x)) at the point x above epsilon. */
+typedef struct place {
+    double finite, reverse, log_scale;
+    int known; /* 0: too far from the lattice's origin to tell points apart */
+} place;
+
+static double log_scale_at(const prv_composed *c, long double x)
+{
+    return (double)((long double)c->tilted.log_moment - (long double)c->tilted.tilt * x);
+}
+
+static place at(reader *r, double epsilon)
+{
+    const prv_composed *c = r->composed;
+    double d, b;
+    long double x;
+    if (c->spectrum != NULL) {
+        const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->step) + 1.0;
+        x = c->lowest + (long double)n * (long double)c->step;
+        if (!(fabs(n) < 0x1p51)) {
+            const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0};
+            return unknown;
+        }
+        prv_spectrum_at(c->spectrum, n, &d, &b);
+    } else {
+        const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 1};
+        if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
+        const double below = (epsilon - (double)c->lowest) / c->step;
+        size_t point = prv_size_of(fmin(below, (double)c->length - 1.0));
+        while (point > 0 && prv_composed_loss(c, point - 1) > epsilon) point--;
+        while (prv_composed_loss(c, point) <= epsilon) point++;
+        const sums s = sums_at(r, point);
+        x = (long double)prv_composed_loss(c, point);
+        d = prv_wide_value(s.d);
+        b = prv_wide_value(s.b);
+    }
+    /* v <= 0: at a point, or between two points, or below the window (where nothing more is added). */
+    const double v = fmin((double)((long double)epsilon - x), 0.0);
+    const place p = {d - b * expm1(v), b * exp(v), log_scale_at(c, x), 1};
+    return p;
+}
+
+/* ---- With the slack of a side -------------------------------------------------------------- */
+
+/* The finite part with its slack, in units of e^log_scale; side 0 is without slack. */
+typedef struct bound {
+    double value, slope, log_scale;
+} bound;
+
+static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slack)
+{
+    const prv_composed *c = r->composed;
+    const double sign = (double)side;
+    /* A shift of the losses by at most `shift` either way: look that much lower or higher. */
+    const double moved = epsilon - sign * (slack->shift + 4.0 * DBL_EPSILON * fabs(epsilon));
+    const place p = at(r, moved);
+    double additive = slack->additive;
+    if (side < 0 && slack->imaged)
+        additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
+    if (side > 0 && slack->apart)
+        additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
+    if (!p.known) additive = HUGE_VAL;
+    const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
+    bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
+    if (side > 0) b.value = (p.finite + unit * additive) * (1.0 + slack->relative);
+    if (side < 0) b.value = fmax(p.finite - unit * additive, 0.0) / (1.0 + slack->relative);
+    /* What is not a number is no bound. */
+    if (isnan(b.value)) b.value = side > 0 ? HUGE_VAL : 0.0;
+    return b;
+}
+
+prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const prv_slack *slack)
+{
+    reader r;
+    reader_init(&r, c);
+    const bound plain = bound_at(&r, epsilon, 0, slack), b = bound_at(&r, epsilon, side, slack);
+    const double infinite = c->tilted.infinite.mass;
+    prv_value value;
+    value.scale = exp(log_scale_at(c, (long double)epsilon));
+    value.plain = clip(exp(plain.log_scale) * plain.value + infinite, 0.0, 1.0);
+    value.slope = plain.slope;
+    /* `relative` has room for the exponential and the product; the sum rounds to either side. */
+    const double finite = exp(b.log_scale) * b.value;
+    if (side > 0) {
+        value.delta = c->tilted.infinite.high > 0.0 ? prv_above(finite + c->tilted.infinite.high) : finite;
+        /* Products of tiny numbers may have rounded to 0: the smallest double is above what was lost. */
+        if (value.delta < DBL_MIN) value.delta = DBL_MIN;
+    } else {
+        value.delta = c->tilted.infinite.low > 0.0 ? prv_below(finite + c->tilted.infinite.low) : finite;
+    }
+    value.delta = clip(value.delta, 0.0, 1.0);
+    return value;
+}
+
+/* ---- Epsilon ------------------------------------------------------------------------------ */
+
+/* Where a bound falls through exp(log_target): `above` (the highest point found where it is still
+ * at or above) and `below` (the lowest found where it is not). */
+typedef struct crossing {
+    double above, below;
+    double slope; /* at the last point */
+} crossing;
+
+/* Newton's method on the logarithm of the bound between low and high; a step that leaves the bracket is halved
+ * into it. Ends when the bracket, or a step, is at the rounding of epsilon. */
+static crossing search(reader *r, int side, const prv_slack *slack, double log_target, double low,
+                       double high, double guess)
+{
+    crossing c = {-HUGE_VAL, HUGE_VAL, 0.0};
+    double x = clip(guess, low, high);
+    /* Below the crossing slack grows like e^(tilt distance), and soon hides all: the first steps are shorter than that. */
+    double reach = fmin(fmax(1e-3 * fabs(x), 1e-9), fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
+    for (int i = 0; i < 200; i++) {
+        const bound b = bound_at(r, x, side, slack);
+        /* Logarithms and sums round: if they hide on which side of the target a bound is, it counts as on the other one. */
+        const double log_value = b.value > 0.0 ? log(b.value) : -HUGE_VAL;
+        const double hidden = 4.0 * PRV_UNIT * (2.0 + fabs(log_value) + fabs(b.log_scale) + fabs(log_target));
+        const double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden : -HUGE_VAL;
+        if (excess >= 0.0)
+            c.above = x;
+        else
+            c.below = x;
+        if (b.slope > 0.0 && b.slope < HUGE_VAL) c.slope = b.slope;
+        const double rounding = 4.0 * DBL_EPSILON * fabs(x) + 1e-300;
+        if (c.below - c.above <= 4.0 * rounding) break;
+        if ((x >= high && excess >= 0.0) || (x <= low && excess < 0.0)) break;
+        double next = x + excess / b.slope;
+        /* A step too short to tell, by the rounding of epsilon or of the logarithms, is lengthened to the other side. */
+        const double blur = rounding + 4.0 * DBL_EPSILON * (fabs(log_target) + fabs(b.log_scale)) / b.slope;
+        if (fabs(next - x) < blur) next = excess >= 0.0 ? x + 2.0 * blur : x - 2.0 * blur;
+        const int inside = next > c.above && next < c.below;
+        if (!(c.above > -HUGE_VAL) || !(c.below < HUGE_VAL)) {
+            /* One side is not known yet: no farther than `reach`, which doubles. */
+            if (!inside || fabs(next - x) > reach) next = excess >= 0.0 ? x + reach : x - reach;
+            reach *= 2.0;
+        } else if (!inside || i % 8 == 7) {
+            next = 0.5 * (c.above + c.below);
+        }
+        x = clip(next, low, high);
+    }
+    return c;
+}
+
+/* delta - infinite, rounded down (side < 0) or up; exact where nothing is taken away. */
+static double delta_less(double delta, double infinite, int side)
+{
+    if (infinite == 0.0) return delta;
+    return side < 0 ? prv_below(delta - infinite) : prv_above(delta - infinite);
+}
+
+prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, const prv_slack *slack,
+                              double guess)
+{
+    const double target = delta - c->tilted.infinite.mass;
+    /* The finite part of delta, from the side on which that makes epsilon a bound. */
+    const double bound_target = side > 0 ? delta_less(delta, c->tilted.infinite.high, -1) : delta_less(delta, c->tilted.infinite.low, 1);
+    prv_inverse result = {HUGE_VAL, HUGE_VAL, 0.0, 0.0, 1};
+    if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */
+
+    reader r;
+    reader_init(&r, c);
+    const double high = fmax(c->tilted.support_high, 0.0) + 1.0;
+    const crossing plain = search(&r, 0, slack, log(target), 0.0, high, guess);
+    result.plain = fmax(plain.above, 0.0);
+    result.slope = plain.slope;
+    const bound there = bound_at(&r, result.plain, 0, slack);
+    const double unit = exp(log_scale_at(c, (long double)result.plain) - there.log_scale);
+    result.additive = slack->additive * unit / (fmax(there.value, DBL_MIN) * fmax(there.slope, DBL_MIN));
+
+    if (side > 0) {
+        const crossing bounded = search(&r, 1, slack, log(bound_target), result.plain, high, result.plain);
+        result.epsilon = bounded.below < HUGE_VAL ? bounded.below : HUGE_VAL;
+        if (bounded.below <= 0.0) result.epsilon = 0.0;
+        result.resolved = isfinite(result.epsilon);
+    } else {
+        const crossing bounded = search(&r, -1, slack, log(bound_target), 0.0, result.plain, result.plain);
+        result.epsilon = fmax(bounded.above, 0.0);
+        result.resolved = bounded.above >= 0.0 || !(plain.above >= 0.0);
+    }
+    return result;
+}

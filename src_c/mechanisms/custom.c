@@ -1,0 +1,99 @@
+/* One's own mechanisms: by a table or by functions. */
+#include "base/arithmetic.h"
+#include "mechanisms/mechanism.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "numerics/rounding.h"
+
+/* q e^(-loss), without a factor that overflows where the product does not. Off by two functions of libm and four
+ * roundings: by 14 u where long double is double, which prv_cells_compute allows for among the 32 u of masses. */
+static long double reverse_of(long double q, long double loss)
+{
+    const long double root = expl(-0.5L * loss);
+    return q * root * root;
+}
+#define REVERSE_ERROR (2.0 * PRV_WIDE_LIBM_ERROR + 2.0 * PRV_LONG_EPSILON)
+
+prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
+                               double mass_at_infinity, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
+    if (length > PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
+    long double sum = (long double)mass_at_infinity, sum_p = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        const double y = losses[i], q = probabilities[i];
+        if (!(isfinite(y) && q >= 0.0 && q <= 2.0) || (i > 0 && !(losses[i - 1] < y)))
+            return PRV_ERR_TABLE;
+        sum += (long double)q;
+        if (q > 0.0) sum_p += reverse_of((long double)q, (long double)y);
+    }
+    if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_TABLE_SUM;
+    if (!(sum_p / sum <= 1.0L + 1e-9L)) return PRV_ERR_TABLE_REVERSE;
+    /* Each sum is off by half of PRV_LONG_EPSILON of itself for each of its terms. */
+    const double sums = (0.5 * (double)length + 2.0) * PRV_LONG_EPSILON, error = (2.0 * sums + REVERSE_ERROR) * PRV_SECOND_ORDER;
+    const long double beyond = sum_p / sum - 1.0L;
+    /* If P has more mass than 1, its masses are divided by their sum: losses are that much higher. */
+    const long double higher = (double)beyond > error ? log1pl(beyond) : 0.0L;
+    prv_atoms *a = prv_atoms_new(length);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (probabilities[i] == 0.0) continue;
+        const long double q = (long double)probabilities[i] / sum;
+        const long double loss = (long double)losses[i] + higher;
+        a->loss[n] = (double)loss;
+        a->q[n] = (double)q;
+        a->p[n++] = (double)reverse_of(q, loss);
+    }
+    a->length = n;
+    a->loss_error = higher > 0.0L ? 2.0 * PRV_UNIT : 0.0;
+    a->q_infinity = (double)((long double)mass_at_infinity / sum);
+    a->q_infinity_error = (sums + PRV_UNIT) * a->q_infinity;
+    /* P's mass that is missing by no more than rounding is not missing: the table is one of a pair. */
+    const double missing = (double)-beyond;
+    if (missing > error) {
+        a->p_only = missing;
+        a->p_only_error = error + PRV_UNIT * missing;
+    }
+    const prv_status status = prv_mechanism_of_atoms(a, mechanism);
+    if (status == PRV_OK) (*mechanism)->weight_error = sums;
+    return status;
+}
+
+static prv_status mechanism_of_callback(prv_base base, void *context, double mass_at_infinity,
+                                        prv_mechanism **mechanism)
+{
+    if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
+    prv_mechanism *m = prv_mechanism_new(base);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->context = context;
+    m->mass_at_infinity = mass_at_infinity;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                              prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    const prv_status status =
+        mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
+    if (status == PRV_OK) (*mechanism)->cdfs = cdfs;
+    return status;
+}
+
+prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                               prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    const prv_status status =
+        mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
+    if (status == PRV_OK) (*mechanism)->curve = curve;
+    return status;
+}

@@ -1,0 +1,304 @@
+#include "mechanisms/gaussian_mixture.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "base/progress.h"
+#include "numerics/vector_math.h"
+
+#define INV_SQRT_2PI 0.39894228040143267794
+
+/* Normal tails from here on are below the smallest double. */
+#define FARTHEST 40.0
+
+/* ---- Construction ------------------------------------------------------------------------- */
+
+typedef struct component {
+    double center, weight;
+} component;
+
+static int by_center(const void *a, const void *b)
+{
+    const double x = ((const component *)a)->center, y = ((const component *)b)->center;
+    return (x > y) - (x < y);
+}
+
+/* The two arrays share one block. */
+static prv_status components_new(size_t length, prv_components *c)
+{
+    memset(c, 0, sizeof *c);
+    c->center = prv_allocate(2 * length, sizeof *c->center);
+    if (c->center == NULL) return PRV_ERR_MEMORY;
+    c->weight = c->center + length;
+    c->length = length;
+    return PRV_OK;
+}
+
+/* Sorts, merges and normalises. `sorted` is scratch of `length`. */
+static prv_status components_of(const double *centers, const double *weights, size_t length,
+                                component *sorted, prv_components *c)
+{
+    size_t n = 0, distinct = 0;
+    long double sum = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        if (!(weights[i] > 0.0)) continue;
+        sorted[n++] = (component){centers[i], weights[i]};
+        sum += (long double)weights[i];
+    }
+    qsort(sorted, n, sizeof *sorted, by_center);
+    const prv_status status = components_new(n, c);
+    if (status != PRV_OK) return status;
+    for (size_t i = 0; i < n; i++) {
+        const double weight = (double)((long double)sorted[i].weight / sum);
+        if (distinct > 0 && c->center[distinct - 1] == sorted[i].center) {
+            c->weight[distinct - 1] += weight;
+        } else {
+            c->center[distinct] = sorted[i].center;
+            c->weight[distinct++] = weight;
+        }
+    }
+    c->length = distinct;
+    c->reach = c->center[distinct - 1];
+    return PRV_OK;
+}
+
+static prv_status components_mirrored(const prv_components *from, prv_components *c)
+{
+    const prv_status status = components_new(from->length, c);
+    if (status != PRV_OK) return status;
+    for (size_t i = 0; i < from->length; i++) {
+        c->center[i] = 0.0 - from->center[i];
+        c->weight[i] = from->weight[i];
+    }
+    c->reach = from->reach;
+    return PRV_OK;
+}
+
+static prv_status standard_normal(prv_components *c)
+{
+    const prv_status status = components_new(1, c);
+    if (status != PRV_OK) return status;
+    c->center[0] = 0.0;
+    c->weight[0] = 1.0;
+    return PRV_OK;
+}
+
+prv_status prv_gaussian_mixture_new(const double *centers, const double *weights, size_t length, int mirrored,
+                                    prv_gaussian_mixture **mixture)
+{
+    prv_gaussian_mixture *m = prv_allocate(1, sizeof *m);
+    component *sorted = prv_allocate(length, sizeof *sorted);
+    prv_status status = m != NULL && sorted != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    if (m != NULL) memset(m, 0, sizeof *m);
+    if (status == PRV_OK) status = components_of(centers, weights, length, sorted, &m->q);
+    if (status == PRV_OK) status = mirrored ? components_mirrored(&m->q, &m->p) : standard_normal(&m->p);
+    prv_release(sorted);
+    if (status != PRV_OK) {
+        prv_gaussian_mixture_free(m);
+        return status;
+    }
+    m->mirrored = mirrored;
+    m->lowest_loss = -HUGE_VAL;
+    if (!mirrored && m->q.center[0] == 0.0) {
+        /* log of the weight at 0, which is near 1 where sampling is rare. */
+        double others = 0.0;
+        for (size_t i = m->q.length; i-- > 1;) others += m->q.weight[i];
+        m->lowest_loss = others < 0.5 ? log1p(-others) : log(m->q.weight[0]);
+    }
+    *mixture = m;
+    return PRV_OK;
+}
+
+void prv_gaussian_mixture_free(prv_gaussian_mixture *m)
+{
+    if (m == NULL) return;
+    prv_release(m->q.center);
+    prv_release(m->p.center);
+    prv_release(m);
+}
+
+/* ---- The loss and its inverse ------------------------------------------------------------- */
+
+/* log sum w e^(c (z - c / 2)) and its derivative, the mean of the centres given z. */
+static double log_moment(const prv_components *c, double z, double *slope)
+{
+    if (c->reach == 0.0) {
+        *slope = 0.0;
+        return 0.0;
+    }
+    double top = -HUGE_VAL;
+    for (size_t i = 0; i < c->length; i++) {
+        const double t = c->center[i] * (z - 0.5 * c->center[i]);
+        if (t > top) top = t;
+    }
+    if (top < 30.0) {
+        /* Differences from 1, so that rare components keep their digits. */
+        double sum = 0.0, moment = 0.0;
+        for (size_t i = 0; i < c->length; i++) {
+            const double t = c->center[i] * (z - 0.5 * c->center[i]);
+            const double e = prv_vm_expm1_near(t > -64.0 ? t : -64.0), w = c->weight[i];
+            sum += w * e;
+            moment += w * c->center[i] * (1.0 + e);
+        }
+        if (sum > -0.5) {
+            *slope = moment / (1.0 + sum);
+            return log1p(sum);
+        }
+    }
+    double sum = 0.0, moment = 0.0;
+    for (size_t i = 0; i < c->length; i++) {
+        const double t = c->center[i] * (z - 0.5 * c->center[i]) - top;
+        const double e = t > -700.0 ? c->weight[i] * prv_vm_exp_near(t) : 0.0;
+        sum += e;
+        moment += e * c->center[i];
+    }
+    *slope = moment / sum;
+    return top + log(sum);
+}
+
+static double loss_and_slope(const prv_gaussian_mixture *m, double z, double *slope)
+{
+    double slope_q, slope_p;
+    const double q = log_moment(&m->q, z, &slope_q), p = log_moment(&m->p, z, &slope_p);
+    *slope = slope_q - slope_p;
+    return q - p;
+}
+
+double prv_gaussian_mixture_loss(const prv_gaussian_mixture *m, double z)
+{
+    double slope;
+    return loss_and_slope(m, z, &slope);
+}
+
+/* Finds outcomes of increasing losses, each from the one before. */
+typedef struct inverter {
+    const prv_gaussian_mixture *mixture;
+    double low, high, lowest, highest; /* outcomes beyond which no tail is a double, and their losses */
+    double at, loss, slope;            /* where the last search ended */
+} inverter;
+
+static inverter inverter_new(const prv_gaussian_mixture *m)
+{
+    inverter v;
+    v.mixture = m;
+    v.low = -FARTHEST - m->p.reach;
+    v.high = FARTHEST + m->q.reach;
+    /* Nothing lies at or below an edge, however flat the loss is above it. */
+    v.lowest = fmax(prv_gaussian_mixture_loss(m, v.low), m->lowest_loss);
+    v.highest = prv_gaussian_mixture_loss(m, v.high);
+    v.at = 0.0;
+    v.loss = loss_and_slope(m, 0.0, &v.slope);
+    return v;
+}
+
+/* The outcome of loss x, by Newton's method between ends that close in; -+infinity beyond the ends. It
+ * stops where the difference is what the rounding of z makes. */
+static double outcome(inverter *v, double x)
+{
+    if (!(x > v->lowest)) return -HUGE_VAL;
+    if (!(x < v->highest)) return HUGE_VAL;
+    double low = v->low, high = v->high, z = v->at, loss = v->loss, slope = v->slope;
+    for (int i = 0; i < 200; i++) {
+        const double excess = loss - x;
+        if (fabs(excess) <= DBL_EPSILON * (fabs(x) + slope * (fabs(z) + v->mixture->q.reach))) break;
+        if (excess > 0.0)
+            high = z;
+        else
+            low = z;
+        double next = z - excess / slope;
+        if (!(next > low && next < high)) next = low + 0.5 * (high - low);
+        if (!(next > low && next < high)) break;
+        z = next;
+        loss = loss_and_slope(v->mixture, z, &slope);
+    }
+    v->at = z;
+    v->loss = loss;
+    v->slope = slope;
+    return z;
+}
+
+double prv_gaussian_mixture_outcome(const prv_gaussian_mixture *m, double loss)
+{
+    inverter v = inverter_new(m);
+    return outcome(&v, loss);
+}
+
+/* ---- Masses ------------------------------------------------------------------------------- */
+
+enum { KNOTS_AT_ONCE = 256 }; /* between looks whether to go on */
+
+/* +T for the upper tail T of N(0, 1) from u on, or minus the lower one where that is smaller. */
+static double smaller_tail(double u)
+{
+    if (isinf(u)) return u > 0.0 ? 0.0 : -0.0;
+    return copysign(INV_SQRT_2PI * prv_vm_normal_density_exponent(u) * prv_vm_mills(fabs(u)), u);
+}
+
+/* The mass between z and the outcome before, whose tails `before` are replaced by those at z. */
+static double mass_up_to(const prv_components *c, double z, double *before)
+{
+    double mass = 0.0;
+    for (size_t i = 0; i < c->length; i++) {
+        const double tail = smaller_tail(z - c->center[i]), last = before[i];
+        mass += c->weight[i] * (last - tail + (signbit(last) && !signbit(tail) ? 1.0 : 0.0));
+        before[i] = tail;
+    }
+    return mass > 0.0 ? mass : 0.0;
+}
+
+prv_status prv_gaussian_mixture_masses(const prv_gaussian_mixture *m, const double *x, size_t length,
+                                       const prv_options *options, double *mass_q, double *mass_p)
+{
+    double *before_q = prv_allocate(m->q.length + m->p.length, sizeof *before_q);
+    if (before_q == NULL) return PRV_ERR_MEMORY;
+    double *before_p = before_q + m->q.length;
+    for (size_t i = 0; i < m->q.length + m->p.length; i++) before_q[i] = -0.0;
+    inverter v = inverter_new(m);
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i <= length && status == PRV_OK; i++) {
+        if (i % KNOTS_AT_ONCE == 0) status = prv_check_interrupt(options);
+        const double z = i < length ? outcome(&v, x[i]) : HUGE_VAL;
+        mass_q[i] = mass_up_to(&m->q, z, before_q);
+        mass_p[i] = mass_up_to(&m->p, z, before_p);
+    }
+    prv_release(before_q);
+    return status;
+}
+
+/* With phi the density of N(0, 1): Q's density at z is phi(z) sum q e^(a (z - a / 2)), P's upper tail
+ * phi(z) sum p e^(b (z - b / 2)) mills(z - b), and e^x the ratio of the two sums, so that the product is
+ * Q's density times a mean of Mills ratios. Where the loss is positive z is too. */
+prv_status prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, const double *x, size_t length,
+                                             const prv_options *options, double *scaled)
+{
+    inverter v = inverter_new(m);
+    for (size_t i = 0; i < length; i++) {
+        const prv_status status = i % KNOTS_AT_ONCE == 0 ? prv_check_interrupt(options) : PRV_OK;
+        if (status != PRV_OK) return status;
+        const double z = outcome(&v, x[i]);
+        scaled[i] = 0.0;
+        if (!isfinite(z)) continue;
+        double density = 0.0, sum = 0.0, mills = 0.0;
+        for (size_t j = 0; j < m->q.length; j++)
+            density += m->q.weight[j] * prv_vm_normal_density_exponent(z - m->q.center[j]);
+        /* b is 0 first, where P has such a component, so that not all of these underflow: else they are
+         * scaled by the first, whose centre is the nearest. */
+        const double first = m->p.center[0] * (z - 0.5 * m->p.center[0]);
+        for (size_t j = 0; j < m->p.length; j++) {
+            const double t = m->p.center[j] * (z - 0.5 * m->p.center[j]) - first;
+            const double share = m->p.weight[j] * prv_vm_exp(t);
+            sum += share;
+            mills += share * prv_vm_mills(fabs(z - m->p.center[j]));
+        }
+        scaled[i] = INV_SQRT_2PI * density * (mills / sum);
+    }
+    return PRV_OK;
+}
+
+double prv_gaussian_mixture_error(const prv_gaussian_mixture *m)
+{
+    return (double)(m->q.length + m->p.length) + 12.0 * m->q.reach * (FARTHEST + m->q.reach);
+}

@@ -1,0 +1,187 @@
+#include "mechanisms/noise.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/allocate.h"
+#include "base/arithmetic.h"
+#include "numerics/rounding.h"
+
+/* Below this the masses of discrete mechanisms are cut off: a count of 2^53 of them stays below
+ * 1e-300, the smallest delta that bounds are promised for. */
+#define CUT_OFF_LOG_MASS (-735.0)
+
+double prv_separation(double sensitivity, double noise)
+{
+    return sensitivity / fabs(noise);
+}
+
+int prv_noiseless(double sensitivity)
+{
+    return !(sensitivity < 1e150);
+}
+
+prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism)
+{
+    if (prv_noiseless(mu)) return prv_mechanism_disjoint(mechanism);
+    prv_mechanism *m = prv_mechanism_new(base);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->mu = mu;
+    m->replacement = base == PRV_BASE_BOUNDED_RANGE ? PRV_REPLACED_ALIKE : PRV_REPLACED_TWICE;
+    *mechanism = m;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    const double mu = prv_separation(1.0, noise_multiplier);
+    const prv_status status = prv_mechanism_additive(PRV_BASE_GAUSSIAN, mu, mechanism);
+    return prv_with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
+}
+
+prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(scale >= 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
+    if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
+    const double mu = prv_separation(sensitivity, scale);
+    const prv_status status = prv_mechanism_additive(PRV_BASE_LAPLACE, mu, mechanism);
+    if (status == PRV_OK) (*mechanism)->sensitivity = sensitivity;
+    return prv_with_noise(status, PRV_NOISE_LAPLACE, scale, mechanism);
+}
+
+/* ---- Mixtures -------------------------------------------------------------------------------- */
+
+prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length,
+                                     int mirrored, prv_mechanism **mechanism)
+{
+    prv_mechanism *m = prv_mechanism_new(PRV_BASE_MIXTURE);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    if (mirrored) m->replacement = PRV_REPLACED_ALIKE;
+    const prv_status status = prv_gaussian_mixture_new(centers, weights, length, mirrored, &m->mixture);
+    return prv_mechanism_finish(status, m, mechanism);
+}
+
+prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
+                                          const double *probabilities, size_t length,
+                                          prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
+    if (length > PRV_MAX_COMPONENTS) return PRV_ERR_COMPONENTS;
+    long double sum = 0.0L, same = 0.0L, apart = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        if (!(sensitivities[i] >= 0.0 && isfinite(sensitivities[i]))) return PRV_ERR_COMPONENTS;
+        if (!(probabilities[i] >= 0.0 && probabilities[i] <= 2.0)) return PRV_ERR_COMPONENTS;
+        sum += (long double)probabilities[i];
+        *(sensitivities[i] == 0.0 ? &same : &apart) += (long double)probabilities[i];
+    }
+    if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_COMPONENTS;
+    double *centers = prv_allocate(length, sizeof *centers);
+    if (centers == NULL) return PRV_ERR_MEMORY;
+    size_t near = 0, far = 0; /* centres that tell P and Q apart sometimes, and those that always do */
+    for (size_t i = 0; i < length; i++) {
+        centers[i] = sensitivities[i] > 0.0 ? prv_separation(sensitivities[i], noise_multiplier) : 0.0;
+        if (probabilities[i] > 0.0 && centers[i] > 0.0) *(prv_noiseless(centers[i]) ? &far : &near) += 1;
+    }
+    prv_status status;
+    if (near > 0 && far > 0)
+        status = PRV_ERR_COMPONENTS;
+    else if (near > 0)
+        status = prv_with_noise(prv_mechanism_of_mixture(centers, probabilities, length, 0, mechanism),
+                                PRV_NOISE_MIXTURE, noise_multiplier, mechanism);
+    else
+        status = apart > 0.0L ? prv_mechanism_apart((double)(apart / sum), (double)(same / sum), mechanism)
+                              : prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
+    if (near == 0) status = prv_with_replacement(status, PRV_REPLACED_UNKNOWN, mechanism);
+    prv_release(centers);
+    return status;
+}
+
+/* ---- Discrete noise -------------------------------------------------------------------------- */
+
+static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
+{
+    const double shift = (double)sensitivity, reach = ceil(scale * sqrt(-2.0 * CUT_OFF_LOG_MASS));
+    /* Outcomes x from -reach to shift + reach: beyond, both masses underflow. The loss is
+     * ((2x - shift) shift) / (2 scale^2) with Q centred on the shift. */
+    const double outcomes = 2.0 * reach + shift + 1.0;
+    if (!(outcomes <= (double)PRV_MAX_ATOMS)) {
+        /* P and Q lie so far apart that no outcome has mass under both. */
+        return shift > 2.0 * reach && 2.0 * reach + 1.0 <= (double)PRV_MAX_ATOMS
+                   ? prv_mechanism_disjoint(mechanism)
+                   : PRV_ERR_SUPPORT;
+    }
+    prv_atoms *a = prv_atoms_new(prv_size_of(outcomes));
+    if (a == NULL) return PRV_ERR_MEMORY;
+    long double normaliser = 0.0L;
+    for (double x = reach; x >= 1.0; x -= 1.0)
+        normaliser += 2.0L * (long double)exp(-0.5 * (x / scale) * (x / scale));
+    normaliser += 1.0L;
+    for (size_t i = 0; i < a->length; i++) {
+        const double x = (double)i - reach, z = x / scale, zq = (x - shift) / scale;
+        a->loss[i] = 0.5 * (2.0 * x - shift) / scale * (shift / scale);
+        a->p[i] = (double)((long double)exp(-0.5 * z * z) / normaliser);
+        a->q[i] = (double)((long double)exp(-0.5 * zq * zq) / normaliser);
+    }
+    a->unbounded = 1;
+    a->loss_error = 4.0 * PRV_UNIT;
+    return prv_mechanism_of_atoms(a, mechanism);
+}
+
+static prv_status discrete_laplace(double scale, int64_t sensitivity, prv_mechanism **mechanism)
+{
+    if ((uint64_t)sensitivity >= PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
+    const size_t last = (size_t)sensitivity;
+    /* The loss (|x| - |x - shift|) / scale takes the values (2i - shift) / scale, i = 0..shift: inner
+     * ones at one outcome each, the two outermost on the whole geometric tails x <= 0 and x >= shift.
+     * With r = e^(-1/scale) the pmf is (1-r)/(1+r) r^|x| and a tail from 0 on is 1/(1+r). */
+    const double rate = 1.0 / scale, r = exp(-rate), inner = -expm1(-rate) / (1.0 + r);
+    prv_atoms *a = prv_atoms_new(last + 1);
+    if (a == NULL) return PRV_ERR_MEMORY;
+    for (size_t i = 0; i <= last; i++) {
+        const double below = (double)i, above = (double)(last - i);
+        const double weight = i == 0 || i == last ? 1.0 / (1.0 + r) : inner;
+        a->loss[i] = (below - above) * rate;
+        a->p[i] = weight * exp(-below * rate);
+        a->q[i] = weight * exp(-above * rate);
+    }
+    a->loss_error = 2.0 * PRV_UNIT;
+    return prv_mechanism_of_atoms(a, mechanism);
+}
+
+prv_status prv_mechanism_discrete_noise(prv_noise noise, double scale, int64_t sensitivity,
+                                        prv_mechanism **mechanism)
+{
+    if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
+    if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
+    if (prv_noiseless(prv_separation((double)sensitivity, scale))) return prv_mechanism_disjoint(mechanism);
+    const int gaussian = noise == PRV_NOISE_DISCRETE_GAUSSIAN;
+    prv_status status = gaussian ? discrete_gaussian(scale, sensitivity, mechanism)
+                                 : discrete_laplace(scale, sensitivity, mechanism);
+    if (status != PRV_OK || prv_is_disjoint(*mechanism)) return status;
+    (*mechanism)->integer_sensitivity = sensitivity;
+    status = prv_with_replacement(status, PRV_REPLACED_TWICE, mechanism);
+    return prv_with_noise(status, noise, scale, mechanism);
+}
+
+prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
+                                           prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_GAUSSIAN, scale, sensitivity, mechanism);
+}
+
+prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
+                                          prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_LAPLACE, scale, sensitivity, mechanism);
+}

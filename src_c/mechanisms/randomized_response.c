@@ -1,0 +1,35 @@
+/* Randomized response. */
+#include "base/arithmetic.h"
+#include "mechanisms/mechanism.h"
+
+#include <math.h>
+
+prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
+    if (categories < 2) return PRV_ERR_COMPONENTS;
+    /* The answer itself, each of the others, and those that are neither of two answers. */
+    const double others = (double)categories - 1.0, own = 1.0 / (1.0 + others * exp(-epsilon));
+    const double other = 1.0 / (exp(epsilon) + others), neither = (others - 1.0) * other;
+    const size_t length = epsilon > 0.0 ? (categories > 2 ? 3 : 2) : 1;
+    prv_atoms *a = prv_atoms_new(length);
+    if (a != NULL && length == 1) {
+        a->loss[0] = 0.0;
+        a->q[0] = a->p[0] = 1.0;
+    } else if (a != NULL) {
+        a->loss[0] = -epsilon;
+        a->q[0] = a->p[length - 1] = other;
+        a->loss[length - 1] = epsilon;
+        a->q[length - 1] = a->p[0] = own;
+        if (length == 3) {
+            a->loss[1] = 0.0;
+            a->q[1] = a->p[1] = neither;
+        }
+    }
+    prv_status status = prv_mechanism_of_atoms(a, mechanism);
+    status = prv_with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
+    if (status == PRV_OK) (*mechanism)->replaced_only = 1;
+    return status;
+}

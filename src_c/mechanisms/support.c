@@ -1,0 +1,169 @@
+#include "mechanisms/support.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "numerics/rounding.h"
+#include "mechanisms/subsampled.h"
+
+int prv_is_symmetric(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
+    if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
+    if (m->folded) return 1;
+    if (m->base == PRV_BASE_CHOICE) return prv_is_symmetric(m->part[0]) && prv_is_symmetric(m->part[1]);
+    return m->sampling_probability == 1.0;
+}
+
+double prv_infinite_mass(const prv_mechanism *m, int add)
+{
+    if (m->base == PRV_BASE_CHOICE)
+        return m->part_weight[0] * prv_infinite_mass(m->part[0], add) +
+               m->part_weight[1] * prv_infinite_mass(m->part[1], add);
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity;
+    if (m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE) {
+        /* 'add' of a subsampled pair is absolutely continuous: its second measure contains Q. */
+        if (!add || m->sampling_probability == 1.0)
+            return m->sampling_probability * m->mass_at_infinity;
+    }
+    return 0.0;
+}
+
+double prv_infinite_mass_error(const prv_mechanism *m, int add)
+{
+    if (m->base == PRV_BASE_CHOICE) {
+        double error = 0.0;
+        for (int i = 0; i < 2; i++)
+            error += m->part_weight[i] * (prv_infinite_mass_error(m->part[i], add) +
+                                          (m->part_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
+        return error;
+    }
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity_error;
+    /* A product of the mass that was stated with a probability. */
+    return m->sampling_probability < 1.0 ? PRV_UNIT * prv_infinite_mass(m, add) : 0.0;
+}
+
+/* Of a choice; what is never chosen has no loss. */
+static int part_with_greatest_loss(const prv_mechanism *m, int add)
+{
+    if (m->part_weight[0] == 0.0) return 1;
+    if (m->part_weight[1] == 0.0) return 0;
+    return prv_greatest_loss(m->part[1], add) > prv_greatest_loss(m->part[0], add);
+}
+
+double prv_greatest_loss(const prv_mechanism *m, int add)
+{
+    const double p = m->sampling_probability;
+    if (m->folded) add = 0;
+    switch (m->base) {
+    case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
+    case PRV_BASE_CHOICE: return prv_greatest_loss(m->part[part_with_greatest_loss(m, add)], add);
+    case PRV_BASE_LAPLACE:
+    case PRV_BASE_BOUNDED_RANGE:
+        return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
+    case PRV_BASE_ATOMS: {
+        /* Base losses without end, of which the atoms hold the beginning. */
+        const prv_atoms *a = m->atoms[add];
+        if (a->unbounded) return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
+        /* Every atom has mass, if too little for a double. */
+        return a->length > 0 ? a->loss[a->length - 1] : -HUGE_VAL;
+    }
+    default: return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
+    }
+}
+
+int prv_greatest_loss_is_reached(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_CHOICE) return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
+    return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE;
+}
+
+double prv_greatest_loss_error(const prv_mechanism *m, int add)
+{
+    const double greatest = prv_greatest_loss(m, add);
+    if (!isfinite(greatest)) return 0.0;
+    if (m->base == PRV_BASE_CHOICE)
+        return prv_greatest_loss_error(m->part[part_with_greatest_loss(m, add)], add);
+    double relative = 2.0 * PRV_UNIT;
+    if (m->base == PRV_BASE_ATOMS)
+        relative = fmax(m->atoms[add]->loss_error, m->atoms[add]->unbounded ? relative : 0.0);
+    else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
+        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, PRV_UNIT) : 2.0 * PRV_UNIT;
+    else if (m->base == PRV_BASE_MIXTURE)
+        relative = PRV_UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
+    return relative * fabs(greatest) + 2.0 * m->weight_error;
+}
+
+/* Where the losses of 'add' end, no lower than that: an ulp below there may lie much mass. */
+static double upper_edge(const prv_mechanism *m)
+{
+    return prv_greatest_loss(m, 1) + prv_greatest_loss_error(m, 1);
+}
+
+static prv_features atoms_features(const prv_atoms *a)
+{
+    prv_features f = {0.0, 0.0, 1, 0};
+    if (a->length == 0) return f;
+    size_t first = 0, second = 0;
+    for (size_t i = 1; i < a->length; i++)
+        if (a->q[i] > a->q[first]) first = i;
+    second = first > 0 ? first - 1 : first;
+    for (size_t i = 0; i < a->length; i++)
+        if (i != first && (second == first || a->q[i] > a->q[second])) second = i;
+    f.anchor = a->loss[first];
+    if (a->length == 1) {
+        f.only_lattice = 1;
+        return f;
+    }
+    const double spacing = (a->loss[a->length - 1] - a->loss[0]) / (double)(a->length - 1);
+    f.only_lattice = 1;
+    for (size_t i = 0; i < a->length && f.only_lattice; i++) {
+        const double expected = a->loss[0] + spacing * (double)i;
+        f.only_lattice = fabs(a->loss[i] - expected) <= 1e-9 * spacing;
+    }
+    f.period = f.only_lattice ? spacing : fabs(a->loss[second] - a->loss[first]);
+    return f;
+}
+
+prv_features prv_mechanism_features(const prv_mechanism *m, int add)
+{
+    const double p = m->sampling_probability;
+    prv_features f = {0.0, 0.0, 0, 0};
+    if (m->folded) {
+        f.atoms = 1;
+        if (m->base == PRV_BASE_LAPLACE) f.period = prv_subsampled_loss(m->mu, p);
+        return f;
+    }
+    switch (m->base) {
+    case PRV_BASE_BOUNDED_RANGE: f.anchor = prv_greatest_loss(m, add); return f;
+    case PRV_BASE_CHOICE: {
+        const prv_features first = prv_mechanism_features(m->part[0], add);
+        const prv_features second = prv_mechanism_features(m->part[1], add);
+        if (second.atoms) return second;
+        /* Both have an edge on one side; the outer one is the edge of the whole. */
+        return fabs(second.anchor) > fabs(first.anchor) ? second : first;
+    }
+    case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
+    case PRV_BASE_MIXTURE: {
+        const double edge = m->mixture->lowest_loss;
+        if (isfinite(edge)) f.anchor = add ? upper_edge(m) : edge;
+        return f;
+    }
+    case PRV_BASE_LAPLACE: {
+        const double top = prv_subsampled_loss(m->mu, p), bottom = prv_subsampled_loss(-m->mu, p);
+        f.anchor = add ? -bottom : top;
+        f.period = top - bottom;
+        f.atoms = 1;
+        return f;
+    }
+    default:
+        if (p < 1.0) f.anchor = add ? upper_edge(m) : log1p(-p);
+        return f;
+    }
+}
+
+double prv_absolute_cdf_error(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[0]->mass_error;
+    return m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE ? 4.0 * DBL_EPSILON : 0.0;
+}

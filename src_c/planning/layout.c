@@ -1,0 +1,220 @@
+#include "planning/layout.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "composition/kernel.h"
+#include "composition/convolution.h"
+#include "composition/direct_convolution.h"
+#include "planning/spacing.h"
+
+/* ---- Ranges -------------------------------------------------------------------------------- */
+
+/* A step's own knots end where the tilted mass below does not matter. */
+static void cut_bottoms(prv_side_view *view, double tilt, double tilted_below)
+{
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        const double below = tilted_below / view->counts[j];
+        const size_t end = view->end[j];
+        size_t first = 0;
+        const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
+        double sum = 0.0;
+        for (; first + 1 < end; first++) {
+            sum += exp(log(p->mass[first]) + tilt * p->center[first] - log_moment);
+            if (sum > below) break;
+        }
+        view->first[j] = first;
+    }
+}
+
+/* The shift of the tilt whose bound of the mass beyond the shifted mean is e^log_mass, and that mean. */
+static double tail_shift(const prv_side_view *view, double tilt, double sign, double log_mass,
+                         double *end_of_window)
+{
+    const prv_moments base = prv_composed_moments(view, tilt);
+    double shift = sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), low = 0.0, high = HUGE_VAL;
+    shift = fmin(shift, 1e9);
+    prv_moments m = base;
+    for (int i = 0; i < 60; i++) {
+        m = prv_composed_moments(view, tilt + sign * shift);
+        const double exponent =
+            sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
+        if (exponent >= 0.0)
+            high = shift;
+        else
+            low = shift;
+        if (exponent >= 0.0 && exponent <= -0.02 * log_mass) break;
+        if (high < HUGE_VAL && high <= 1.001 * low) break;
+        if (low > 1e12) break; /* the end of the support holds more than that */
+        /* The exponent grows about like shift^2. */
+        double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
+        if (!(next > low && next < high)) next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
+        shift = next;
+    }
+    *end_of_window = (m.log_moment - base.log_moment - log_mass) / (sign * shift);
+    return shift;
+}
+
+/* ---- Layout -------------------------------------------------------------------------------- */
+
+/* Support of the composition by the cells in use, one step beyond. */
+static void support_in_use(const prv_side_view *view, double step, double *least, double *greatest)
+{
+    *least = *greatest = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_profile *p = &view->profiles[j];
+        *least += view->counts[j] * (p->low[view->first[j]] - step);
+        *greatest += view->counts[j] * (p->high[view->end[j] - 1] + step);
+    }
+}
+
+/* Where the composed loss is looked at, so that what lies outside costs no more than the budget. */
+static void lay_out_window(const prv_side_view *view, const prv_aim *aim, prv_layout *layout)
+{
+    prv_window *w = &layout->window;
+    const double tilt = layout->tilt, log_budget = layout->log_budget;
+    double low, high, least, greatest;
+    w->shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
+    w->shift_down = tail_shift(view, tilt, -1.0, log_budget, &low);
+    support_in_use(view, layout->step, &least, &greatest);
+    /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
+     * as well hold all of it: then nothing lies outside, with certainty. */
+    const int whole = view->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
+    low = whole ? least : fmax(low, least);
+    high = whole ? greatest : fmin(high, greatest);
+    /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
+    const double room = 0.02 * (high - low) + 4.0 * layout->step;
+    low -= room;
+    high += room;
+    /* At the end of a bounded support no shift is too large for the profile; but lattices carry
+     * rounding noise a step beyond it, and this much suffices. */
+    const double most_shift = (5.0 - log_budget) / room;
+    w->shift_up = fmin(w->shift_up, most_shift);
+    w->shift_down = fmin(w->shift_down, most_shift);
+    w->lowest = low;
+    layout->uniform_points = (high - low) / layout->law_step;
+    w->length = prv_transform_length(ceil(layout->uniform_points), 0);
+    const double reach = fmax(aim->reach, 0.1 * aim->width); /* the shift slack is below that */
+    w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
+    w->high_epsilon = fmax(fmin(aim->epsilon + reach, high), aim->epsilon);
+    /* The estimate is not corrected for images. */
+    w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
+}
+
+int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *w)
+{
+    const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
+    const double log_target = aim->log_delta + log(share) - 1.0;
+    w->separate = 0;
+    w->bulk_low = 0.4 * aim->epsilon; /* the guess may be far off */
+    if (!(aim->epsilon > 0.0)) return 0;
+    for (double bulk = 0.5 * w->bulk_low; bulk > 1e-3 * w->bulk_low; bulk *= 0.7) {
+        prv_use_whole_profiles(view);
+        for (size_t j = 0; j < view->steps; j++) {
+            const prv_profile *p = &view->profiles[j];
+            size_t end = view->end[j];
+            while (end > 1 && p->high[end - 1] > bulk) end--;
+            view->end[j] = end;
+            if (p->high[end - 1] > bulk) return 0;
+        }
+        const double tilt = prv_root(view, prv_saddle_excess, &w->bulk_low, 4.0 * aim->saddle);
+        const prv_moments m = prv_composed_moments(view, tilt);
+        if (m.log_moment - tilt * w->bulk_low + log(prv_kernel_maximum(tilt)) > log_target) continue;
+        w->separate = 1;
+        w->bulk = bulk;
+        w->bulk_tilt = tilt;
+        return 1;
+    }
+    return 0;
+}
+
+/* Twice the cells of the longest profile, scratch of prv_scale_meshes and prv_mesh_of_step. */
+static double *new_weights(const prv_side_view *view)
+{
+    size_t longest = 1;
+    for (size_t j = 0; j < view->steps; j++)
+        if (view->profiles[j].length > longest) longest = view->profiles[j].length;
+    return prv_allocate(2 * longest, sizeof(double));
+}
+
+prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+{
+    memset(layout, 0, sizeof *layout);
+    prv_use_whole_profiles(view);
+    layout->tilt = tilt;
+    layout->engine = engine;
+    layout->exact = exact_step;
+    layout->memory_limit = memory_limit;
+    layout->count = view->all.count;
+    /* Aligning divides a step by 8 at most. */
+    step = exact_step ? step : fmax(fmin(step, PRV_WIDEST_CELL), 8.0 * prv_narrowest_step(view));
+    const double law_step = exact_step ? step : prv_align_step(view, step);
+    layout->step = layout->law_step = law_step;
+    double *weight = new_weights(view);
+    if (weight == NULL) return PRV_ERR_MEMORY;
+    const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
+    /* Where the guess of delta is far too large: no window may leave out most of the mass. */
+    layout->log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
+    cut_bottoms(view, tilt, exp(layout->log_budget) / (double)view->steps);
+    prv_scale_meshes(view, aim, weight, layout);
+    lay_out_window(view, aim, layout);
+    prv_release(weight);
+    if (engine == PRV_ENGINE_CONVOLUTION)
+        layout->bytes = prv_workspace_bytes(fmax(layout->uniform_points, (double)layout->window.length), view->steps) +
+                        prv_direct_bytes(layout->window.length);
+    /* No transform is that long: a limit of memory, too, whatever the caller's is. */
+    const int too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
+    return !too_long && layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+}
+
+/* The meshes of a view whose cells in use are chosen. On failure only layout->bytes is left. */
+static prv_status add_meshes(const prv_side_view *view, const prv_aim *aim, prv_layout *layout)
+{
+    layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
+    layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
+    double *weight = new_weights(view);
+    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
+        status = prv_mesh_of_step(view, j, aim, weight, layout);
+    for (size_t j = 0; j < layout->steps; j++)
+        layout->bytes +=
+            64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
+    if (status == PRV_OK && !(layout->bytes <= layout->memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
+    prv_release(weight);
+    const double bytes = layout->bytes;
+    if (status != PRV_OK) prv_layout_free(layout);
+    layout->bytes = bytes;
+    return status;
+}
+
+prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
+                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+{
+    const prv_status status = prv_layout_plan(view, aim, tilt, step, exact_step, engine, memory_limit, layout);
+    return status == PRV_OK ? add_meshes(view, aim, layout) : status;
+}
+
+prv_status prv_layout_another(const prv_layout *plan, prv_side_view *view, const prv_aim *aim, double part,
+                              prv_layout *layout)
+{
+    *layout = *plan;
+    prv_use_whole_profiles(view);
+    prv_cut_tops(view, part * aim->top_share * exp(aim->log_delta));
+    cut_bottoms(view, layout->tilt, part * exp(layout->log_budget));
+    return add_meshes(view, aim, layout);
+}
+
+void prv_layout_free(prv_layout *layout)
+{
+    for (size_t j = 0; j < layout->steps; j++) {
+        prv_mesh_free(&layout->meshes[j]);
+        prv_cells_free(&layout->cells[j]);
+    }
+    prv_release(layout->meshes);
+    prv_release(layout->cells);
+    memset(layout, 0, sizeof *layout);
+}

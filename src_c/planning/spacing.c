@@ -1,0 +1,258 @@
+#include "planning/spacing.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "mechanisms/support.h"
+#include "numerics/vector_math.h"
+
+/* Power of two at most x, at least 1. */
+static int64_t power_of_two(double x)
+{
+    if (!(x >= 2.0)) return 1;
+    return (int64_t)1 << ((prv_vm_bits(x < 0x1p40 ? x : 0x1p40) >> 52) - 1023); /* the exponent's bits */
+}
+
+/* Laws that are known by their tails need cells that are wide beside the rounding of tails: cells.h. */
+static double narrowest_cell(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_ATOMS ? 0.0 : PRV_NARROWEST_CELL;
+}
+
+typedef struct mesh_builder {
+    double anchor, step;
+    int on_knots;
+    int64_t period; /* in steps; atoms lie at 0 and at a period from it, on either side */
+    double narrowest; /* nats: no cell is narrower */
+    size_t lattice_length, knot_length, most_knots;
+    int64_t *index; /* NULL: count only */
+    size_t *knot;
+    double *knots;
+} mesh_builder;
+
+static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, int is_last)
+{
+    /* An atom in the middle of continuous mass gets a cell of its own: merged with what lies just below,
+     * its ratio would fall short of the knot's, and nothing above could make up for that. */
+    if (b->on_knots && (index == 0 || index == b->period || index == -b->period) && b->knot_length > 0) {
+        const double x = b->anchor + b->step * (double)index, width = fmax(1e-7 * b->step, 2.0 * b->narrowest);
+        const double below = x - width;
+        if (x - below > 8.0 * DBL_EPSILON * fabs(x) && width <= 0x1p-6 * b->step) {
+            if (b->index != NULL) b->knots[b->knot_length] = below;
+            b->knot_length++;
+        }
+    }
+    if (b->index != NULL) {
+        b->index[b->lattice_length] = index;
+        b->knot[b->lattice_length] = b->knot_length;
+        b->knots[b->knot_length] = b->anchor + b->step * (double)index;
+    }
+    b->lattice_length++;
+    b->knot_length++;
+    if (is_last) return;
+    for (int i = 1; i < parts; i++, b->knot_length++)
+        if (b->index != NULL)
+            b->knots[b->knot_length] =
+                b->anchor + b->step * ((double)index + (double)stride * i / (double)parts);
+}
+
+/* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
+ * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
+ * spacing proportional to density^(-1/3). Where a cell holds much mass, it is divided further: merging
+ * needs to see what is inside. Stops at most_knots, and returns how many times as many would do. */
+static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
+                 const double *spacing, int64_t bottom, int64_t top)
+{
+    size_t cell = first;
+    b->lattice_length = b->knot_length = 0;
+    int64_t index = bottom;
+    while (index < top && b->knot_length <= b->most_knots) {
+        const double x = b->anchor + b->step * (double)index;
+        while (cell + 1 < end && p->high[cell] <= x) cell++;
+        int64_t stride = power_of_two(spacing[cell]);
+        while (stride > 1 && index % stride != 0) stride /= 2;
+        /* Do not step over where it should be finer. */
+        while (stride > 1 && cell + 1 < end && spacing[cell + 1] < (double)stride &&
+               x + b->step * (double)stride > p->high[cell] + b->step)
+            stride /= 2;
+        while (stride > 1 && index + stride > top) stride /= 2;
+        const double high = x + b->step * (double)stride;
+        double share = 0.0;
+        for (size_t c = cell; c < end && p->low[c] < high; c++) {
+            const double size = p->high[c] - p->low[c];
+            const double overlap = fmin(high, p->high[c]) - fmax(x, p->low[c]);
+            share += size > 0.0 ? weight[c] * fmin(fmax(overlap / size, 0.0), 1.0) : weight[c];
+        }
+        int parts = share > 0.03 ? 8 : share > 0.01 ? 4 : share > 0.002 ? 2 : 1;
+        if (b->on_knots && parts < 2) parts = 2;
+        while (parts > 1 && b->step * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
+        put_knot(b, index, stride, parts, 0);
+        index += stride;
+    }
+    put_knot(b, top, 1, 1, 1);
+    return (double)(top - bottom) / fmax((double)(index - bottom), 1.0);
+}
+
+/* How much of delta at the aim's epsilon one jump of this loss and mass makes up, about. */
+static double reach_by_a_jump(const prv_aim *aim, double mass, double loss)
+{
+    return mass * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0));
+}
+
+/* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon by
+ * a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt
+ * centres the law on them, and the tilted mass alone would leave the mesh coarse there. */
+static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight)
+{
+    const prv_profile *p = &view->profiles[j];
+    const size_t first = view->first[j], end = view->end[j];
+    prv_tilt(p->center + first, p->mass + first, end - first, aim->saddle, weight + first);
+    double jumps = 0.0;
+    for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
+        jumps += reach_by_a_jump(aim, p->mass[c], p->center[c]);
+    const double share = 0.5 * fmin(view->counts[j] * jumps * exp(-aim->log_delta), 1.0);
+    for (size_t c = first; c < end; c++) {
+        weight[c] *= 1.0 - share;
+        if (p->center[c] >= 0.5 * aim->epsilon)
+            weight[c] += share / jumps * reach_by_a_jump(aim, p->mass[c], p->center[c]);
+    }
+}
+
+/* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
+static double cell_error(const prv_side_view *view, size_t j, const prv_layout *layout, double weight)
+{
+    return view->counts[j] / layout->count * weight;
+}
+
+/* sum over cells of (error length^2)^(1/3), see `spacings`. */
+static double mesh_load(const prv_side_view *view, size_t j, const prv_layout *layout, const double *weight)
+{
+    const prv_profile *p = &view->profiles[j];
+    double sum = 0.0;
+    for (size_t c = view->first[j]; c < view->end[j]; c++) {
+        const double length = p->high[c] - p->low[c];
+        sum += cbrt(cell_error(view, j, layout, weight[c]) * length * length);
+    }
+    return sum;
+}
+
+/* Spacings wanted in each cell of a step's profile, nats: scale (length / error)^(1/3), which makes
+ *     sum error spacing^2 = scale^2 (sum of the steps' loads)
+ * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much of a
+ * split over more. Returns the least that is not an atom's. */
+static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, const prv_layout *layout,
+                       const double *weight, double *spacing)
+{
+    const prv_profile *p = &view->profiles[j];
+    double least = HUGE_VAL;
+    for (size_t c = view->first[j]; c < view->end[j]; c++) {
+        const double length = p->high[c] - p->low[c];
+        const double wanted =
+            layout->scale * cbrt(fmax(length, 1e-3 * layout->law_step) / fmax(cell_error(view, j, layout, weight[c]), 1e-60));
+        spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
+        if (length > 0.0) least = fmin(least, wanted);
+    }
+    return least;
+}
+
+/* A uniform mesh's transforms cost the same whatever knots are left out, so only a quarter of its error more
+ * is spent on larger spacings; a spectrum has the spacings that are best. */
+static double error_share(prv_engine engine)
+{
+    return engine == PRV_ENGINE_SPECTRUM ? 1.2 : 0.25;
+}
+
+prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight,
+                               prv_layout *layout)
+{
+    const double saddle = aim->saddle, step = layout->step;
+    const prv_profile *p = &view->profiles[j];
+    const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
+    const size_t first = view->first[j], end = view->end[j];
+    double *spacing = weight + p->length;
+    importance(view, j, aim, weight);
+    spacings(view, j, aim, layout, weight, spacing);
+    for (size_t c = first; c < end; c++) spacing[c] /= step;
+
+    const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
+    double low = p->low[first], high = fmin(p->high[end - 1], greatest);
+    if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
+    if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
+    const double slack = 1e-6;
+    /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and what
+     * lies just above it has nowhere to go. */
+    const double bottom = floor((low - f.anchor) / step + slack) - 1.0;
+    /* And one above the highest: rounding may place it on either side of its knot. */
+    const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.atoms ? 1.0 : 0.0), bottom + 1.0);
+    if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
+
+    const double period = fmin(nearbyint(f.period / step), 0x1p60);
+    const size_t most = prv_size_of(fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
+    const double narrowest = narrowest_cell(view->mechanisms[j]);
+    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, narrowest, 0, 0, most, NULL, NULL, NULL};
+    const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    if (b.knot_length > most) {
+        layout->bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
+        return PRV_ERR_MEMORY_LIMIT;
+    }
+    prv_mesh *mesh = &layout->meshes[j];
+    prv_status status = prv_mesh_new(b.lattice_length, mesh);
+    if (status == PRV_OK) status = prv_cells_new(b.knot_length, &layout->cells[j]);
+    if (status != PRV_OK) {
+        prv_mesh_free(mesh);
+        return status;
+    }
+    mesh->offset = f.anchor;
+    mesh->step = step;
+    mesh->on_knots = f.atoms;
+    mesh->tilt = saddle;
+    b.index = mesh->index;
+    b.knot = mesh->knot;
+    b.knots = layout->cells[j].knots;
+    walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    layout->steps++;
+    if (b.lattice_length > layout->longest) layout->longest = b.lattice_length;
+    return PRV_OK;
+}
+
+double prv_narrowest_step(const prv_side_view *view)
+{
+    double narrowest = 0.0;
+    for (size_t j = 0; j < view->steps; j++) narrowest = fmax(narrowest, narrowest_cell(view->mechanisms[j]));
+    return narrowest;
+}
+
+double prv_align_step(const prv_side_view *view, double step)
+{
+    double period = 0.0, count = 0.0;
+    for (size_t j = 0; j < view->steps; j++) {
+        const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
+        if (f.period > 0.0 && view->counts[j] > count) {
+            period = f.period;
+            count = view->counts[j];
+        }
+    }
+    if (!(period > 0.0)) return step;
+    /* A lattice just finer than the step asked is taken whole: it is exact. */
+    if (period <= step) return period > 0.125 * step ? period : period * floor(step / period);
+    return period / ceil(period / step);
+}
+
+void prv_scale_meshes(const prv_side_view *view, const prv_aim *aim, double *weight, prv_layout *layout)
+{
+    double load = 0.0, least = layout->law_step;
+    for (size_t j = 0; j < view->steps; j++) {
+        importance(view, j, aim, weight);
+        load += mesh_load(view, j, layout, weight);
+    }
+    layout->scale = load > 0.0 ? layout->law_step * sqrt(error_share(layout->engine) / load) : HUGE_VAL;
+    if (layout->engine != PRV_ENGINE_SPECTRUM || layout->exact) return;
+    for (size_t j = 0; j < view->steps; j++) {
+        importance(view, j, aim, weight);
+        least = fmin(least, spacings(view, j, aim, layout, weight, weight + view->profiles[j].length));
+    }
+    least = fmax(least, 2.0 * prv_narrowest_step(view));
+    while (layout->step > least && layout->step > 0x1p-24 * layout->law_step) layout->step *= 0.5;
+}

@@ -1,0 +1,408 @@
+#include "questions/question.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "planning/aim.h"
+#include "base/allocate.h"
+#include "base/arithmetic.h"
+#include "mechanisms/support.h"
+#include "numerics/rounding.h"
+
+prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
+{
+    if (options->fft == NULL) return PRV_ERR_FFT;
+    const prv_status status = options->fft->plan(options->fft->context, length, fft);
+    if (status == PRV_ERR_MEMORY) return status;
+    return status == PRV_OK && fft->length == length ? PRV_OK : PRV_ERR_FFT;
+}
+
+prv_status prv_check_options(const prv_options *o)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
+    if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
+        return PRV_ERR_OPTIONS;
+    if (!(o->delta_relative_error >= 0.0 && o->delta_relative_error < 1.0)) return PRV_ERR_OPTIONS;
+    if (!(o->mesh_size >= 0.0 && o->mesh_size <= PRV_WIDEST_CELL)) return PRV_ERR_OPTIONS;
+    if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE &&
+        o->neighbors != PRV_REPLACE_ONE)
+        return PRV_ERR_OPTIONS;
+    if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION && o->engine != PRV_ENGINE_SPECTRUM)
+        return PRV_ERR_OPTIONS;
+    if (o->discretization == PRV_BRACKETING) return PRV_OK;
+    if (o->discretization != PRV_MEAN_MATCHING || !positive_width) return PRV_ERR_OPTIONS;
+    return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;
+}
+
+uint64_t prv_add_count(uint64_t total, uint64_t count)
+{
+    return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
+}
+
+/* The place of a mechanism in table[size], size a power of two: where it is, or an empty one (0). Entries are positions in
+ * distinct[], from 1. */
+static size_t find_place(const size_t *table, size_t size, const prv_step *distinct, const prv_mechanism *mechanism)
+{
+    /* Addresses are multiples of some power of two: the middle bits of the product depend on all of them. */
+    size_t place = (size_t)(((uint64_t)(uintptr_t)mechanism * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & (size - 1);
+    while (table[place] != 0 && distinct[table[place] - 1].mechanism != mechanism) place = (place + 1) & (size - 1);
+    return place;
+}
+
+prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length)
+{
+    uint64_t total = 0;
+    for (size_t j = 0; j < step_count; j++) total = prv_add_count(total, steps[j].count);
+    if (total > PRV_MOST_STEPS) return PRV_ERR_COUNT;
+    size_t size = 2, n = 0;
+    while (size / 2 < step_count) size *= 2;
+    size_t *table = prv_allocate(size, sizeof *table);
+    if (table == NULL) return PRV_ERR_MEMORY;
+    memset(table, 0, size * sizeof *table);
+    for (size_t j = 0; j < step_count; j++) {
+        if (steps[j].count == 0) continue;
+        size_t *place = &table[find_place(table, size, distinct, steps[j].mechanism)];
+        if (*place > 0) {
+            distinct[*place - 1].count += steps[j].count;
+        } else {
+            distinct[n++] = steps[j];
+            *place = n;
+        }
+    }
+    prv_release(table);
+    *length = n;
+    return PRV_OK;
+}
+
+size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2])
+{
+    int symmetric = 1;
+    for (size_t j = 0; j < step_count; j++) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
+    const int remove = neighbors != PRV_ADD, add = neighbors == PRV_ADD || neighbors == PRV_ADD_OR_REMOVE;
+    size_t n = 0;
+    if (remove) adds[n++] = 0;
+    if (add && !(remove && symmetric)) adds[n++] = 1;
+    return n;
+}
+
+static prv_status views_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
+                           prv_side_view views[2], size_t *count)
+{
+    prv_status status = prv_check_steps(steps, step_count, neighbors);
+    if (status != PRV_OK) return status;
+    int adds[2];
+    const size_t directions = prv_directions(steps, step_count, neighbors, adds);
+    while (*count < directions && status == PRV_OK) {
+        status = prv_side_view_new(steps, step_count, neighbors, adds[*count], &views[*count]);
+        if (status == PRV_OK) ++*count;
+    }
+    if (status == PRV_OK) return PRV_OK;
+    /* The failed view holds nothing; the one before it does. */
+    while (*count > 0) prv_side_view_free(&views[--*count]);
+    return status;
+}
+
+prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                         prv_side_view views[2], size_t *count)
+{
+    *count = 0;
+    prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
+    if (distinct == NULL) return PRV_ERR_MEMORY;
+    size_t length;
+    prv_status status = prv_distinct_steps(steps, step_count, distinct, &length);
+    if (status == PRV_OK) status = views_of(distinct, length, options->neighbors, views, count);
+    prv_release(distinct);
+    return status;
+}
+
+void prv_report_known(const prv_options *options, prv_report *report)
+{
+    memset(report, 0, sizeof *report);
+    report->accurate = report->attained = 1;
+    report->direction = options->neighbors;
+}
+
+/* Through the gate: what every direction's totals say. */
+static int answer_directly(const prv_side_view *views, size_t count, prv_question question, double value, prv_bounds *b)
+{
+    const prv_totals *totals[2] = {NULL, NULL};
+    for (size_t i = 0; i < count; i++) totals[i] = &views[i].all;
+    return prv_gate_direct(totals, count, question, value, b);
+}
+
+/* A delta so near 1 that this alone settles it; 1 if answered. */
+static int is_almost_one(const prv_side_view *views, size_t count, const prv_options *options, double epsilon,
+                         prv_bounds *b)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&views[i], epsilon));
+    const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
+    const double lower = prv_below(1.0 - complement);
+    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0)) return 0;
+    *b = (prv_bounds){lower, 1.0, 1.0};
+    return 1;
+}
+
+/* A delta so large that no epsilon is needed; 1 if answered. */
+static int is_above_all(const prv_side_view *views, size_t count, double delta, prv_bounds *b)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&views[i]));
+    if (!(most <= delta)) return 0;
+    *b = (prv_bounds){0.0, 0.0, 0.0};
+    return 1;
+}
+
+/* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where the width
+ * is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
+static int is_within_width(prv_side_view *views, size_t count, const prv_options *options, double delta, prv_bounds *b,
+                           prv_report *r)
+{
+    const double width = options->eps_error;
+    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
+    double upper = 0.0;
+    prv_side_view *top = &views[0];
+    for (size_t i = 0; i < count; i++) {
+        double bound = prv_greatest_epsilon(&views[i].all);
+        if (bound > width && !prv_chernoff_may_reach(&views[i], delta, width)) return 0;
+        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta, upper));
+        if (!(bound <= width)) return 0;
+        if (bound > upper) top = &views[i];
+        upper = fmax(upper, bound);
+    }
+    *b = (prv_bounds){0.0, fmin(prv_rough_epsilon(top, delta - top->all.infinite.mass), upper), upper};
+    prv_report_known(options, r);
+    r->width = upper;
+    r->direction = prv_direction_of(top->add, options->neighbors);
+    return 1;
+}
+
+/* Mean-matching: all values that need a composition share it. `open` has their positions. */
+static prv_status ask_together(prv_side_view *views, size_t view_count, const prv_options *options,
+                               prv_question question, const double *values, const size_t *open,
+                               size_t count, prv_bounds *bounds, prv_report *reports)
+{
+    if (count == 0) return PRV_OK;
+    double *asked = prv_allocate(count, sizeof *asked);
+    prv_bounds *found = prv_allocate(count, sizeof *found);
+    prv_report *told = prv_allocate(count, sizeof *told);
+    prv_status status = asked != NULL && found != NULL && told != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    if (status == PRV_OK) {
+        for (size_t i = 0; i < count; i++) asked[i] = values[open[i]];
+        status = prv_mean_matching(views, view_count, options, question, asked, count, found, told);
+    }
+    if (status == PRV_OK)
+        for (size_t i = 0; i < count; i++) {
+            bounds[open[i]] = found[i];
+            if (reports != NULL) reports[open[i]] = told[i];
+        }
+    if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = told[0].memory;
+    prv_release(asked);
+    prv_release(found);
+    prv_release(told);
+    return status;
+}
+
+static prv_status answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+                               prv_question question, const double *values, size_t length,
+                               prv_bounds *bounds, prv_report *reports)
+{
+    size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
+    if (open == NULL) return PRV_ERR_MEMORY;
+    prv_status status = PRV_OK;
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
+    layer.now.questions = length;
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        layer.now.question = i;
+        prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
+        status = prv_check_interrupt(options);
+        if (status != PRV_OK) break;
+        if (answer_directly(views, view_count, question, values[i], &bounds[i]))
+            prv_report_known(options, report);
+        else if (options->discretization != PRV_BRACKETING)
+            open[open_count++] = i;
+        else if (options->mesh_size == 0.0 &&
+                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, options, values[i], &bounds[i])
+                                            : is_above_all(views, view_count, values[i], &bounds[i])))
+            prv_report_known(options, report);
+        else if (question == PRV_ASK_DELTA ||
+                 !is_within_width(views, view_count, options, values[i], &bounds[i], report))
+            status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
+    }
+    if (status == PRV_OK)
+        status = ask_together(views, view_count, options, question, values, open, open_count, bounds,
+                              reports);
+    prv_release(open);
+    return status;
+}
+
+/* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is taken. */
+#define FEW_STEPS 128.0
+enum { OFFSETS = 4 };
+
+/* ---- What is attained ------------------------------------------------------------------------ */
+
+/* An upper bound where bounded ranges compose, whose worst moments are below those of their pair; and the tilts of the
+ * question in each view. */
+static double most_of_ranges(prv_side_view *views, size_t view_count, prv_question question, double value, double *lam)
+{
+    double most = 0.0;
+    for (size_t v = 0; v < view_count; v++) most = fmax(most, prv_most_of_ranges(&views[v], question, value, &lam[v]));
+    return most;
+}
+
+/* Takes an upper bound that is better than that of the pair, whose parts of the width shrink with it. */
+static void put_upper(prv_question question, double upper, prv_bounds *b, prv_report *r)
+{
+    if (!(upper < b->upper)) return;
+    const double low = b->lower, before = b->upper;
+    b->upper = upper;
+    b->lower = fmin(low, upper);
+    b->estimate = fmin(b->estimate, upper);
+    double part = 0.0;
+    if (upper > low && question == PRV_ASK_EPSILON)
+        part = isfinite(before) ? (upper - low) / (before - low) : 1.0;
+    else if (upper > low)
+        part = low > 0.0 ? log(upper / low) / log(before / low) : 1.0;
+    r->width *= part;
+    r->discretization *= part;
+    r->truncation *= part;
+    r->wrap_around *= part;
+    r->rounding *= part;
+}
+
+prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
+                            const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    const prv_status status = answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    if (status != PRV_OK) return status;
+    const int ranges = prv_view_attainment(&views[0]) == PRV_NOT_ATTAINED && prv_has_range(&views[0]);
+    for (size_t i = 0; i < length; i++) {
+        double lam[2];
+        prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
+        report->attained = 1;
+        if (ranges)
+            put_upper(question, most_of_ranges(views, view_count, question, values[i], lam), &bounds[i], report);
+    }
+    return PRV_OK;
+}
+
+/* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of a delta is
+ * by the slope that the pair's bounds tell. */
+static prv_status put_lower(prv_question question, double infinite, double lower, prv_bounds *b, prv_report *r)
+{
+    const double pair = b->lower, before = r->width;
+    b->lower = lower;
+    const prv_status status = prv_gate_range(0.0, question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0, b);
+    r->attained = 0;
+    if (question == PRV_ASK_EPSILON) {
+        r->width = b->upper > b->lower ? b->upper - b->lower : 0.0;
+    } else if (b->upper > b->lower) {
+        const double high = b->upper - infinite, of_pair = pair - infinite, low = b->lower - infinite;
+        const double slope = of_pair > 0.0 && before > 0.0 ? log(high / of_pair) / before : 0.0;
+        r->width = low > 0.0 && slope > 0.0 ? log(high / low) / slope : HUGE_VAL;
+    }
+    r->unattained = fmax(r->width - before, 0.0);
+    return status;
+}
+
+/* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each view. */
+static prv_status ask_data(const prv_side_view *views, size_t view_count, const prv_options *options, const double *lam,
+                           double offset, prv_question question, const double *values, size_t length, double *lower)
+{
+    prv_data_views data;
+    prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
+    prv_status status = bounds != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    data.count = 0;
+    if (status == PRV_OK) status = prv_data_views_new(views, view_count, options->neighbors, lam, offset, &data);
+    if (status == PRV_OK)
+        status = answer_pairs(data.views, data.count, options, question, values, length, bounds, NULL);
+    for (size_t i = 0; i < length && status == PRV_OK; i++) lower[i] = fmax(lower[i], bounds[i].lower);
+    prv_data_views_free(&data);
+    prv_release(bounds);
+    return status;
+}
+
+/* The same where data sets are chosen for each value: of few steps, the best of some. */
+static prv_status ask_range_data(prv_side_view *views, size_t view_count, const prv_options *options,
+                                 prv_question question, double value, double *lower)
+{
+    double lam[2];
+    most_of_ranges(views, view_count, question, value, lam);
+    const int offsets = views[0].all.count <= FEW_STEPS && prv_are_data_discrete(&views[0]) ? OFFSETS : 0;
+    prv_status status = PRV_OK;
+    for (int i = -offsets; i <= offsets && status == PRV_OK; i++)
+        status = ask_data(views, view_count, options, lam, 0.5 * (double)i / OFFSETS, question, &value, 1, lower);
+    return status;
+}
+
+prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
+                      const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    if (prv_view_attainment(&views[0]) != PRV_NOT_ATTAINED)
+        return prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_PARTS, options);
+    layer.now.questions = 2;
+    double *lower = prv_allocate(length, sizeof *lower), infinite = 0.0;
+    if (lower == NULL) return PRV_ERR_MEMORY;
+    prv_status status = prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    layer.now.question = 1;
+    for (size_t i = 0; i < length; i++) lower[i] = 0.0;
+    const int ranges = prv_has_range(&views[0]);
+    const double no_tilt[2] = {0.0, 0.0};
+    for (size_t i = 0; i < length && ranges && status == PRV_OK; i++)
+        status = ask_range_data(views, view_count, options, question, values[i], &lower[i]);
+    if (status == PRV_OK && !ranges)
+        status = ask_data(views, view_count, options, no_tilt, 0.0, question, values, length, lower);
+    for (size_t v = 0; v < view_count; v++) infinite = fmax(infinite, views[v].all.infinite.mass);
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
+        status = put_lower(question, infinite, lower[i], &bounds[i], report);
+    }
+    prv_release(lower);
+    return status;
+}
+
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values, size_t length)
+{
+    const prv_status status = prv_check_options(options);
+    if (status != PRV_OK) return status;
+    for (size_t i = 0; i < length; i++) {
+        if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0))
+            return PRV_ERR_DELTA;
+        if (question == PRV_ASK_DELTA && isnan(values[i])) return PRV_ERR_EPSILON;
+    }
+    return PRV_OK;
+}
+
+static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
+                      prv_question question, const double *values, size_t length,
+                      prv_bounds *bounds, prv_report *reports)
+{
+    prv_status status = prv_check_question(options, question, values, length);
+    if (status != PRV_OK) return status;
+    prv_side_view views[2];
+    size_t count = 0;
+    status = prv_views_new(steps, step_count, options, views, &count);
+    if (status != PRV_OK) return status;
+    status = prv_answer(views, count, options, question, values, length, bounds, reports);
+    for (size_t i = 0; i < count; i++) prv_side_view_free(&views[i]);
+    return status;
+}
+
+prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
+                       const double *deltas, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    return ask(steps, step_count, options, PRV_ASK_EPSILON, deltas, length, bounds, reports);
+}
+
+prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
+                     const double *epsilons, size_t length, prv_bounds *bounds, prv_report *reports)
+{
+    return ask(steps, step_count, options, PRV_ASK_DELTA, epsilons, length, bounds, reports);
+}

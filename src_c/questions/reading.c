@@ -1,0 +1,148 @@
+#include "questions/reading.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "curve/certificate.h"
+#include "numerics/rounding.h"
+#include "composition/spectrum.h"
+
+prv_reading prv_reading_begin(double epsilon)
+{
+    prv_reading r;
+    memset(&r, 0, sizeof r);
+    r.resolved = 1;
+    r.epsilon = epsilon;
+    return r;
+}
+
+/* What callbacks' values are off by, added or taken away, and rounded to that side. */
+static double absolutely(double delta, double error, int side)
+{
+    if (error == 0.0) return delta;
+    return side > 0 ? prv_above(delta + error) : prv_below(delta - error);
+}
+
+double prv_underflown(const prv_totals *all, double delta)
+{
+    return delta < 0x1p-960 ? all->count * DBL_MIN : 0.0;
+}
+
+static void read_epsilon(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
+{
+    const prv_enclosed *l = a->enclosed;
+    const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
+    const double delta = absolutely(a->value, l->absolute_error + prv_underflown(a->all, a->value), -side);
+    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, r->epsilon);
+    const double greatest = fmax(a->all->greatest_loss, 0.0);
+    if (side > 0) {
+        r->bounds.upper = e.epsilon;
+        r->slope = e.slope;
+        r->bounds.estimate = fmin(e.plain, greatest);
+    } else {
+        r->bounds.lower = e.epsilon;
+        r->bounds.estimate += (1.0 - prv_upper_weight(l)) * (fmin(e.plain, greatest) - r->bounds.estimate);
+    }
+    r->resolved = r->resolved && e.resolved;
+    const double slack = fabs(e.epsilon - e.plain);
+    if (!isfinite(slack)) return;
+    const double additive = c.slack.additive + (side < 0 ? c.slack.images : 0.0);
+    const double part = c.slack.additive > 0.0 ? e.additive * additive / c.slack.additive : 0.0;
+    const double share = additive > 0.0 ? fmin(part / slack, 1.0) * fmin(c.outside / additive, 1.0) : 0.0;
+    r->wrap_around += share * slack;
+    r->rounding += (1.0 - share) * slack;
+}
+
+static void read_delta(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
+{
+    const prv_enclosed *l = a->enclosed;
+    const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
+    const prv_value v = prv_curve_delta(composed, a->value, side, &c.slack);
+    const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->asked), 1e300);
+    const double finite = fmax(v.plain - composed->tilted.infinite.mass, 1e-300);
+    if (side > 0) {
+        r->bounds.upper = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), 1);
+        r->bounds.estimate = v.plain;
+        r->slope = slope;
+    } else {
+        r->bounds.lower = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), -1);
+        const double above = r->bounds.estimate, below = v.plain;
+        r->bounds.estimate =
+            above > 0.0 && below > 0.0 ? above * pow(below / above, 1.0 - prv_upper_weight(l)) : 0.0;
+    }
+    /* A window that ends below epsilon has no slope there, and is to be widened. */
+    const int beyond = !(c.outside * v.scale < finite);
+    r->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
+    r->rounding +=
+        fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope + c.slack.shift;
+}
+
+void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
+{
+    r->transforms += composed->transforms;
+    if (composed->spectrum != NULL && composed->spectrum->count > r->frequencies)
+        r->frequencies = composed->spectrum->count;
+    if (a->question == PRV_ASK_EPSILON)
+        read_epsilon(a, side, composed, r);
+    else
+        read_delta(a, side, composed, r);
+    const double beyond = composed->tilted.infinite.mass - a->all->infinite.mass;
+    if (side > 0 && a->aim->saddle > 0.0 && beyond > 0.0)
+        r->truncation = beyond * exp(-a->aim->log_delta) / (r->slope > 0.0 ? r->slope : a->aim->slope);
+}
+
+void prv_read_nothing(const prv_asked *a, prv_reading *r)
+{
+    const int ask_epsilon = a->question == PRV_ASK_EPSILON;
+    r->bounds.lower = -HUGE_VAL;
+    r->bounds.upper = HUGE_VAL;
+    r->bounds.estimate = ask_epsilon ? a->aim->epsilon : exp(a->aim->log_delta);
+    r->slope = a->aim->slope;
+    r->resolved = 0;
+}
+
+prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
+{
+    prv_bounds *b = &r->bounds;
+    const double asked = a->aim->asked;
+    const prv_status status = prv_gate_close(a->all, a->question, a->value, b);
+    if (status != PRV_OK) return status;
+    r->log_delta = a->aim->log_delta;
+    if (a->question == PRV_ASK_EPSILON) {
+        r->width = b->upper == b->lower ? 0.0 : b->upper - b->lower;
+        r->epsilon = isfinite(b->estimate) ? b->estimate : a->aim->epsilon;
+    } else {
+        const double slope = r->slope, infinite = a->all->infinite.mass;
+        const double high = b->upper - infinite, low = b->lower - infinite;
+        r->epsilon = a->value;
+        r->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
+                   : low > 0.0                                                     ? log(high / low) / slope
+                                                                                   : HUGE_VAL;
+        if (high > 0.0 && b->estimate > infinite) r->log_delta = log(b->estimate - infinite);
+        /* No loss lies above the greatest one: a lower bound of 0 is off by the distance to it at most. */
+        if (!(low > 0.0) && a->all->greatest_loss - a->value <= asked)
+            r->width = fmax(a->all->greatest_loss - a->value, 0.0);
+        /* Callbacks give values; their second differences, the masses, are that much less certain. */
+        if (high <= 1e7 * a->enclosed->absolute_error) r->width = 0.0;
+        if (b->upper < 1e-305) r->width = 0.0; /* below what is promised: 0 is as good as any */
+        r->resolved = low > 0.0 || r->width <= asked;
+    }
+    r->discretization = fmax(r->width - r->wrap_around - r->rounding - r->truncation, 0.0);
+    return PRV_OK;
+}
+
+void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
+                        prv_report *r)
+{
+    memset(r, 0, sizeof *r);
+    r->accurate = accurate;
+    r->direction = prv_direction_of(add, asked);
+    r->width = width;
+    r->transforms = reading->transforms;
+    r->frequencies = reading->frequencies;
+    r->discretization = reading->discretization;
+    r->truncation = reading->truncation;
+    r->wrap_around = reading->wrap_around;
+    r->rounding = reading->rounding;
+}

@@ -1,0 +1,46 @@
+/* Bounds read off the composition of the dominating lattices and that of the dominated ones, and where their
+ * distance comes from. */
+#ifndef PRV_READING_H
+#define PRV_READING_H
+
+#include "planning/aim.h"
+#include "composition/composed.h"
+#include "lattices/enclosure.h"
+
+/* What is asked of one direction. */
+typedef struct prv_asked {
+    prv_question question;
+    double value;          /* a delta, or an epsilon */
+    const prv_totals *all; /* steps */
+    const prv_aim *aim;
+    const prv_enclosed *enclosed;
+} prv_asked;
+
+typedef struct prv_reading {
+    prv_bounds bounds;
+    double width;                                             /* in epsilon */
+    double epsilon;                                           /* best guess of the epsilon asked about */
+    double log_delta;                                         /* and of log of the finite part of delta */
+    double slope;                                             /* -d log(delta) / d eps there */
+    int resolved;                                             /* 0: slack hides the answer */
+    double discretization, truncation, wrap_around, rounding; /* parts of width */
+    size_t transforms, frequencies;
+} prv_reading;
+
+/* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side >
+ * 0), then the other; prv_finish_reading takes the bounds through the gate, and makes of them a width. PRV_ERR_BOUNDS. */
+prv_reading prv_reading_begin(double epsilon);
+void prv_read_side(const prv_asked *asked, int side, const prv_composed *composed, prv_reading *reading);
+/* What holds without any composition, instead of both sides. */
+void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
+prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
+
+/* What masses of cells that are no normal doubles may have lost of a delta: n cells of a step some 16 n 2^-1074, which is less
+ * than DBL_MIN. Of a delta from 2^-960 on that is less than 2^-61 for each step, of which lattices count u anyway. */
+double prv_underflown(const prv_totals *all, double delta);
+
+/* A report of what a reading tells, of the direction `add`; all else in it is 0. */
+void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
+                        prv_report *report);
+
+#endif
