@@ -1,14 +1,15 @@
-/* One pass of a query, cut into the stages of the core, so that each can be run and timed alone: the Poisson-subsampled
- * Gaussian, 'remove', epsilon at a delta, at the tilt and mesh of the last pass of the query itself. Called by ctypes;
- * it reads internal headers, so it is compiled from the sources that it measures. */
+/* One pass of a query, cut into the stages of the core, so that each can be run and timed alone: the
+ * Poisson-subsampled Gaussian, 'remove', epsilon at a delta, at the tilt and mesh of the last pass of the
+ * query itself. Called by ctypes; it reads internal headers, so it is compiled from the sources that it
+ * measures. */
 #include <stdlib.h>
 
-#include "planning/aim.h"
-#include "curve/curve.h"
 #include "composition/convolution.h"
+#include "composition/spectrum.h"
+#include "curve/curve.h"
+#include "planning/aim.h"
 #include "planning/layout.h"
 #include "planning/spacing.h"
-#include "composition/spectrum.h"
 
 #define MEMORY_LIMIT 1073741824.0
 #define MOST_WORK 1e10 /* of a spectrum; the core takes a convolution long before */
@@ -72,7 +73,8 @@ prv_status stages_plan(stages *s)
     }
     s->aim.width = s->options.eps_error;
     if (status == PRV_OK)
-        status = prv_layout_new(&s->view, &s->aim, s->tilt, s->step, 0, s->options.engine, MEMORY_LIMIT, &s->layout);
+        status = prv_layout_new(&s->view, &s->aim, s->tilt, s->step, 0, s->options.engine, MEMORY_LIMIT,
+                                &s->layout);
     if (status != PRV_OK) {
         prv_side_view_free(&s->view);
         return status;
@@ -104,10 +106,11 @@ prv_status stages_compose(stages *s)
     const prv_lattice *lattice = &s->dominating;
     const double count = (double)s->count;
     if (s->options.engine == PRV_ENGINE_CONVOLUTION)
-        return prv_compose(&lattice, &count, 1, s->layout.tilt, &s->layout.window, &s->fft, &s->work, &s->composed);
+        return prv_compose(&lattice, &count, 1, s->layout.tilt, &s->layout.window, &s->fft, &s->work,
+                           &s->composed);
     forget_spectrum(s);
-    const prv_status status = prv_spectrum_new(&lattice, &count, 1, s->layout.tilt, &s->layout.window, MOST_WORK,
-                                               &s->spectrum, &s->composed);
+    const prv_status status = prv_spectrum_new(&lattice, &count, 1, s->layout.tilt, &s->layout.window,
+                                               MOST_WORK, &s->spectrum, &s->composed);
     s->summed = status == PRV_OK;
     return status;
 }
@@ -138,8 +141,9 @@ void stages_sizes(const stages *s, double *sizes)
 }
 
 /* Plans, allocates, and runs every stage once. */
-prv_status stages_new(double noise_multiplier, double sampling_probability, uint64_t count, double delta, double width,
-                      int engine, double tilt, double step, const prv_fft_provider *fft, stages **result)
+prv_status stages_new(double noise_multiplier, double sampling_probability, uint64_t count, double delta,
+                      double width, int engine, double tilt, double step, const prv_fft_provider *fft,
+                      stages **result)
 {
     stages *s = calloc(1, sizeof *s);
     if (s == NULL) return PRV_ERR_MEMORY;
@@ -147,10 +151,12 @@ prv_status stages_new(double noise_multiplier, double sampling_probability, uint
     s->delta = delta;
     s->tilt = tilt;
     s->step = step;
-    s->options = (prv_options){.engine = (prv_engine)engine, .neighbors = PRV_REMOVE, .eps_error = width, .fft = fft};
+    s->options = (prv_options){
+        .engine = (prv_engine)engine, .neighbors = PRV_REMOVE, .eps_error = width, .fft = fft};
     prv_mechanism *base = NULL;
     prv_status status = prv_mechanism_gaussian(noise_multiplier, &base);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(base, sampling_probability, &s->mechanism);
+    if (status == PRV_OK)
+        status = prv_mechanism_poisson_subsampled(base, sampling_probability, &s->mechanism);
     prv_mechanism_free(base);
     if (status == PRV_OK) status = stages_plan(s);
     if (status == PRV_OK) {
@@ -161,7 +167,8 @@ prv_status stages_new(double noise_multiplier, double sampling_probability, uint
                            prv_workspace_new(points, 1, s->layout.longest, &s->work) != PRV_OK;
         if (failed) status = PRV_ERR_MEMORY;
     }
-    if (status == PRV_OK && engine == PRV_ENGINE_CONVOLUTION) status = fft->plan(fft->context, s->layout.window.length, &s->fft);
+    if (status == PRV_OK && engine == PRV_ENGINE_CONVOLUTION)
+        status = fft->plan(fft->context, s->layout.window.length, &s->fft);
     if (status == PRV_OK) status = stages_cells(s);
     if (status == PRV_OK) status = stages_dominating(s);
     if (status == PRV_OK) status = stages_dominated(s);

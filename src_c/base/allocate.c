@@ -52,8 +52,8 @@ prv_allocator prv_use_allocator(prv_allocator allocator)
 void *prv_allocate(size_t count, size_t size)
 {
     if (count > (SIZE_MAX - 2 * ROOM) / size) return NULL;
-    /* aligned_alloc wants a multiple of the alignment; and an empty block, too, has a byte after the header: checkers of
-     * leaks hold a block lost to which nothing but the address of its end leads. */
+    /* aligned_alloc wants a multiple of the alignment; and an empty block, too, has a byte after the header:
+     * checkers of leaks hold a block lost to which nothing but the address of its end leads. */
     const size_t bytes = ROOM + (count * size / ROOM + 1) * ROOM;
     void *block = current.allocate != NULL ? current.allocate(current.context, bytes, PRV_FFT_ALIGNMENT)
                                            : library_allocate(bytes);

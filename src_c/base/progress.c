@@ -21,7 +21,9 @@ static int pass_on(void *context, const prv_progress *heard)
         told.questions = now->questions;
         fraction = ((double)now->question + heard->fraction) / (double)now->questions;
         break;
-    case PRV_KNOWS_PARTS: fraction = ((double)now->question + heard->fraction) / (double)now->questions; break;
+    case PRV_KNOWS_PARTS:
+        fraction = ((double)now->question + heard->fraction) / (double)now->questions;
+        break;
     case PRV_KNOWS_COMPOSITIONS: told.compositions = now->compositions; break;
     }
     now->fraction = fmin(fmax(fraction, now->fraction), 1.0);

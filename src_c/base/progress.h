@@ -1,7 +1,7 @@
 /* Long work tells the caller now and then how far it is, and asks whether to go on.
  *
- * What is deep inside knows nothing of the call as a whole. So each layer that knows more hands down options of its own,
- * by which it hears from below, and passes on what it heard with what it knows. */
+ * What is deep inside knows nothing of the call as a whole. So each layer that knows more hands down options
+ * of its own, by which it hears from below, and passes on what it heard with what it knows. */
 #ifndef PRV_PROGRESS_H
 #define PRV_PROGRESS_H
 

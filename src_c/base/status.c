@@ -10,12 +10,12 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_SCALE: return "scale must be finite and >= 0 (> 0 for discrete mechanisms)";
     case PRV_ERR_SENSITIVITY:
         return "sensitivity must be finite and > 0 (an integer >= 1 for discrete mechanisms)";
-    case PRV_ERR_SAMPLING_PROBABILITY: return "sampling_probability must be 0 or in [2^-1022, 1], and so must the product where a sample is sampled";
+    case PRV_ERR_SAMPLING_PROBABILITY:
+        return "sampling_probability must be 0 or in [2^-1022, 1], and so must the product where a sample is sampled";
     case PRV_ERR_EPSILON: return "epsilon must not be nan, and >= 0 where it is a parameter";
     case PRV_ERR_DELTA: return "delta must be in [0, 1]";
     case PRV_ERR_RATE: return "a false positive rate must be in [0, 1]";
-    case PRV_ERR_TABLE:
-        return "losses must be finite and strictly increasing, probabilities finite and >= 0";
+    case PRV_ERR_TABLE: return "losses must be finite and strictly increasing, probabilities finite and >= 0";
     case PRV_ERR_TABLE_SUM: return "probabilities and mass_at_infinity must sum to 1 within 1e-9";
     case PRV_ERR_TABLE_REVERSE:
         return "the sum of probability * exp(-loss) must not exceed 1: no pair has this loss";
@@ -23,10 +23,8 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_CDF: return "a cdf must be non-decreasing and in [0, 1]";
     case PRV_ERR_CDF_PAIR:
         return "the two cdfs belong to no pair: dP must be exp(-loss) dQ between any two losses";
-    case PRV_ERR_CURVE:
-        return "a privacy curve must be in [0, 1], non-increasing and convex in exp(epsilon)";
-    case PRV_ERR_SUPPORT:
-        return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
+    case PRV_ERR_CURVE: return "a privacy curve must be in [0, 1], non-increasing and convex in exp(epsilon)";
+    case PRV_ERR_SUPPORT: return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
     case PRV_ERR_COUNT: return "counts must add up to at most 2^53";
     case PRV_ERR_OPTIONS:
         return "eps_error, delta_error, delta_relative_error, mesh_size, neighbors or engine is outside its range";
@@ -37,15 +35,15 @@ const char *prv_status_message(prv_status status)
         return "rounding is larger than the delta asked: use the bracketing discretization";
     case PRV_ERR_DISCRETIZATION:
         return "a privacy curve does not determine the mean of the loss: use the bracketing discretization";
-    case PRV_ERR_ENGINE:
-        return "the spectrum falls too slowly for this question: let the engine be chosen";
+    case PRV_ERR_ENGINE: return "the spectrum falls too slowly for this question: let the engine be chosen";
     case PRV_ERR_PARAMETER: return "no mechanism has the parameter, or its factor is negative or not finite";
     case PRV_ERR_TOLERANCE: return "tolerance must be in [1e-9, 0.1]";
     case PRV_ERR_TARGET: return "no value of the parameter meets the target epsilon at this delta";
     case PRV_ERR_COMPONENTS:
         return "a mixture must have at most 2^12 components, sensitivities finite and >= 0, all or none "
                "above 1e150 times the noise, and probabilities >= 0 that sum to 1 within 1e-9";
-    case PRV_ERR_BATCHES: return "sizes of data sets and batches, and numbers of batches, must be in [1, 2^32]";
+    case PRV_ERR_BATCHES:
+        return "sizes of data sets and batches, and numbers of batches, must be in [1, 2^32]";
     case PRV_ERR_NEIGHBORS: return "no dominating pair of this mechanism is known for these neighbors";
     case PRV_ERR_ORDER: return "the order of a Renyi divergence must be in (1, 1e6]";
     case PRV_ERR_MOMENTS:
@@ -56,7 +54,8 @@ const char *prv_status_message(prv_status status)
         return "this thread does not round to nearest, flushes subnormal numbers to 0, or cuts long double: bounds would "
                "not hold; call fesetround(FE_TONEAREST), switch flush-to-zero (FTZ, DAZ) off, or ask in a thread "
                "made before a library built with -ffast-math switched it on";
-    case PRV_ERR_BOUNDS: return "a lower bound came out above an upper bound: this is a fault of prvcore, please report it";
+    case PRV_ERR_BOUNDS:
+        return "a lower bound came out above an upper bound: this is a fault of prvcore, please report it";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

@@ -13,7 +13,6 @@
 
 enum { GROUP = 16 }; /* atoms that are rotated together: four chains of four hide the latency */
 
-
 static int64_t greatest_divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -40,7 +39,8 @@ int64_t prv_unit(const prv_lattice *y, const double *weight, int64_t divisor)
     return divisor;
 }
 
-prv_status prv_source_new(const prv_lattice *y, const double *weight, size_t origin, double count, prv_source *s)
+prv_status prv_source_new(const prv_lattice *y, const double *weight, size_t origin, double count,
+                          prv_source *s)
 {
     memset(s, 0, sizeof *s);
     size_t length = 0;
@@ -80,8 +80,8 @@ void prv_source_scale(prv_source *s, double divisor)
 
 /* sums[j] = sum of w (e^(i theta_(first + j) position) - 1) over a group of atoms, added. e^(i theta) - 1 is
  * rotated as d + r + d r, which keeps relative accuracy for small angles. */
-PRV_VECTOR static void add_group(const double *restrict position, const double *restrict weight,
-                                 double first, double points, size_t count, double (*restrict re)[GROUP],
+PRV_VECTOR static void add_group(const double *restrict position, const double *restrict weight, double first,
+                                 double points, size_t count, double (*restrict re)[GROUP],
                                  double (*restrict im)[GROUP])
 {
     double dr[GROUP], di[GROUP], rr[GROUP], ri[GROUP], wr[GROUP], wi[GROUP];
@@ -106,7 +106,8 @@ PRV_VECTOR static void add_group(const double *restrict position, const double *
         }
 }
 
-void prv_characteristic(const prv_source *s, double first, size_t count, double points, double *re, double *im)
+void prv_characteristic(const prv_source *s, double first, size_t count, double points, double *re,
+                        double *im)
 {
     double sum_re[PRV_FREQUENCY_BLOCK][GROUP], sum_im[PRV_FREQUENCY_BLOCK][GROUP];
     memset(sum_re, 0, sizeof sum_re);
@@ -126,6 +127,6 @@ double prv_characteristic_error(const prv_source *s, double end, double points)
 {
     const double angle = 2.0 * PI / points * s->spread;
     const double most = 2.0 * s->total;
-    return PRV_UNIT * ((160.0 + (double)s->length / GROUP) * fmin(most, end * angle) + 1600.0 * fmin(most, angle));
+    return PRV_UNIT *
+           ((160.0 + (double)s->length / GROUP) * fmin(most, end * angle) + 1600.0 * fmin(most, angle));
 }
-

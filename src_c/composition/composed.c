@@ -12,7 +12,8 @@ prv_tilted prv_tilted_new(double tilt, const prv_window *window)
     prv_tilted t;
     memset(&t, 0, sizeof t);
     t.tilt = tilt;
-    /* At no shift Chernoff's bounds are 1; at one to the other side, or none at all, they would be no bounds. */
+    /* At no shift Chernoff's bounds are 1; at one to the other side, or none at all, they would be no bounds.
+     */
     t.shift_up = fmax(window->shift_up, 0.0);
     t.shift_down = fmax(window->shift_down, 0.0);
     return t;
@@ -33,7 +34,8 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
         t->log_error += k * prv_tilt_error(y->loss, y->length, t->tilt - t->shift_down, down.log_moment);
     }
     /* With the rounding of the sums over the steps. */
-    t->relative_error += k * prv_tilt_error(y->loss, y->length, t->tilt, at.log_moment) + DBL_EPSILON * fabs(t->log_moment);
+    t->relative_error += k * prv_tilt_error(y->loss, y->length, t->tilt, at.log_moment) +
+                         DBL_EPSILON * fabs(t->log_moment);
     t->log_error += DBL_EPSILON * (fabs(t->log_up) + fabs(t->log_down));
     prv_infinite_add(&t->infinite, y->infinite_mass, y->infinite_error, k);
     t->total += k;

@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "composition/kernel.h"
-#include "composition/characteristic.h"
-#include "composition/direct_convolution.h"
-#include "numerics/dispatch.h"
 #include "base/progress.h"
+#include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "numerics/wide.h"
+#include "composition/characteristic.h"
+#include "composition/direct_convolution.h"
+#include "composition/kernel.h"
 
 #define LANES 8
 
@@ -30,7 +30,8 @@ double prv_workspace_bytes(double length, size_t steps)
 prv_status prv_workspace_new(size_t length, size_t steps, size_t longest, prv_workspace *work)
 {
     memset(work, 0, sizeof *work);
-    if (length == 0) return PRV_ERR_MEMORY_LIMIT; /* what prv_transform_length says of more than there can be */
+    if (length == 0)
+        return PRV_ERR_MEMORY_LIMIT; /* what prv_transform_length says of more than there can be */
     work->length = length;
     work->real = prv_allocate(length + 2, sizeof(double));
     work->spectrum = prv_allocate(length + 2, sizeof(double));
@@ -145,8 +146,7 @@ static norms power_spectrum(double *z, size_t length, uint64_t k)
     return sums;
 }
 
-PRV_VECTOR static double multiply_spectra(double *restrict product, const double *restrict z,
-                                          size_t length)
+PRV_VECTOR static double multiply_spectra(double *restrict product, const double *restrict z, size_t length)
 {
     double square = 0.0;
     for (size_t i = 0; i < length; i++) {
@@ -184,7 +184,8 @@ static void scatter(const prv_lattice *lattice, const double *weight, double lea
     }
 }
 
-/* The relative error of masses that scatter adds up: atoms that lie whole turns apart, one addition for each. */
+/* The relative error of masses that scatter adds up: atoms that lie whole turns apart, one addition for each.
+ */
 static double scatter_error(const prv_lattice *y, size_t length)
 {
     if (y->length == 0) return 0.0;
@@ -202,7 +203,7 @@ enum { FREQUENCIES_AT_ONCE = 1024 }; /* between looks whether to go on */
 #define TWO_PI 6.28318530717958647693
 
 typedef struct heavy_part {
-    size_t length;    /* a multiple of 8, padded with weight 0 */
+    size_t length; /* a multiple of 8, padded with weight 0 */
     double *weight;
     double *distance; /* above the heaviest, modulo the transform's length n: -n/2 .. n/2 */
     size_t origin;    /* of the heaviest, modulo the length */
@@ -248,7 +249,8 @@ static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t
 }
 
 /* sum w (e^(-2 pi i j distance / n) - 1), relatively accurate near 0, and sum w |e^(...) - 1| at most. */
-PRV_VECTOR static void heavy_sum(const heavy_part *h, double j, double n, double *x, double *y, double *absolute)
+PRV_VECTOR static void heavy_sum(const heavy_part *h, double j, double n, double *x, double *y,
+                                 double *absolute)
 {
     double re[8] = {0}, im[8] = {0}, all[8] = {0};
     const double *restrict weight = h->weight, *restrict distance = h->distance, inverse = 1.0 / n;
@@ -285,10 +287,10 @@ static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns
     const double phase = imaginary - unit_angle * (double)(turns * j % n);
     z[0] = modulus * cos(phase);
     z[1] = modulus * sin(phase);
-    /* A term of the sum is off by 28 u of itself (SPECTRUM.md, section 4) and a product, the sum by length / 8 + 8 additions;
-     * what is light by its own weight's rounding, rotation and two additions. */
+    /* A term of the sum is off by 28 u of itself (SPECTRUM.md, section 4) and a product, the sum by length /
+     * 8 + 8 additions; what is light by its own weight's rounding, rotation and two additions. */
     *error = PRV_UNIT * (8.0 * (k * fabs(*log_modulus) + fabs(imaginary)) + 64.0 +
-                     (40.0 + (double)h->length / 8.0) * k * absolute * exp(-*log_modulus));
+                         (40.0 + (double)h->length / 8.0) * k * absolute * exp(-*log_modulus));
 }
 
 /* The spectrum of a step to the k-th power in the precise way. work->real and work->spectrum are used;
@@ -350,7 +352,8 @@ static prv_status compose_directly(const prv_lattice *const *lattices, const dou
                                    prv_composed *result)
 {
     prv_direct *direct = NULL;
-    /* The tails dropped from m steps count total / m times: m = 1, 2, 4, ... make up 8 times this times the total. */
+    /* The tails dropped from m steps count total / m times: m = 1, 2, 4, ... make up 8 times this times the
+     * total. */
     const double dropped = 0.01 * window->tolerance / (prv_kernel_maximum(result->tilted.tilt) * total);
     prv_status status = total > 1.0 ? prv_direct_new(window->length, dropped, &direct) : PRV_OK;
     for (size_t j = 0; j < steps && status == PRV_OK; j++) {
@@ -371,9 +374,9 @@ static prv_status compose_directly(const prv_lattice *const *lattices, const dou
     return status;
 }
 
-static prv_status compose_by_transforms(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                                        const prv_window *window, const prv_fft *fft, prv_workspace *work,
-                                        prv_composed *result)
+static prv_status compose_by_transforms(const prv_lattice *const *lattices, const double *counts,
+                                        size_t steps, const prv_window *window, const prv_fft *fft,
+                                        prv_workspace *work, prv_composed *result)
 {
     const size_t n = window->length, half = n / 2 + 1;
     const double eta = 7.0 * PRV_UNIT * log2((double)n), scale = 1.0 / (double)n;
@@ -391,7 +394,8 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
         double weight_norm = 0.0; /* of what is transformed */
         double weight_sum = 1.0;
         if (window->precise) {
-            const prv_status status = power_precisely(y, k, fft, window->options, work, &s, &weight_norm, &weight_sum);
+            const prv_status status = power_precisely(y, k, fft, window->options, work, &s, &weight_norm,
+                                                      &weight_sum);
             if (status != PRV_OK) return status;
             result->transforms += 2;
             power_error += sqrt(s.error * scale);
@@ -400,8 +404,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
             fft->forward(fft->forward_plan, work->real, work->spectrum);
             result->transforms++;
             double weight_square = 0.0;
-            for (size_t i = 0; i < 2 * half; i++)
-                weight_square += work->spectrum[i] * work->spectrum[i];
+            for (size_t i = 0; i < 2 * half; i++) weight_square += work->spectrum[i] * work->spectrum[i];
             weight_norm = sqrt(2.0 * weight_square * scale);
             s = power_spectrum(work->spectrum, half, (uint64_t)k);
             power_error += 3.0 * k * PRV_UNIT * sqrt(s.power * scale);
@@ -439,9 +442,9 @@ double prv_composed_loss(const prv_composed *c, size_t point)
     return (double)(c->lowest + (long double)c->step * (long double)point);
 }
 
-prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                       double tilt, const prv_window *window, const prv_fft *fft,
-                       prv_workspace *work, prv_composed *result)
+prv_status prv_compose(const prv_lattice *const *lattices, const double *counts, size_t steps, double tilt,
+                       const prv_window *window, const prv_fft *fft, prv_workspace *work,
+                       prv_composed *result)
 {
     const size_t n = window->length;
     double total = 0.0;
@@ -452,9 +455,9 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     }
     memset(result, 0, sizeof *result);
     result->tilted = prv_tilted_new(tilt, window);
-    const prv_status status =
-        fft == NULL ? compose_directly(lattices, counts, steps, total, window, work, result)
-                    : compose_by_transforms(lattices, counts, steps, window, fft, work, result);
+    const prv_status status = fft == NULL
+                                  ? compose_directly(lattices, counts, steps, total, window, work, result)
+                                  : compose_by_transforms(lattices, counts, steps, window, fft, work, result);
     if (status != PRV_OK) return status;
     result->mass = work->real;
     result->length = n;

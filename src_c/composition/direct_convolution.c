@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "numerics/dispatch.h"
 #include "base/progress.h"
+#include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 
 enum { BLOCK = 32 }; /* outputs that are summed together */
@@ -28,7 +28,7 @@ typedef struct law {
 typedef struct atoms {
     size_t count, span;
     int64_t lowest;
-    size_t *at;     /* above lowest, increasing */
+    size_t *at; /* above lowest, increasing */
     double *weight;
     double lost, relative;
 } atoms;
@@ -52,7 +52,8 @@ static uint64_t highest_bit(uint64_t k)
     return bit;
 }
 
-/* Products of a power by squaring, and step by step; a law of m steps is about sqrt(m) times as wide as one. */
+/* Products of a power by squaring, and step by step; a law of m steps is about sqrt(m) times as wide as one.
+ */
 static double squaring_products(double count, double atom_count, double span, double points)
 {
     double products = 0.0, m = 1.0;
@@ -81,7 +82,8 @@ static size_t span_of(const prv_lattice *y, size_t points)
     return span < points ? (size_t)span : points;
 }
 
-double prv_direct_products(const prv_lattice *const *lattices, const double *counts, size_t steps, size_t length)
+double prv_direct_products(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                           size_t length)
 {
     if (length > LONGEST) return HUGE_VAL;
     const double points = (double)length;
@@ -96,11 +98,13 @@ double prv_direct_products(const prv_lattice *const *lattices, const double *cou
 
 /* ---- Products ------------------------------------------------------------------------------- */
 
-/* out[l] = sum of weight[j] mass[l - at[j]], l < BLOCK. Eight sums of four lanes, by name, stay in registers. */
+/* out[l] = sum of weight[j] mass[l - at[j]], l < BLOCK. Eight sums of four lanes, by name, stay in registers.
+ */
 PRV_VECTOR static void block(const double *mass, const size_t *restrict at, const double *restrict weight,
                              size_t count, double *restrict out)
 {
-    double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0}, s7[4] = {0};
+    double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
+           s7[4] = {0};
     for (size_t j = 0; j < count; j++) {
         const double *from = mass - at[j], w = weight[j];
         for (size_t l = 0; l < 4; l++) s0[l] += w * from[l];
@@ -133,8 +137,8 @@ static void multiply(const law *a, const atoms *b, double *out, size_t length)
     }
 }
 
-/* The same where the atoms are those of the law: pairs (j, i - j) with j below the middle of the block's pairs stand for
- * two; what is between is the square of BLOCK masses. */
+/* The same where the atoms are those of the law: pairs (j, i - j) with j below the middle of the block's
+ * pairs stand for two; what is between is the square of BLOCK masses. */
 static void square(const law *a, const atoms *b, double *out, size_t length)
 {
     size_t ramp[BLOCK], low = 0, high = 0;
@@ -221,7 +225,8 @@ static size_t law_size(size_t points)
 double prv_direct_bytes(size_t length)
 {
     if (length > LONGEST) return 0.0;
-    return 3.0 * sizeof(double) * (double)law_size(length) + 2.0 * (sizeof(double) + sizeof(size_t)) * (double)length;
+    return 3.0 * sizeof(double) * (double)law_size(length) +
+           2.0 * (sizeof(double) + sizeof(size_t)) * (double)length;
 }
 
 prv_status prv_direct_new(size_t length, double dropped, prv_direct **direct)
@@ -267,14 +272,18 @@ prv_status prv_direct_add(prv_direct *d, const prv_lattice *y, const double *wei
     power->lowest = y->length > 0 ? y->index[0] : 0;
     power->lost = 0.0;
     /* Atoms whole turns apart are added up. */
-    power->relative = y->length > 0 ? (double)((uint64_t)(y->index[y->length - 1] - power->lowest) / d->points) * PRV_UNIT : 0.0;
+    power->relative = y->length > 0
+                          ? (double)((uint64_t)(y->index[y->length - 1] - power->lowest) / d->points) *
+                                PRV_UNIT
+                          : 0.0;
     const size_t span = span_of(y, d->points);
     memset(d->spare, 0, span * sizeof *d->spare);
     for (size_t i = 0; i < y->length; i++)
         d->spare[(uint64_t)(y->index[i] - y->index[0]) % d->points] += weight[i];
     replace(d, power, span);
     atoms_of(power, &d->step);
-    const double width = (double)power->length, atom_count = (double)d->step.count, points = (double)d->points;
+    const double width = (double)power->length, atom_count = (double)d->step.count,
+                 points = (double)d->points;
     const int squaring = squaring_products(count, atom_count, width, points) <
                          one_by_one_products(count, atom_count, width, points);
     const uint64_t k = (uint64_t)count;

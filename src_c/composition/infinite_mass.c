@@ -11,8 +11,8 @@ void prv_infinite_add(prv_infinite *s, double mass, double error, double count)
     s->steps += count;
     if (m == 1.0 && error == 0.0) s->certain = 1;
     if (m > 0.0 || error > 0.0) {
-        /* log1p is off by PRV_LIBM_ERROR, the product by u, the sum by u of itself; and where m is off by e, log1p(-m) is by
-         * e / (1 - m - e) at most. */
+        /* log1p is off by PRV_LIBM_ERROR, the product by u, the sum by u of itself; and where m is off by e,
+         * log1p(-m) is by e / (1 - m - e) at most. */
         const double term = count * log1p(-m);
         s->log_finite += term;
         s->log_error += fabs(term) * (PRV_LIBM_ERROR + PRV_UNIT) + PRV_UNIT * fabs(s->log_finite);

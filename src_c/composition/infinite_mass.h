@@ -12,7 +12,8 @@ typedef struct prv_infinite {
     int certain;       /* some step has a mass of exactly 1 */
 } prv_infinite;
 
-/* Adds a step that runs `count` > 0 times, each with this mass at infinity, 0 <= mass <= 1, off by `error` at most. */
+/* Adds a step that runs `count` > 0 times, each with this mass at infinity, 0 <= mass <= 1, off by `error` at
+ * most. */
 void prv_infinite_add(prv_infinite *sum, double mass, double error, double count);
 
 /* Each step runs `factor` times as often. For planning: the bounds are those of the steps before. */

@@ -76,8 +76,8 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         rare = jumps->total;
         phi_error += (4.0 + (double)jumps->length) * PRV_UNIT * rare;
         prv_characteristic(jumps, number, count, points, jump_re, jump_im);
-        jump_error =
-            prv_characteristic_error(jumps, end, points) + (8.0 + (double)jumps->length) * PRV_UNIT * rare;
+        jump_error = prv_characteristic_error(jumps, end, points) +
+                     (8.0 + (double)jumps->length) * PRV_UNIT * rare;
     }
     for (size_t j = 0; j < count; j++) {
         /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
@@ -88,12 +88,13 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
         const double size = 2.0 * fabs(x) + x * x + y * y;
         const double error = square > found ? 2.0 * phi_error : phi_error;
-        const double relative =
-            (error + 4.0 * PRV_UNIT * size / modulus) / modulus + 2.0 * PRV_UNIT * fabs(log_modulus);
+        const double relative = (error + 4.0 * PRV_UNIT * size / modulus) / modulus +
+                                2.0 * PRV_UNIT * fabs(log_modulus);
         const double phase = k * atan2(y, 1.0 + x);
         e->log_modulus[first + j] += k * log_modulus;
         e->phase[first + j] += phase;
-        /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1), error being relative |phi~|, and |phi~| <= 1. */
+        /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1), error being relative |phi~|, and
+         * |phi~| <= 1. */
         e->log_bound[first + j] += k * (log_modulus + log1p(relative));
         e->error[first + j] += k * relative;
         e->size[first + j] += fabs(phase) + k * fabs(log_modulus);

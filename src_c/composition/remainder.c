@@ -1,15 +1,15 @@
 #include "composition/remainder.h"
-#include "composition/kernel.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
-#include "numerics/dispatch.h"
 #include "base/progress.h"
+#include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
+#include "composition/kernel.h"
 
 #define PI 3.14159265358979323846
 #define UNKNOWN (-1.0) /* |A|^2 not computed */
@@ -42,7 +42,8 @@ PRV_VECTOR static double modulus_square(const double *restrict position, const d
     }
     for (i = 0; i < length; i++) total += weight[i];
     if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
-    return re[0] * re[0] + im[0] * im[0] + PRV_UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
+    return re[0] * re[0] + im[0] * im[0] +
+           PRV_UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
 }
 
 /* Takes the atoms within `radius` of the heaviest as the subset. */
@@ -72,7 +73,8 @@ static double subset_square(const prv_source *s, double theta)
 /* 1 - |phi|^2 at least, on an interval whose larger end has |A|^2 = square. */
 static double gap_of(const prv_source *s, double square, double width)
 {
-    /* Of sums; and weights sum to 1 within 22 u, which the heaviest of n, at least 1 / n, makes up for: 22 n u of it. */
+    /* Of sums; and weights sum to 1 within 22 u, which the heaviest of n, at least 1 / n, makes up for: 22 n
+     * u of it. */
     const double rounding = (512.0 + 25.0 * (double)s->length) * PRV_UNIT;
     const double gap = s->mass * s->mass * (1.0 - rounding) - square - width * width * s->curvature;
     return fmin(fmax(gap, 0.0), s->most_gap);
@@ -84,7 +86,8 @@ static void take_jumps(prv_source *s)
     double sum = 0.0, second = 0.0;
     for (size_t i = 0; i < s->length; i++) sum += s->weight[i] * s->position[i];
     const double center = s->total > 0.0 ? sum / s->total : 0.0;
-    for (size_t i = 0; i < s->length; i++) second += s->weight[i] * (s->position[i] - center) * (s->position[i] - center);
+    for (size_t i = 0; i < s->length; i++)
+        second += s->weight[i] * (s->position[i] - center) * (s->position[i] - center);
     s->first = 0;
     s->end = s->length;
     s->mass = s->total;
@@ -103,15 +106,16 @@ static double decay(const prv_source *s, double gap)
     return -0.5 * s->count * log1p(-gap);
 }
 
-/* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use, whose next_square
- * gets |A|^2 there. A width of one frequency needs no interpolation. */
+/* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use,
+ * whose next_square gets |A|^2 there. A width of one frequency needs no interpolation. */
 static double decay_over(prv_march *m, double theta, double width, int one, double wanted)
 {
     double sum = 0.0, jumps = 0.0;
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
         s->next_square = look(m, s, theta + width);
-        s->gap = one ? gap_of(s, s->next_square, 0.0) : gap_of(s, fmax(s->modulus_square, s->next_square), width);
+        s->gap = one ? gap_of(s, s->next_square, 0.0)
+                     : gap_of(s, fmax(s->modulus_square, s->next_square), width);
         sum += decay(s, s->gap);
         if (m->jumps == NULL) continue;
         m->jumps[i].next_square = UNKNOWN;
@@ -126,7 +130,8 @@ static double decay_over(prv_march *m, double theta, double width, int one, doub
         prv_source *j = &m->jumps[i];
         if (j->modulus_square == UNKNOWN) j->modulus_square = look(m, j, theta);
         j->next_square = look(m, j, theta + width);
-        const double square = one ? j->next_square : fmax(j->modulus_square, j->next_square) + width * width * j->curvature;
+        const double square = one ? j->next_square
+                                  : fmax(j->modulus_square, j->next_square) + width * width * j->curvature;
         jumps += j->count * fmin(sqrt(square), j->total) / sqrt(1.0 - m->sources[i].gap);
     }
     return sum - log(fmin(expm1(jumps), 2.0));
@@ -177,9 +182,10 @@ static prv_status keep(prv_march *m, double first)
 /* The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
  * terms >= 0, so that of any subset of atoms, m^2 - |A|^2, is a lower bound. The farther out the
  * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature.
- * A lattice whose atoms are nearly all on every 2^m-th point has |phi| near 1 again at multiples of 2 pi / 2^m. */
-prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt,
-                        double tolerance, double *result)
+ * A lattice whose atoms are nearly all on every 2^m-th point has |phi| near 1 again at multiples of 2 pi /
+ * 2^m. */
+prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt, double tolerance,
+                        double *result)
 {
     *result = 0.0;
     const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;

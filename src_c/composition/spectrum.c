@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "composition/kernel.h"
-#include "numerics/dispatch.h"
-#include "composition/remainder.h"
 #include "base/progress.h"
+#include "numerics/dispatch.h"
 #include "numerics/rounding.h"
-#include "lattices/tilt.h"
 #include "numerics/vector_math.h"
+#include "lattices/tilt.h"
+#include "composition/kernel.h"
+#include "composition/remainder.h"
 
 #define PI 3.14159265358979323846
 
@@ -35,8 +35,8 @@ static inline double modulus_above(double x, double y)
     return sqrt(x * x + y * y) + 0x1p-500;
 }
 
-prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate, double unit, double tilt, double points,
-                             prv_spectrum *out)
+prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate, double unit, double tilt,
+                             double points, prv_spectrum *out)
 {
     const size_t n = e->count;
     out->block = prv_allocate(4 * (n + 8), sizeof *out->block);
@@ -47,7 +47,8 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
     out->reverse_im = out->reverse_re + n + 8;
     out->count = n;
     out->points = points;
-    for (size_t j = 0; j < n; j++) if (starts_run(e, j)) out->run_count++;
+    for (size_t j = 0; j < n; j++)
+        if (starts_run(e, j)) out->run_count++;
     out->runs = prv_allocate(out->run_count, sizeof *out->runs);
     if (out->runs == NULL) return PRV_ERR_MEMORY;
     size_t run = 0;
@@ -97,7 +98,7 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
         out->reverse_im[j] = half * (pr * fi + pi * fr);
         const double size = half * (modulus_above(kr, ki) + unit * modulus_above(fr, fi));
         const double own = PRV_UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
-                                   14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
+                                       14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
         rounding += size * (phi_error + own * modulus_above(pr, pi));
     }
     for (size_t j = n; j < n + 8; j++)
@@ -117,13 +118,14 @@ static size_t split_jumps(const prv_lattice *y, double bulk, double *weight, dou
     return split;
 }
 
-/* Tilts a step's law into weight[], adds what it contributes to `composed` but for the unit of the lattice of sums, and
- * returns its heaviest atom. */
+/* Tilts a step's law into weight[], adds what it contributes to `composed` but for the unit of the lattice of
+ * sums, and returns its heaviest atom. */
 static size_t add_law(const prv_lattice *y, double count, double *weight, prv_composed *composed)
 {
     prv_tilted_add(&composed->tilted, y, count, weight);
     const size_t heaviest = prv_heaviest(weight, y->length);
-    const long double place = (long double)count * ((long double)y->offset + (long double)y->step * (long double)y->index[heaviest]);
+    const long double place = (long double)count * ((long double)y->offset +
+                                                    (long double)y->step * (long double)y->index[heaviest]);
     composed->lowest += place;
     composed->place_size += fabs((double)place);
     composed->laws++;
@@ -135,8 +137,8 @@ static size_t add_law(const prv_lattice *y, double count, double *weight, prv_co
     return heaviest;
 }
 
-prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor, double points, double *weight,
-                            prv_exponents *e, prv_composed *composed)
+prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor, double points,
+                            double *weight, prv_exponents *e, prv_composed *composed)
 {
     const size_t heaviest = add_law(y, count, weight, composed);
     if (prv_unit(y, weight, divisor) != divisor) return PRV_ERR_PRECISION;
@@ -145,15 +147,18 @@ prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor,
     if (status != PRV_OK) return status;
     prv_source_scale(&source, (double)divisor);
     for (size_t at = 0, length = 0; at < e->count; at += length) {
-        for (length = 1; length < PRV_FREQUENCY_BLOCK && at + length < e->count && !starts_run(e, at + length);) length++;
+        for (length = 1;
+             length < PRV_FREQUENCY_BLOCK && at + length < e->count && !starts_run(e, at + length);)
+            length++;
         prv_exponents_add(e, at, length, &source, NULL, points);
     }
     prv_release(source.block);
     return PRV_OK;
 }
 
-/* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps + m] has
- * the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt, from above. */
+/* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps +
+ * m] has the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt, from
+ * above. */
 static prv_status sources_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                               double tilt, const prv_window *window, prv_source *sources, double *log_bulk,
                               prv_composed *composed)
@@ -179,7 +184,8 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
             const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
             *log_bulk += counts[m] * (moment + error + 4.0 * PRV_UNIT * fabs(moment));
             /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
-            if (status == PRV_OK && (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
+            if (status == PRV_OK &&
+                (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
                 status = PRV_ERR_PRECISION;
         }
         if (status == PRV_OK) status = prv_source_new(y, weight, heaviest, counts[m], &sources[m]);
@@ -207,14 +213,16 @@ typedef struct builder {
 static prv_status extend(builder *b, double first)
 {
     const double count = fmin(PRV_FREQUENCY_BLOCK, 0.5 * (b->points - 1.0) + 1.0 - first);
-    if ((first + PRV_FREQUENCY_BLOCK) * b->points > MOST_TURNS || b->work > b->most_work) return PRV_ERR_PRECISION;
+    if ((first + PRV_FREQUENCY_BLOCK) * b->points > MOST_TURNS || b->work > b->most_work)
+        return PRV_ERR_PRECISION;
     const prv_status interrupted = prv_check_interrupt(b->options);
     if (interrupted != PRV_OK) return interrupted;
     b->work += b->work_each * count;
     const size_t at = b->e->count;
     const prv_status status = prv_exponents_append(b->e, first, (size_t)count);
     for (size_t m = 0; m < b->steps && status == PRV_OK; m++)
-        prv_exponents_add(b->e, at, (size_t)count, &b->sources[m], b->jumps != NULL ? &b->jumps[m] : NULL, b->points);
+        prv_exponents_add(b->e, at, (size_t)count, &b->sources[m], b->jumps != NULL ? &b->jumps[m] : NULL,
+                          b->points);
     return status;
 }
 
@@ -222,18 +230,21 @@ static prv_status extend(builder *b, double first)
 static int last_block_is_below(const prv_exponents *e, int separate, double log_most)
 {
     for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
-        const double jumps = !separate ? 1.0
-                             : e->jump_error[j] < 0.5 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0) : 2.0;
+        const double jumps = !separate                ? 1.0
+                             : e->jump_error[j] < 0.5 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
+                                                      : 2.0;
         if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return 0;
     }
     return 1;
 }
 
-/* The period for which images cost no more than the tolerance (SPECTRUM.md, section 3): what lies above `low` comes
- * back one period higher, damped by the tilt, and what lies more than a period above epsilon comes down to it. */
+/* The period for which images cost no more than the tolerance (SPECTRUM.md, section 3): what lies above `low`
+ * comes back one period higher, damped by the tilt, and what lies more than a period above epsilon comes down
+ * to it. */
 static double period_of(const prv_tilted *t, const prv_window *w, double *low)
 {
-    const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02, longest = 1.0 + w->later;
+    const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02,
+                 longest = 1.0 + w->later;
     *low = fmax((log_mass - fmax(t->log_down, longest * t->log_down)) / t->shift_down,
                 fmin(t->support_low, longest * t->support_low) - 1e-6 * fabs(t->support_low) - 1e-6);
     const double high = fmin((fmax(t->log_up, longest * t->log_up) - log_mass) / t->shift_up,
@@ -246,14 +257,16 @@ static double bulk_from_above(const prv_tilted *t, const prv_window *w, double l
 {
     const double away = (w->bulk_tilt - t->tilt) * w->bulk_low;
     /* The moment that is the unit is off by relative_error, sums by u for each step of what is summed. */
-    const double errors = t->relative_error + PRV_UNIT * (8.0 + (double)steps) * (1.0 + fabs(log_bulk) + fabs(t->log_moment) + fabs(away));
-    return DBL_MIN + prv_outwards(prv_kernel_maximum(w->bulk_tilt) * exp(log_bulk - t->log_moment - away + errors * PRV_SECOND_ORDER),
+    const double errors = t->relative_error + PRV_UNIT * (8.0 + (double)steps) *
+                                                  (1.0 + fabs(log_bulk) + fabs(t->log_moment) + fabs(away));
+    return DBL_MIN + prv_outwards(prv_kernel_maximum(w->bulk_tilt) *
+                                      exp(log_bulk - t->log_moment - away + errors * PRV_SECOND_ORDER),
                                   16.0 * PRV_UNIT, 1);
 }
 
 prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                            double tilt, const prv_window *window, double most_work,
-                            prv_spectrum *out, prv_composed *composed)
+                            double tilt, const prv_window *window, double most_work, prv_spectrum *out,
+                            prv_composed *composed)
 {
     memset(out, 0, sizeof *out);
     memset(composed, 0, sizeof *composed);
@@ -290,25 +303,31 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         t->log_up = t->log_down = -HUGE_VAL;
         out->points = 1.0;
     }
-    prv_march walk = {.sources = sources, .jumps = jumps, .steps = steps, .kept_work = work, .options = window->options};
+    prv_march walk = {
+        .sources = sources, .jumps = jumps, .steps = steps, .kept_work = work, .options = window->options};
     builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
     /* Frequencies from 0 on, until a whole block of them is small; */
     const double small = log(window->tolerance) - log(0.125 * points * unit);
-    while (status == PRV_OK && !nothing && (double)e.count <= all && !(e.count > 0 && last_block_is_below(&e, jumps != NULL, small)))
+    while (status == PRV_OK && !nothing && (double)e.count <= all &&
+           !(e.count > 0 && last_block_is_below(&e, jumps != NULL, small)))
         status = extend(&b, (double)e.count);
     if (status == PRV_OK && !nothing) {
         const double first = (double)e.count, rest = work * (all + 1.0 - first);
-        /* and blocks farther out that are not. Where looking for these would cost more than leaving nothing out, nothing is. */
+        /* and blocks farther out that are not. Where looking for these would cost more than leaving nothing
+         * out, nothing is. */
         walk.most_work = fmin(rest, most_work);
         status = prv_left_out(&walk, first, points, unit, tilt, window->tolerance, &out->left_out);
         if (status == PRV_ERR_PRECISION && b.work + rest <= most_work) {
             out->left_out = 0.0;
-            for (status = PRV_OK; status == PRV_OK && (double)e.count <= all;) status = extend(&b, (double)e.count);
+            for (status = PRV_OK; status == PRV_OK && (double)e.count <= all;)
+                status = extend(&b, (double)e.count);
         } else {
-            for (size_t i = 0; i < walk.kept_length && status == PRV_OK; i++) status = extend(&b, walk.kept[i]);
+            for (size_t i = 0; i < walk.kept_length && status == PRV_OK; i++)
+                status = extend(&b, walk.kept[i]);
         }
     }
-    if (status == PRV_OK && !nothing) status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, out);
+    if (status == PRV_OK && !nothing)
+        status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, out);
     if (status == PRV_OK) {
         out->work = b.work + walk.work;
         out->tolerance = window->tolerance;
@@ -336,9 +355,10 @@ void prv_spectrum_free(prv_spectrum *spectrum)
 
 /* ---- Evaluation ----------------------------------------------------------------------------- */
 
-/* Sums of Re (a e^(-i theta_j n)) over a run of frequencies, eight rotated together; `turn` is -n modulo N. */
-PRV_VECTOR static void add_run(const prv_spectrum *s, const prv_run *run, size_t begin, double turn, double *finite,
-                               double *reverse)
+/* Sums of Re (a e^(-i theta_j n)) over a run of frequencies, eight rotated together; `turn` is -n modulo N.
+ */
+PRV_VECTOR static void add_run(const prv_spectrum *s, const prv_run *run, size_t begin, double turn,
+                               double *finite, double *reverse)
 {
     double er[8], ei[8], f[8] = {0}, b[8] = {0}, rr, ri;
     const double inverse = 1.0 / s->points;
@@ -386,8 +406,11 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
     const double weight = prv_kernel_maximum(t->tilt) + again / rest;
     /* Of what lies a period above low_epsilon, as much as weighs the tolerance. */
     double high = s->tolerance / weight;
-    const double errors = t->log_error + t->relative_error + 4.0 * PRV_UNIT * (1.0 + fabs(t->log_up) + fabs(log(high)));
-    *low_epsilon = t->shift_up > 0.0 ? (t->log_up - log(high) + errors * PRV_SECOND_ORDER) / t->shift_up - period : HUGE_VAL;
+    const double errors = t->log_error + t->relative_error +
+                          4.0 * PRV_UNIT * (1.0 + fabs(t->log_up) + fabs(log(high)));
+    *low_epsilon = t->shift_up > 0.0
+                       ? (t->log_up - log(high) + errors * PRV_SECOND_ORDER) / t->shift_up - period
+                       : HUGE_VAL;
     if (t->support_high - period < *low_epsilon) {
         *low_epsilon = t->support_high - period + c->step + prv_tilted_blur(t);
         high = 0.0;

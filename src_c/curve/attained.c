@@ -70,7 +70,8 @@ int prv_are_data_discrete(const prv_side_view *view)
 }
 
 /* The worst of the bounded ranges at the tilt lam, on a sample where m is. */
-static prv_status worst_response(const prv_mechanism *m, int add, double lam, double part, prv_mechanism **worst)
+static prv_status worst_response(const prv_mechanism *m, int add, double lam, double part,
+                                 prv_mechanism **worst)
 {
     prv_mechanism *response = NULL;
     const double place = prv_worst_place_of(m, add, lam), moved = place + part * m->mu;
@@ -81,7 +82,8 @@ static prv_status worst_response(const prv_mechanism *m, int add, double lam, do
     return status;
 }
 
-static prv_status data_view(const prv_side_view *view, int add, double lam, double offset, prv_side_view *data)
+static prv_status data_view(const prv_side_view *view, int add, double lam, double offset,
+                            prv_side_view *data)
 {
     const size_t n = view->steps;
     prv_step *steps = prv_allocate(n, sizeof *steps);
@@ -90,7 +92,8 @@ static prv_status data_view(const prv_side_view *view, int add, double lam, doub
     for (size_t j = 0; j < n && made != NULL; j++) made[j] = NULL;
     for (size_t j = 0; j < n && status == PRV_OK; j++) {
         const prv_mechanism *m = attained(view->mechanisms[j]);
-        if (m->base == PRV_BASE_BOUNDED_RANGE) status = worst_response(m, add, lam, offset / view->all.count, &made[j]);
+        if (m->base == PRV_BASE_BOUNDED_RANGE)
+            status = worst_response(m, add, lam, offset / view->all.count, &made[j]);
         steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)view->counts[j]};
     }
     if (status == PRV_OK) status = prv_side_view_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
@@ -105,8 +108,8 @@ static prv_status data_view(const prv_side_view *view, int add, double lam, doub
     return status;
 }
 
-prv_status prv_data_views_new(const prv_side_view *views, size_t view_count, prv_neighbors neighbors, const double *lam,
-                              double offset, prv_data_views *data)
+prv_status prv_data_views_new(const prv_side_view *views, size_t view_count, prv_neighbors neighbors,
+                              const double *lam, double offset, prv_data_views *data)
 {
     data->count = 0;
     for (size_t v = 0; v < view_count; v++) {

@@ -1,13 +1,13 @@
 #include "curve/certificate.h"
-#include "composition/kernel.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "numerics/rounding.h"
-#include "composition/spectrum.h"
 #include "numerics/wide.h"
+#include "composition/kernel.h"
+#include "composition/spectrum.h"
 
 prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells)
 {
@@ -30,8 +30,8 @@ prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells
     } else {
         const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
         p.outside = g * c->outside;
-        /* Where the tilt's weight lies on a few atoms, those of others underflow, and products with them: by less
-         * than DBL_MIN each. */
+        /* Where the tilt's weight lies on a few atoms, those of others underflow, and products with them: by
+         * less than DBL_MIN each. */
         p.transforms = c->rounding * fmin(smooth, n * g) + n * (t->total + 4.0) * DBL_MIN;
         reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
         /* The recurrences use rounded decay factors. */
@@ -42,7 +42,8 @@ prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells
     /* Scales are exponentials of double logs. */
     p.slack.relative = t->relative_error + cells->relative + sums +
                        8.0 * PRV_UNIT * (8.0 + fabs(t->log_moment) + t->tilt * reach);
-    /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double is it. */
+    /* The true value lies within a factor of exp(that) either way: of 1 + relative, infinite where no double
+     * is it. */
     p.slack.relative = expm1(p.slack.relative);
     p.slack.shift = cells->shift + 4.0 * PRV_UNIT * reach + place;
     return p;

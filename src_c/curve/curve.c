@@ -4,10 +4,10 @@
 #include <math.h>
 
 #include "base/allocate.h"
-#include "composition/convolution.h"
 #include "numerics/rounding.h"
-#include "composition/spectrum.h"
 #include "numerics/wide.h"
+#include "composition/convolution.h"
+#include "composition/spectrum.h"
 
 /* ---- D and B ------------------------------------------------------------------------------ */
 
@@ -129,8 +129,7 @@ static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slac
     double additive = slack->additive;
     if (side < 0 && slack->imaged)
         additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
-    if (side > 0 && slack->apart)
-        additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
+    if (side > 0 && slack->apart) additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
     if (!p.known) additive = HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
     bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
@@ -173,21 +172,25 @@ typedef struct crossing {
     double slope; /* at the last point */
 } crossing;
 
-/* Newton's method on the logarithm of the bound between low and high; a step that leaves the bracket is halved
- * into it. Ends when the bracket, or a step, is at the rounding of epsilon. */
+/* Newton's method on the logarithm of the bound between low and high; a step that leaves the bracket is
+ * halved into it. Ends when the bracket, or a step, is at the rounding of epsilon. */
 static crossing search(reader *r, int side, const prv_slack *slack, double log_target, double low,
                        double high, double guess)
 {
     crossing c = {-HUGE_VAL, HUGE_VAL, 0.0};
     double x = clip(guess, low, high);
-    /* Below the crossing slack grows like e^(tilt distance), and soon hides all: the first steps are shorter than that. */
-    double reach = fmin(fmax(1e-3 * fabs(x), 1e-9), fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
+    /* Below the crossing slack grows like e^(tilt distance), and soon hides all: the first steps are shorter
+     * than that. */
+    double reach = fmin(fmax(1e-3 * fabs(x), 1e-9),
+                        fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
     for (int i = 0; i < 200; i++) {
         const bound b = bound_at(r, x, side, slack);
-        /* Logarithms and sums round: if they hide on which side of the target a bound is, it counts as on the other one. */
+        /* Logarithms and sums round: if they hide on which side of the target a bound is, it counts as on the
+         * other one. */
         const double log_value = b.value > 0.0 ? log(b.value) : -HUGE_VAL;
         const double hidden = 4.0 * PRV_UNIT * (2.0 + fabs(log_value) + fabs(b.log_scale) + fabs(log_target));
-        const double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden : -HUGE_VAL;
+        const double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden
+                                            : -HUGE_VAL;
         if (excess >= 0.0)
             c.above = x;
         else
@@ -197,7 +200,8 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
         if (c.below - c.above <= 4.0 * rounding) break;
         if ((x >= high && excess >= 0.0) || (x <= low && excess < 0.0)) break;
         double next = x + excess / b.slope;
-        /* A step too short to tell, by the rounding of epsilon or of the logarithms, is lengthened to the other side. */
+        /* A step too short to tell, by the rounding of epsilon or of the logarithms, is lengthened to the
+         * other side. */
         const double blur = rounding + 4.0 * DBL_EPSILON * (fabs(log_target) + fabs(b.log_scale)) / b.slope;
         if (fabs(next - x) < blur) next = excess >= 0.0 ? x + 2.0 * blur : x - 2.0 * blur;
         const int inside = next > c.above && next < c.below;
@@ -225,7 +229,8 @@ prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, con
 {
     const double target = delta - c->tilted.infinite.mass;
     /* The finite part of delta, from the side on which that makes epsilon a bound. */
-    const double bound_target = side > 0 ? delta_less(delta, c->tilted.infinite.high, -1) : delta_less(delta, c->tilted.infinite.low, 1);
+    const double bound_target = side > 0 ? delta_less(delta, c->tilted.infinite.high, -1)
+                                         : delta_less(delta, c->tilted.infinite.low, 1);
     prv_inverse result = {HUGE_VAL, HUGE_VAL, 0.0, 0.0, 1};
     if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */
 

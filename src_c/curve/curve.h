@@ -4,25 +4,26 @@
  *                   + 1 - prod (1 - y(inf))^k
  *
  * With x_i the lattice point next above eps and v = eps - x_i,
- *     B_i = sum_{x >= x_i} c(x) e^(-(lam + 1)(x - x_i)),   D_i = sum_{x >= x_i} c(x) e^(-lam (x - x_i)) (1 - e^(-(x - x_i))),
- * it is M e^(-lam x_i) (D_i - B_i expm1(v)): nothing cancels. A spectrum gives D and B by its sums; the masses
- * of a convolution by recurrences from the largest loss down, in wide precision,
- *     D_i = e^(-lam h) (D_{i+1} + (1 - e^(-h)) B_{i+1}),   B_i = c(x_i) + e^(-(lam + 1) h) B_{i+1}. */
+ *     B_i = sum_{x >= x_i} c(x) e^(-(lam + 1)(x - x_i)),   D_i = sum_{x >= x_i} c(x) e^(-lam (x - x_i)) (1 -
+ * e^(-(x - x_i))), it is M e^(-lam x_i) (D_i - B_i expm1(v)): nothing cancels. A spectrum gives D and B by
+ * its sums; the masses of a convolution by recurrences from the largest loss down, in wide precision, D_i =
+ * e^(-lam h) (D_{i+1} + (1 - e^(-h)) B_{i+1}),   B_i = c(x_i) + e^(-(lam + 1) h) B_{i+1}. */
 #ifndef PRV_CURVE_H
 #define PRV_CURVE_H
 
 #include "composition/composed.h"
 
 /* What is added to (dominating) or subtracted from (dominated) the finite part of delta~, in units of
- * M e^(-lam eps); how far epsilon itself may be off, and by what factor 1 + relative delta: see certificate.h. */
+ * M e^(-lam eps); how far epsilon itself may be off, and by what factor 1 + relative delta: see
+ * certificate.h. */
 typedef struct prv_slack {
     double additive, relative, shift;
-    int imaged;         /* there is no lower bound but for epsilons between low and high, */
+    int imaged; /* there is no lower bound but for epsilons between low and high, */
     double low, high;
-    double images;      /* and there this is subtracted on top of `additive` */
-    int apart;          /* there is no upper bound but for epsilons from bulk_low on, */
+    double images; /* and there this is subtracted on top of `additive` */
+    int apart;     /* there is no upper bound but for epsilons from bulk_low on, */
     double bulk_low;
-    double bulk;        /* and there this is added on top of `additive` */
+    double bulk; /* and there this is added on top of `additive` */
 } prv_slack;
 
 typedef struct prv_value {
@@ -33,8 +34,7 @@ typedef struct prv_value {
 } prv_value;
 
 /* side > 0: an upper bound, side < 0: a lower bound, both clipped to [0, 1]. epsilon finite. */
-prv_value prv_curve_delta(const prv_composed *composed, double epsilon, int side,
-                          const prv_slack *slack);
+prv_value prv_curve_delta(const prv_composed *composed, double epsilon, int side, const prv_slack *slack);
 
 typedef struct prv_inverse {
     double epsilon;  /* bound of the side asked; >= 0, may be infinite */
@@ -47,7 +47,7 @@ typedef struct prv_inverse {
 /* The epsilon at which the curve reaches delta > 0: Newton's method on log delta from `guess`, kept in a
  * bracket. The bound returned is a point at which the curve with its slack was found on the right side of
  * delta, so that it holds however the search went. */
-prv_inverse prv_curve_epsilon(const prv_composed *composed, double delta, int side,
-                              const prv_slack *slack, double guess);
+prv_inverse prv_curve_epsilon(const prv_composed *composed, double delta, int side, const prv_slack *slack,
+                              double guess);
 
 #endif

@@ -72,7 +72,8 @@ prv_status prv_side_view_profile(prv_side_view *view, size_t fineness)
     view->fineness = fineness;
     for (size_t j = 0; j < view->steps; j++) {
         prv_profile_free(&view->profiles[j]);
-        const prv_status status = prv_profile_new(view->mechanisms[j], view->add, fineness, &view->profiles[j]);
+        const prv_status status = prv_profile_new(view->mechanisms[j], view->add, fineness,
+                                                  &view->profiles[j]);
         if (status != PRV_OK) return status;
     }
     prv_use_whole_profiles(view);
@@ -86,9 +87,11 @@ prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
         const size_t first = view->first[j], end = view->end[j];
-        /* Merged and split cells are off by second order in their size, in opposite directions: over very many
-         * steps that moves the sum by more than its own deviation. Those in use: a tilt makes much of the others. */
-        const double merged = prv_tilt(p->center + first, p->mass + first, end - first, saddle, NULL).log_moment;
+        /* Merged and split cells are off by second order in their size, in opposite directions: over very
+         * many steps that moves the sum by more than its own deviation. Those in use: a tilt makes much of
+         * the others. */
+        const double merged = prv_tilt(p->center + first, p->mass + first, end - first, saddle, NULL)
+                                  .log_moment;
         size_t knots = p->knot_count;
         while (knots > 1 && p->knots[knots - 1] > p->high[end - 1]) knots--;
         const double split = prv_tilt(p->knots, p->dominating, knots, saddle, NULL).log_moment;
@@ -131,8 +134,7 @@ prv_moments prv_composed_moments(const prv_side_view *view, double lam)
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
         const size_t first = view->first[j];
-        prv_moments m =
-            prv_tilt(p->center + first, p->mass + first, view->end[j] - first, lam, NULL);
+        prv_moments m = prv_tilt(p->center + first, p->mass + first, view->end[j] - first, lam, NULL);
         if (first > 0) m = with_atom(m, p->tail[0] - p->tail[first], p->low[first], lam);
         sum.log_moment += view->counts[j] * m.log_moment;
         sum.mean += view->counts[j] * m.mean;

@@ -2,8 +2,8 @@
 #ifndef PRV_DIRECTION_H
 #define PRV_DIRECTION_H
 
-#include "curve/gate.h"
 #include "lattices/profile.h"
+#include "curve/gate.h"
 
 /* How far the log-moment of the composed law may be off by profiles before they are made finer. */
 #define PRV_MOST_MOMENT_ERROR 4.0
@@ -13,27 +13,27 @@ typedef struct prv_side_view {
     size_t steps;
     int add;
     const prv_mechanism **mechanisms; /* [steps] */
-    prv_mechanism **replaced;         /* [steps] of PRV_REPLACE_ONE: the pairs that were made for it, or NULL */
-    double *counts;                   /* [steps], > 0 */
-    prv_profile *profiles;            /* [steps] */
-    size_t *first, *end;              /* [steps] range of the profile's cells in use */
+    prv_mechanism **replaced; /* [steps] of PRV_REPLACE_ONE: the pairs that were made for it, or NULL */
+    double *counts;           /* [steps], > 0 */
+    prv_profile *profiles;    /* [steps] */
+    size_t *first, *end;      /* [steps] range of the profile's cells in use */
     prv_totals all;
-    size_t fineness;                  /* of the profiles */
-    double moment_error;              /* of the log-moment by them, about; 0 until it is known */
+    size_t fineness;     /* of the profiles */
+    double moment_error; /* of the log-moment by them, about; 0 until it is known */
 } prv_side_view;
 
 /* Of steps with counts > 0. add: the second measure of a pair first. */
 prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
                              prv_side_view *view);
-/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact enough
- * for the number of steps; *changed tells whether it did, and aims should be taken anew. */
+/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact
+ * enough for the number of steps; *changed tells whether it did, and aims should be taken anew. */
 prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
 /* Profiles of this fineness instead, all of whose cells are in use. */
 prv_status prv_side_view_profile(prv_side_view *view, size_t fineness);
 void prv_side_view_free(prv_side_view *view);
 
-/* What masses of steps that are known absolutely alone (prv_absolute_cdf_error) may move delta by; they tell nothing of
- * tiny ones. 0 where all are known relatively. */
+/* What masses of steps that are known absolutely alone (prv_absolute_cdf_error) may move delta by; they tell
+ * nothing of tiny ones. 0 where all are known relatively. */
 double prv_view_absolute_error(const prv_side_view *view);
 
 /* What a report says of an answer that this direction decides. */
@@ -52,8 +52,8 @@ prv_moments prv_composed_moments(const prv_side_view *view, double lam);
 typedef double (*prv_increasing)(const prv_side_view *view, double lam, const void *parameter);
 double prv_root(const prv_side_view *view, prv_increasing f, const void *parameter, double start);
 
-/* Its root is the tilt that centres the sum on *epsilon: with M the moment, the minimum of log M(lam) - lam epsilon -
- * log(lam (lam + 1)). */
+/* Its root is the tilt that centres the sum on *epsilon: with M the moment, the minimum of log M(lam) - lam
+ * epsilon - log(lam (lam + 1)). */
 double prv_saddle_excess(const prv_side_view *view, double lam, const void *epsilon);
 
 #endif

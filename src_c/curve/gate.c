@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "mechanisms/support.h"
 #include "numerics/rounding.h"
+#include "mechanisms/support.h"
 
 /* ---- Totals -------------------------------------------------------------------------------- */
 
@@ -53,8 +53,8 @@ static prv_bounds known(double lower, double estimate, double upper)
     return b;
 }
 
-/* The mass at infinity is delta at the greatest loss and beyond. So epsilon is infinite if delta is less, the greatest loss
- * if delta is equal, and at most the greatest loss if delta is more. */
+/* The mass at infinity is delta at the greatest loss and beyond. So epsilon is infinite if delta is less, the
+ * greatest loss if delta is equal, and at most the greatest loss if delta is more. */
 static int direct_epsilon(const prv_totals *t, double delta, prv_bounds *b)
 {
     if (t->count == 0.0 || delta >= 1.0) {
@@ -88,7 +88,8 @@ static int direct_delta(const prv_totals *t, double epsilon, prv_bounds *b)
     return 1;
 }
 
-int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value, prv_bounds *bounds)
+int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value,
+                    prv_bounds *bounds)
 {
     size_t answered = 0;
     double upper = 0.0;
@@ -103,8 +104,8 @@ int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_quest
             upper = fmax(upper, prv_greatest_epsilon(t));
         }
     }
-    /* If delta is certainly 1 in one direction, the other does not matter; nor does it if epsilon is infinite, or has only
-     * the greatest loss of the other as a bound where delta is the mass at infinity. */
+    /* If delta is certainly 1 in one direction, the other does not matter; nor does it if epsilon is
+     * infinite, or has only the greatest loss of the other as a bound where delta is the mass at infinity. */
     if (question == PRV_ASK_EPSILON) {
         bounds->upper = fmax(bounds->upper, upper);
         return answered > 0;
@@ -126,7 +127,8 @@ prv_status prv_gate_range(double least, double greatest, prv_bounds *b)
 
 prv_status prv_gate_close(const prv_totals *t, prv_question question, double value, prv_bounds *b)
 {
-    if (question == PRV_ASK_DELTA) return prv_gate_range(fmax(prv_least_delta(value, -1), t->infinite.low), 1.0, b);
+    if (question == PRV_ASK_DELTA)
+        return prv_gate_range(fmax(prv_least_delta(value, -1), t->infinite.low), 1.0, b);
     /* The greatest loss bounds epsilon only if delta is certainly not below the mass at infinity. */
     const double greatest = value >= t->infinite.high ? prv_greatest_epsilon(t) : HUGE_VAL;
     return prv_gate_range(value < t->infinite.low ? HUGE_VAL : 0.0, greatest, b);

@@ -1,21 +1,23 @@
-/* The gate: every answer passes it on its way out, and what is known without a composition is known here alone.
+/* The gate: every answer passes it on its way out, and what is known without a composition is known here
+ * alone.
  *
- * Mass at infinity, the greatest loss, and the floor 1 - e^epsilon that no curve is below are facts of a composition that
- * its steps tell one by one (prv_totals). An answer that needs no more is given by prv_gate_direct; every other one is
- * clipped to them by prv_gate_close, which refuses bounds that contradict each other. Both know one direction at a time;
- * what is worst of all directions is combined by prv_gate_worst. */
+ * Mass at infinity, the greatest loss, and the floor 1 - e^epsilon that no curve is below are facts of a
+ * composition that its steps tell one by one (prv_totals). An answer that needs no more is given by
+ * prv_gate_direct; every other one is clipped to them by prv_gate_close, which refuses bounds that contradict
+ * each other. Both know one direction at a time; what is worst of all directions is combined by
+ * prv_gate_worst. */
 #ifndef PRV_GATE_H
 #define PRV_GATE_H
 
-#include "composition/infinite_mass.h"
 #include "mechanisms/mechanism.h"
+#include "composition/infinite_mass.h"
 
 typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
 
 /* What is known of a composition in one direction from its steps one by one. */
 typedef struct prv_totals {
-    double count;           /* of steps */
-    prv_infinite infinite;  /* mass at infinity */
+    double count;          /* of steps */
+    prv_infinite infinite; /* mass at infinity */
     double greatest_loss;
     double greatest_error; /* what that may be off by */
     int greatest_unknown;  /* 1 if the greatest loss may be any less */
@@ -27,12 +29,13 @@ void prv_totals_add(prv_totals *totals, const prv_mechanism *mechanism, double c
 /* No epsilon lies above it, nor above 0 where all finite losses are negative. */
 double prv_greatest_epsilon(const prv_totals *totals);
 
-/* Bounds of epsilon at the delta `value` in [0, 1], or of delta at the epsilon `value` (any but nan), over `count` directions:
- * 1 if that needs no composition. */
-int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value, prv_bounds *bounds);
+/* Bounds of epsilon at the delta `value` in [0, 1], or of delta at the epsilon `value` (any but nan), over
+ * `count` directions: 1 if that needs no composition. */
+int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value,
+                    prv_bounds *bounds);
 
-/* The bounds of one direction as they may be told: clipped to what its totals say, the estimate between them. Bounds that
- * are no numbers count as unknown. PRV_ERR_BOUNDS if the lower one is above the upper one. */
+/* The bounds of one direction as they may be told: clipped to what its totals say, the estimate between them.
+ * Bounds that are no numbers count as unknown. PRV_ERR_BOUNDS if the lower one is above the upper one. */
 prv_status prv_gate_close(const prv_totals *totals, prv_question question, double value, prv_bounds *bounds);
 
 /* Bounds of any other quantity, which is known to lie in [least, greatest]. As above. */

@@ -1,5 +1,5 @@
-/* Epsilon of 1000 steps of DP-SGD at delta 1e-7 again, from the two distribution functions of the loss, as a mechanism of
- * one's own would have it; the query gives up after ten seconds. */
+/* Epsilon of 1000 steps of DP-SGD at delta 1e-7 again, from the two distribution functions of the loss, as a
+ * mechanism of one's own would have it; the query gives up after ten seconds. */
 #include <math.h>
 #include <prvcore.h>
 #include <stdio.h>
@@ -9,11 +9,15 @@ typedef struct noise {
     double multiplier, sampling_probability;
 } noise;
 
-static double normal_cdf(double z) { return 0.5 * erfc(-z / sqrt(2.0)); }
+static double normal_cdf(double z)
+{
+    return 0.5 * erfc(-z / sqrt(2.0));
+}
 
 /* With the record in the data: Q = (1 - p) N(0, s^2) + p N(1, s^2); without it: P = N(0, s^2). The loss
  * log(dQ/dP) = log(1 - p + p e^((2x - 1) / (2 s^2))) rises with the outcome x, and is above log(1 - p). */
-static int distribution_of_loss(void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p)
+static int distribution_of_loss(void *context, const double *losses, size_t length, double *cdf_q,
+                                double *cdf_p)
 {
     const noise *n = context;
     const double s = n->multiplier, p = n->sampling_probability;

@@ -1,6 +1,7 @@
 #include "fft/plans.h"
 
 #include "base/allocate.h"
+
 #include "fft/lock.h"
 
 typedef struct kept_plan {

@@ -1,27 +1,30 @@
 /* The transform without any library: real, of mixed radix, after Stockham (no reordering of the digits).
  *
- * A stage combines r transforms of length m into one of n = r m. Transform t of c is that of x[t], x[t + c], ..., so a
- * stage takes c r transforms to c. Half of each is stored, for the rest is conjugate: rows [re 0], [re 1], [im 1],
- * [re 2], [im 2], ..., and [re m/2] last where m is even; a row has one number for each transform, so that inner
- * loops run along rows. The first row may lie apart: that is how spectra of pairs are read and written. Between stages
- * the data goes to and fro between the two buffers of the caller, hence no workspace and no lock. The inverse runs
- * the stages backwards.
+ * A stage combines r transforms of length m into one of n = r m. Transform t of c is that of x[t], x[t + c],
+ * ..., so a stage takes c r transforms to c. Half of each is stored, for the rest is conjugate: rows [re 0],
+ * [re 1], [im 1], [re 2], [im 2], ..., and [re m/2] last where m is even; a row has one number for each
+ * transform, so that inner loops run along rows. The first row may lie apart: that is how spectra of pairs
+ * are read and written. Between stages the data goes to and fro between the two buffers of the caller, hence
+ * no workspace and no lock. The inverse runs the stages backwards.
  *
  * Accuracy. A complex product has an error of sqrt(5) u (Brent, Percival, Zimmermann 2007), the factors
- * below 1.5 u: 3.8 u for the twiddling of a stage. In the butterfly of an odd r let a and b be sums and differences of
- * pairs; outputs are z0 + C a -+ i S b with |a|^2 + |b|^2 <= 2 |z|^2, and each product of a real factor with a or b went
- * through k = 3, 4, 5 roundings (r = 3, 5, 7: a or b, the factor, the product, their sum). In L2, relative to sqrt(r) |z|,
- * that is at most 2 k |S| / sqrt(r) u, where the row sums |S| = 0.87, 1.54, 2.20 exceed those of C, and 2 u for
- * the two sums after it: 5.0 u, 7.6 u, 10.4 u. With the twiddling 8.8 u, 11.4 u, 14.2 u, where prvcore.h allows
- * 7 u log2(r) = 11.0 u, 16.2 u, 19.6 u. For one term of one output it is at most sqrt(2) (k + 2) u: but for r = 3, where the
- * factor of a is exact, so that it is sqrt(2) 4 u, 12.3 u and 13.8 u with the twiddling; 9.5 u for r = 3. Radices 2 and 4 have
- * 4.8 u of 7 u and 5.8 u of 14 u. */
+ * below 1.5 u: 3.8 u for the twiddling of a stage. In the butterfly of an odd r let a and b be sums and
+ * differences of pairs; outputs are z0 + C a -+ i S b with |a|^2 + |b|^2 <= 2 |z|^2, and each product of a
+ * real factor with a or b went through k = 3, 4, 5 roundings (r = 3, 5, 7: a or b, the factor, the product,
+ * their sum). In L2, relative to sqrt(r) |z|, that is at most 2 k |S| / sqrt(r) u, where the row sums |S| =
+ * 0.87, 1.54, 2.20 exceed those of C, and 2 u for the two sums after it: 5.0 u, 7.6 u, 10.4 u. With the
+ * twiddling 8.8 u, 11.4 u, 14.2 u, where prvcore.h allows 7 u log2(r) = 11.0 u, 16.2 u, 19.6 u. For one term
+ * of one output it is at most sqrt(2) (k + 2) u: but for r = 3, where the factor of a is exact, so that it is
+ * sqrt(2) 4 u, 12.3 u and 13.8 u with the twiddling; 9.5 u for r = 3. Radices 2 and 4 have 4.8 u of 7 u
+ * and 5.8 u of 14 u. */
 #include <math.h>
 #include <stdint.h>
 
 #include "base/allocate.h"
-#include "numerics/dispatch.h"
+
 #include "fft/plans.h"
+
+#include "numerics/dispatch.h"
 
 #define MOST_STAGES 64
 
@@ -43,8 +46,8 @@
 
 typedef struct stage {
     size_t radix;
-    size_t shorter; /* m */
-    size_t count;   /* c */
+    size_t shorter;  /* m */
+    size_t count;    /* c */
     double *twiddle; /* [m / 2][radix - 1] pairs: e^(-2 pi i k q / n), k = 1, 2, ..., q = 1, 2, ... */
 } stage;
 
@@ -80,12 +83,16 @@ static inline complex_number multiply(complex_number a, double re, double im)
 {
     return (complex_number){a.re * re - a.im * im, a.re * im + a.im * re};
 }
-static inline complex_number scaled(complex_number a, double x) { return (complex_number){a.re * x, a.im * x}; }
+static inline complex_number scaled(complex_number a, double x)
+{
+    return (complex_number){a.re * x, a.im * x};
+}
 static inline complex_number mix2(complex_number a, double x, complex_number b, double y)
 {
     return (complex_number){a.re * x + b.re * y, a.im * x + b.im * y};
 }
-static inline complex_number mix3(complex_number a, double x, complex_number b, double y, complex_number c, double z)
+static inline complex_number mix3(complex_number a, double x, complex_number b, double y, complex_number c,
+                                  double z)
 {
     return (complex_number){(a.re * x + b.re * y) + c.re * z, (a.im * x + b.im * y) + c.im * z};
 }
@@ -129,7 +136,8 @@ PRV_INLINE void butterfly(size_t radix, complex_number *z)
         const complex_number a2 = add(z[2], z[5]), b2 = subtract(z[2], z[5]);
         const complex_number a3 = add(z[3], z[4]), b3 = subtract(z[3], z[4]);
         const complex_number p1 = add(z[0], mix3(a1, c1, a2, c2, a3, c3)), q1 = mix3(b1, s1, b2, s2, b3, s3);
-        const complex_number p2 = add(z[0], mix3(a1, c2, a2, c3, a3, c1)), q2 = mix3(b1, s2, b2, -s3, b3, -s1);
+        const complex_number p2 = add(z[0], mix3(a1, c2, a2, c3, a3, c1)),
+                             q2 = mix3(b1, s2, b2, -s3, b3, -s1);
         const complex_number p3 = add(z[0], mix3(a1, c3, a2, c1, a3, c2)), q3 = mix3(b1, s3, b2, -s1, b3, s2);
         z[0] = add(z[0], add(add(a1, a2), a3));
         z[1] = subtract_turned(p1, q1);
@@ -147,10 +155,11 @@ PRV_INLINE void butterfly(size_t radix, complex_number *z)
 #define RE_ROW(rows, j, width) ((rows) + (2 * (j) - 1) * (width))
 #define IM_ROW(rows, j, width) ((rows) + 2 * (j) * (width))
 
-/* Frequency k of the shorter transforms makes k + m s, s = 0, 1, ..., of the longer ones; those above n / 2 are
- * conjugates of n - k - m s. Of k = 0 and k = m / 2, which are their own partners, half of the results are spare. */
+/* Frequency k of the shorter transforms makes k + m s, s = 0, 1, ..., of the longer ones; those above n / 2
+ * are conjugates of n - k - m s. Of k = 0 and k = m / 2, which are their own partners, half of the results
+ * are spare. */
 PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict from, double *restrict zero,
-                           double *restrict to)
+                        double *restrict to)
 {
     const size_t m = s->shorter, n = radix * m, c = s->count, wide = c * radix;
     PRV_ROWS_APART
@@ -172,7 +181,8 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
             complex_number z[7] = {{0.0, 0.0}};
             z[0] = (complex_number){re[u], im[u]};
             for (size_t q = 1; q < radix; q++)
-                z[q] = multiply((complex_number){re[q * c + u], im[q * c + u]}, twiddle[2 * q - 2], twiddle[2 * q - 1]);
+                z[q] = multiply((complex_number){re[q * c + u], im[q * c + u]}, twiddle[2 * q - 2],
+                                twiddle[2 * q - 1]);
             butterfly(radix, z);
             for (size_t j = 0; j < radix; j++) {
                 const size_t at = k + j * m;
@@ -205,8 +215,8 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
 }
 
 /* The way back: conjugates go through the same butterfly. */
-PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict zero, const double *restrict from,
-                            double *restrict to)
+PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict zero,
+                         const double *restrict from, double *restrict to)
 {
     const size_t m = s->shorter, n = radix * m, c = s->count, wide = c * radix;
     PRV_ROWS_APART
@@ -257,19 +267,21 @@ PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict ze
         }
         butterfly(radix, z);
         re[u] = z[0].re;
-        for (size_t q = 1; q < radix; q++) re[q * c + u] = z[q].re * twiddle[2 * q - 2] - z[q].im * twiddle[2 * q - 1];
+        for (size_t q = 1; q < radix; q++)
+            re[q * c + u] = z[q].re * twiddle[2 * q - 2] - z[q].im * twiddle[2 * q - 1];
     }
 }
 
 /* One function for each radix, so that its loops have no branches. */
-#define PRV_STAGES(radix)                                                                                         \
-    PRV_VECTOR static void combine_##radix(const stage *s, const double *from, double *zero, double *to)         \
-    {                                                                                                             \
-        combine(radix, s, from, zero, to);                                                                        \
-    }                                                                                                             \
-    PRV_VECTOR static void separate_##radix(const stage *s, const double *zero, const double *from, double *to)  \
-    {                                                                                                             \
-        separate(radix, s, zero, from, to);                                                                       \
+#define PRV_STAGES(radix)                                                                                    \
+    PRV_VECTOR static void combine_##radix(const stage *s, const double *from, double *zero, double *to)     \
+    {                                                                                                        \
+        combine(radix, s, from, zero, to);                                                                   \
+    }                                                                                                        \
+    PRV_VECTOR static void separate_##radix(const stage *s, const double *zero, const double *from,          \
+                                            double *to)                                                      \
+    {                                                                                                        \
+        separate(radix, s, zero, from, to);                                                                  \
     }
 PRV_STAGES(2)
 PRV_STAGES(3)
@@ -342,7 +354,8 @@ static void inverse(void *plan, void *in, void *out)
 
 /* ---- Plans --------------------------------------------------------------------------------------- */
 
-/* e^(-2 pi i j / n) for 0 <= j < n, each part within 1.05 u: by an angle of at most pi / 4 and the rounding of it. */
+/* e^(-2 pi i j / n) for 0 <= j < n, each part within 1.05 u: by an angle of at most pi / 4 and the rounding
+ * of it. */
 static complex_number root_of_unity(size_t j, size_t n)
 {
     const double two_pi = 0x1.921fb54442d18p+2, two_pi_rest = 0x1.1a62633145c07p-52;

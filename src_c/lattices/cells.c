@@ -7,11 +7,11 @@
 #include "base/allocate.h"
 #include "base/arithmetic.h"
 #include "numerics/dispatch.h"
-#include "mechanisms/support.h"
 #include "numerics/rounding.h"
-#include "mechanisms/subsampled.h"
 #include "numerics/vector_math.h"
 #include "numerics/wide.h"
+#include "mechanisms/subsampled.h"
+#include "mechanisms/support.h"
 
 #define INV_SQRT_2PI 0.39894228040143267794
 
@@ -37,13 +37,25 @@ void prv_cells_free(prv_cells *cells)
 }
 
 /* fmin and fmax are calls that keep loops from being vectorised; nothing here is nan. */
-static inline double least(double a, double b) { return a < b ? a : b; }
-static inline double most(double a, double b) { return a > b ? a : b; }
+static inline double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+static inline double most(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* A tail is held as the smaller of the two sides: +T for the upper tail, -F (or -0.0) for the lower
  * one. Differences of neighbouring knots then keep relative accuracy in both tails. */
-static inline double upper_tail(double t) { return signbit(t) ? 1.0 + t : t; }
-static inline double lower_tail(double t) { return signbit(t) ? -t : 1.0 - t; }
+static inline double upper_tail(double t)
+{
+    return signbit(t) ? 1.0 + t : t;
+}
+static inline double lower_tail(double t)
+{
+    return signbit(t) ? -t : 1.0 - t;
+}
 
 /* How many of the first tails are lower ones. */
 static size_t lower_tails(const double *tail, size_t length)
@@ -109,7 +121,7 @@ PRV_VECTOR static void bounded_range_tails(double mu, const double *restrict y, 
     const double whole = -expm1(-mu);
     for (size_t i = 0; i < length; i++) {
         const double at = least(most(y[i], -mu), mu);
-        const double low = -prv_vm_expm1(-0.5 * (mu + at)) / whole; /* P's lower tail */
+        const double low = -prv_vm_expm1(-0.5 * (mu + at)) / whole;  /* P's lower tail */
         const double high = -prv_vm_expm1(-0.5 * (mu - at)) / whole; /* Q's upper tail */
         const double lower_q = low * prv_vm_exp(0.5 * (at - mu));
         const double upper_p = high * prv_vm_exp(-0.5 * (at + mu));
@@ -130,8 +142,8 @@ static void laplace_scaled_tails(double mu, const double *y, size_t length, doub
 }
 
 /* The caller's cdfs, checked. `work` has room for 2 * length. */
-static prv_status callback_tails(const prv_mechanism *m, const double *y, size_t length,
-                                 double *tail_q, double *tail_p)
+static prv_status callback_tails(const prv_mechanism *m, const double *y, size_t length, double *tail_q,
+                                 double *tail_p)
 {
     if (m->cdfs(m->context, y, length, tail_q, tail_p) != 0) return PRV_ERR_CALLBACK;
     const prv_status arithmetic = prv_check_arithmetic();
@@ -152,8 +164,8 @@ static prv_status callback_tails(const prv_mechanism *m, const double *y, size_t
 
 /* The base pair's tails at increasing y; `reversed` asks for its reverse (losses negated, P and Q
  * exchanged), which for the built-in bases is the base itself. */
-static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, size_t length,
-                             double *tail_q, double *tail_p)
+static prv_status base_tails(const prv_mechanism *m, int reversed, double *y, size_t length, double *tail_q,
+                             double *tail_p)
 {
     switch (m->base) {
     case PRV_BASE_GAUSSIAN: gaussian_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
@@ -204,8 +216,9 @@ static prv_status scaled_cells(const prv_mechanism *m, size_t first, const doubl
         bounded_range_scaled_tails(m->mu, from, length - first + 1, to);
     else
         status = prv_gaussian_mixture_scaled_tails(m->mixture, from, length - first + 1, options, to);
-    /* Differences of tails that are carried down by exponentials are no telescoping sum: each is off by 4 u of what was carried,
-     * which is carried down itself. `off` is what that makes of the sum of those above. */
+    /* Differences of tails that are carried down by exponentials are no telescoping sum: each is off by 4 u
+     * of what was carried, which is carried down itself. `off` is what that makes of the sum of those above.
+     */
     double above = 0.0, off = 0.0;
     *error = 0.0;
     for (size_t i = length; i >= first && status == PRV_OK; i--) {
@@ -227,8 +240,7 @@ static size_t plain_knots(const double *x, size_t length)
 }
 
 /* prv_base_loss of knots up to SCALED_LOSS. */
-PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size_t length,
-                                        double *restrict y)
+PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size_t length, double *restrict y)
 {
     const double inverse = 1.0 / p;
     for (size_t i = 0; i < length; i++) {
@@ -239,12 +251,10 @@ PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size
     for (size_t i = 0; i < length && x[i] < -0.25; i++) y[i] = prv_base_loss(x[i], p);
 }
 
-PRV_VECTOR static void far_base_losses(const double *restrict x, double p, size_t length,
-                                       double *restrict y)
+PRV_VECTOR static void far_base_losses(const double *restrict x, double p, size_t length, double *restrict y)
 {
     const double log_p = log(p);
-    for (size_t i = 0; i < length; i++)
-        y[i] = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-x[i]));
+    for (size_t i = 0; i < length; i++) y[i] = x[i] - log_p + prv_vm_log1p((p - 1.0) * prv_vm_exp(-x[i]));
 }
 
 PRV_VECTOR static void differences(const double *restrict tail, size_t length, double *restrict mass)
@@ -252,8 +262,9 @@ PRV_VECTOR static void differences(const double *restrict tail, size_t length, d
     for (size_t i = 0; i < length; i++) mass[i] = tail[i] - tail[i + 1];
 }
 
-/* Rounding may leave tails that do not fall. True ones do, so that the greater of two such tails is as close to the truth as
- * both were; and sums of differences of tails that fall are these tails again, none of them being negative. */
+/* Rounding may leave tails that do not fall. True ones do, so that the greater of two such tails is as close
+ * to the truth as both were; and sums of differences of tails that fall are these tails again, none of them
+ * being negative. */
 static void make_monotone(double *tail, size_t knots, size_t lower)
 {
     for (size_t i = 1; i < lower; i++) tail[i] = least(tail[i], tail[i - 1]);
@@ -280,8 +291,8 @@ PRV_VECTOR static void mix(double p, size_t length, double *restrict mass, doubl
 }
 
 /* relative[i] = mass_p[i] e^(x[i]). */
-PRV_VECTOR static void scale_masses(const double *restrict x, const double *restrict mass_p,
-                                    size_t length, double *restrict relative)
+PRV_VECTOR static void scale_masses(const double *restrict x, const double *restrict mass_p, size_t length,
+                                    double *restrict relative)
 {
     for (size_t i = 0; i < length; i++) relative[i] = prv_vm_exp(least(x[i], 700.0)) * mass_p[i];
 }
@@ -294,8 +305,8 @@ PRV_VECTOR static void scale_masses(const double *restrict x, const double *rest
 /* delta at increasing losses x of the pair asked. Subsampling: p delta(base loss) above log(1 - p), 1 - e^x
  * below; the reverse of a pair: 1 - e^x + e^x delta(-x); and so 'add', the reverse of the subsampled reverse:
  * (1 - (1 - p) e^x) delta(-(base loss of -x)) below -log(1 - p), 0 above. */
-static prv_status curve_values(const prv_mechanism *m, int add, const double *x, size_t length,
-                               double *work, double *delta)
+static prv_status curve_values(const prv_mechanism *m, int add, const double *x, size_t length, double *work,
+                               double *delta)
 {
     const double p = m->sampling_probability;
     const int backward = add && p < 1.0;
@@ -337,11 +348,12 @@ static prv_status curve_values(const prv_mechanism *m, int add, const double *x,
     return PRV_OK;
 }
 
-/* The pair whose curve is piecewise linear in e^eps between the knots, with slopes that never fall towards the
- * left, so that it lies on or above the values however they are rounded. What the values themselves may be off
- * by is left to prv_absolute_cdf_error: as mass above the last knot it would be the heaviest of all jumps. */
-static void cells_above(const double *x, const double *delta, size_t length, double infinite,
-                        double *slope, prv_cells *cells)
+/* The pair whose curve is piecewise linear in e^eps between the knots, with slopes that never fall towards
+ * the left, so that it lies on or above the values however they are rounded. What the values themselves may
+ * be off by is left to prv_absolute_cdf_error: as mass above the last knot it would be the heaviest of all
+ * jumps. */
+static void cells_above(const double *x, const double *delta, size_t length, double infinite, double *slope,
+                        prv_cells *cells)
 {
     double *mass = cells->mass, *relative = cells->relative;
     const size_t top = length - 1;
@@ -361,8 +373,8 @@ static void cells_above(const double *x, const double *delta, size_t length, dou
     mass[0] = relative[0] = fmax(1.0 - value - slope[0], 0.0);
 }
 
-/* What the curve's slope, times e^(x[first]), is at least everywhere below that knot, whatever the values are off
- * by: the steepest secant from there that is sure. */
+/* What the curve's slope, times e^(x[first]), is at least everywhere below that knot, whatever the values are
+ * off by: the steepest secant from there that is sure. */
 static double least_slope(const double *x, const double *delta, size_t length, size_t first)
 {
     double slope = 0.0;
@@ -375,8 +387,8 @@ static double least_slope(const double *x, const double *delta, size_t length, s
  * extended into a cell, lie below the curve and meet at a point; the greatest convex function below these
  * points is taken, with the slope of its own secant beyond the first and the last of them (steeper, or
  * shallower, than anything the curve may do there). Masses are differences of its slopes. Where knots lie so
- * close that the values' errors make slopes uncertain, these would grow without bound below the first knot: slopes
- * end at one that is sure. */
+ * close that the values' errors make slopes uncertain, these would grow without bound below the first knot:
+ * slopes end at one that is sure. */
 static prv_status cells_below(const double *x, const double *delta, size_t length, double infinite,
                               prv_cells *cells)
 {
@@ -463,8 +475,8 @@ static prv_status cells_from_curve(const prv_mechanism *m, int add, prv_side sid
 }
 
 /* e^(-loss) lies between its values at the ends of a cell; rounding may not lead out of it. */
-PRV_VECTOR static void clip_relative(const double *restrict x, const double *restrict mass,
-                                     size_t length, double *restrict relative)
+PRV_VECTOR static void clip_relative(const double *restrict x, const double *restrict mass, size_t length,
+                                     double *restrict relative)
 {
     for (size_t i = 0; i < length; i++) {
         const double low = mass[i] * prv_vm_exp_near(most(x[i] - x[i + 1], -700.0));
@@ -498,8 +510,7 @@ static prv_status forward_cells(const prv_mechanism *m, int reversed, const doub
     masses_between(tail_q, length, mass + 1);
     mix(p, top, mass + 1, mass_p + 1);
     mass_p[0] = lower_tail(tail_p[0]);
-    mass[0] = p == 1.0 ? lower_tail(tail_q[0])
-                       : (1.0 - p) * mass_p[0] + p * lower_tail(tail_q[0]);
+    mass[0] = p == 1.0 ? lower_tail(tail_q[0]) : (1.0 - p) * mass_p[0] + p * lower_tail(tail_q[0]);
     mass_p[length] = upper_tail(tail_p[top]);
     const double q_top = fmax(upper_tail(tail_q[top]) - infinite, 0.0);
     mass[length] = p == 1.0 ? q_top : (1.0 - p) * mass_p[length] + p * q_top;
@@ -531,8 +542,8 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
          * not matter, since an atom on a knot is placed on that knot from either side. */
         double *mirrored = other + length + 1; /* [length] */
         for (size_t i = 0; i < length; i++) mirrored[i] = -x[length - 1 - i];
-        status = forward_cells(m, 1, mirrored, length, cells->options, cells->relative, cells->mass, y, tail_q,
-                               tail_p);
+        status = forward_cells(m, 1, mirrored, length, cells->options, cells->relative, cells->mass, y,
+                               tail_q, tail_p);
         if (status == PRV_OK) {
             for (size_t i = 0, j = length; i < j; i++, j--) {
                 const double low = cells->mass[i], low_q = cells->relative[i];
@@ -550,15 +561,17 @@ static prv_status cells_from_tails(const prv_mechanism *m, int add, prv_cells *c
     prv_release(work);
     if (status != PRV_OK) return status;
     cells->infinite_mass = prv_infinite_mass(m, add);
-    /* Errors of the functions (32 u, of which test_cells.c measures less than half), of the knots' own rounding and of the
-     * map to the noise (a few u of |x|), and of e^(-z^2/2): z is rounded by u |z|, twice where a centre is taken off, which
-     * moves the tail by z^2 u each, and z^2 <= -2 log T for the smallest tail T in use. */
+    /* Errors of the functions (32 u, of which test_cells.c measures less than half), of the knots' own
+     * rounding and of the map to the noise (a few u of |x|), and of e^(-z^2/2): z is rounded by u |z|, twice
+     * where a centre is taken off, which moves the tail by z^2 u each, and z^2 <= -2 log T for the smallest
+     * tail T in use. */
     const double deepest = fmax(cells->mass[length], DBL_MIN);
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
     const double mixture = m->base == PRV_BASE_MIXTURE ? prv_gaussian_mixture_error(m->mixture) : 0.0;
     /* Base losses reach log(1/p) farther, and their rounding counts as far as losses follow them. */
     const double farther = -log(m->sampling_probability) * fmin(reach, 1.0);
-    cells->tail_error = PRV_UNIT * (32.0 + 8.0 * (reach + farther) - 4.0 * log(deepest) + mixture) + scaled_error;
+    cells->tail_error = PRV_UNIT * (32.0 + 8.0 * (reach + farther) - 4.0 * log(deepest) + mixture) +
+                        scaled_error;
     return PRV_OK;
 }
 
@@ -579,7 +592,8 @@ static prv_status cells_of_side(const prv_mechanism *m, int add, prv_side side, 
     return status;
 }
 
-/* Wide, so that the error of a sum of doubles is that of its terms and one rounding, however many there are. */
+/* Wide, so that the error of a sum of doubles is that of its terms and one rounding, however many there are.
+ */
 static double sum_of(const double *values, size_t length)
 {
     prv_wide sum = prv_wide_of(0.0);
@@ -605,14 +619,15 @@ static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells 
         return status;
     }
     const size_t above = length - below - zero; /* knots; high has one cell more above 0 */
-    const double outside =
-        sum_of(low.mass, below + 1) + sum_of(high.mass + 1, above + 1) + high.infinite_mass;
+    const double outside = sum_of(low.mass, below + 1) + sum_of(high.mass + 1, above + 1) +
+                           high.infinite_mass;
     const double rest = fmax(1.0 - outside, 0.0);
     memcpy(cells->mass, low.mass, (below + 1) * sizeof *low.mass);
     memcpy(cells->relative, low.relative, (below + 1) * sizeof *low.relative);
     memcpy(cells->excess, low.excess, (below + 1) * sizeof *low.excess);
     /* The cell that 0 belongs to is anchored at the last knot below it, or at the first knot of all. */
-    const double lowest = below > 0 ? x[below - 1] : x[0], anchor = exp(lowest), above_anchor = -expm1(lowest);
+    const double lowest = below > 0 ? x[below - 1] : x[0], anchor = exp(lowest),
+                 above_anchor = -expm1(lowest);
     if (below == 0) cells->relative[0] *= anchor;
     cells->mass[below] += rest;
     cells->relative[below] += rest * anchor;
@@ -627,8 +642,8 @@ static prv_status cells_folded(const prv_mechanism *m, prv_side side, prv_cells 
     memcpy(cells->relative + below + 1, high.relative + taken, left * sizeof *high.relative);
     memcpy(cells->excess + below + 1, high.excess + taken, left * sizeof *high.excess);
     cells->infinite_mass = high.infinite_mass;
-    /* Q's mass above 0 is at least P's, which is Q's below 0: so at least half of what `outside` is not off by more than
-     * the parts are counts in every tail below 0. */
+    /* Q's mass above 0 is at least P's, which is Q's below 0: so at least half of what `outside` is not off
+     * by more than the parts are counts in every tail below 0. */
     cells->tail_error = 2.0 * fmax(low.tail_error, high.tail_error) + 8.0 * PRV_UNIT;
     cells->least_width = fmax(low.least_width, high.least_width);
     prv_cells_free(&low);
@@ -691,9 +706,9 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
     const double *x = cells->knots;
     const size_t length = cells->length;
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
-    /* A knot that was meant for an atom is off by rounding, of anchor + step * index and of the loss. If the atom lies above
-     * it by no more than that, it counts as on it: above a knot no bound may miss it, and a mesh cell higher it would be a
-     * jump that is not there. */
+    /* A knot that was meant for an atom is off by rounding, of anchor + step * index and of the loss. If the
+     * atom lies above it by no more than that, it counts as on it: above a knot no bound may miss it, and a
+     * mesh cell higher it would be a jump that is not there. */
     const double snap = (8.0 * PRV_UNIT + a->loss_error) * reach;
     size_t cell = 0, most_atoms = 0;
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
@@ -715,8 +730,8 @@ static prv_status cells_from_atoms(const prv_mechanism *m, int add, prv_cells *c
             s.relative = prv_wide_add(s.relative, prv_wide_of(a->p[i] * exp(x[0])));
             continue;
         }
-        /* Both of each atom by itself: m - r of the sums would hide an atom of little mass behind another one of much mass
-         * that lies on the knot below. */
+        /* Both of each atom by itself: m - r of the sums would hide an atom of little mass behind another one
+         * of much mass that lies on the knot below. */
         const double down = x[cell - 1] - (cell < length ? least(loss, x[cell]) : loss);
         s.relative = prv_wide_add(s.relative, prv_wide_of(q * exp(down)));
         s.excess = prv_wide_add(s.excess, prv_wide_of(q * -expm1(down)));
@@ -758,15 +773,18 @@ PRV_VECTOR static void decays(const double *restrict x, size_t length, double *r
 }
 
 /* excess[i] is negative (or -0.0) in cells that have `outwards` of their mass more. */
-PRV_VECTOR static void round_outwards(double outwards, const double *restrict mass, size_t length, double *restrict excess)
+PRV_VECTOR static void round_outwards(double outwards, const double *restrict mass, size_t length,
+                                      double *restrict excess)
 {
-    for (size_t i = 0; i < length; i++) excess[i] = signbit(excess[i]) ? outwards * mass[i] - excess[i] : excess[i];
+    for (size_t i = 0; i < length; i++)
+        excess[i] = signbit(excess[i]) ? outwards * mass[i] - excess[i] : excess[i];
 }
 
-/* Clips P's masses to what the ends of each cell allow, and forms the excesses. Clipping changes sums that differences of
- * tails left alone: by how much is measured, as a part of Q's tail. And if a cell holds more than 1/12 of Q's mass above its
- * upper knot, or is narrow, so much of it may lie just above a knot that the rounding of the tails exceeds the excess of all
- * that is higher: it gets 3 a of its mass more. Both of bounds.rst, "Cells". */
+/* Clips P's masses to what the ends of each cell allow, and forms the excesses. Clipping changes sums that
+ * differences of tails left alone: by how much is measured, as a part of Q's tail. And if a cell holds more
+ * than 1/12 of Q's mass above its upper knot, or is narrow, so much of it may lie just above a knot that the
+ * rounding of the tails exceeds the excess of all that is higher: it gets 3 a of its mass more. Both of
+ * bounds.rst, "Cells". */
 static void finish_tails(const prv_mechanism *m, prv_cells *cells)
 {
     const size_t n = cells->length;
@@ -776,8 +794,9 @@ static void finish_tails(const prv_mechanism *m, prv_cells *cells)
     relative[n] = least(relative[n], mass[n]);
     double tail = 0.0, raised = 0.0, lowered = 0.0, moved = 0.0;
     const double least_width = 64.0 * cells->tail_error;
-    /* While all cells from the top down are clipped to the same end, sums of P's masses are sums of Q's, times a factor that
-     * falls from cell to cell, and so as close to the truth as Q's tails. There P's masses may be no doubles at all. */
+    /* While all cells from the top down are clipped to the same end, sums of P's masses are sums of Q's,
+     * times a factor that falls from cell to cell, and so as close to the truth as Q's tails. There P's
+     * masses may be no doubles at all. */
     int top_raised = 1, top_lowered = 1;
     for (size_t i = n - 1; i > 0; i--) {
         const double decay = excess[i], q = mass[i], low = q * decay, r = relative[i];
@@ -820,7 +839,8 @@ prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv
     cells->infinite_error = prv_infinite_mass_error(m, add);
     if (m->base == PRV_BASE_CHOICE) return cells_of_choice(m, add, side, cells);
     if (m->folded) return cells_folded(m, side, cells);
-    /* Densities that are off by a factor of 1 +- e, e <= 1/4, make masses so, and move losses by -log(1 - e) < 2 e. */
+    /* Densities that are off by a factor of 1 +- e, e <= 1/4, make masses so, and move losses by -log(1 - e)
+     * < 2 e. */
     const double weights = 2.0 * m->weight_error;
     if (m->base == PRV_BASE_ATOMS) {
         const prv_status status = cells_from_atoms(m, add, cells);
@@ -828,8 +848,8 @@ prv_status prv_cells_compute(const prv_mechanism *m, int add, prv_side side, prv
         clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
         return status;
     }
-    prv_status status =
-        m->base == PRV_BASE_CURVE ? cells_from_curve(m, add, side, cells) : cells_from_tails(m, add, cells);
+    prv_status status = m->base == PRV_BASE_CURVE ? cells_from_curve(m, add, side, cells)
+                                                  : cells_from_tails(m, add, cells);
     if (status == PRV_OK && m->base == PRV_BASE_CDFS)
         status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
     if (status != PRV_OK) return status;

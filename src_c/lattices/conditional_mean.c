@@ -3,21 +3,21 @@
 #include <float.h>
 #include <math.h>
 
-#include "mechanisms/support.h"
 #include "numerics/rounding.h"
 #include "mechanisms/subsampled.h"
+#include "mechanisms/support.h"
 
 #define PI 3.14159265358979323846L
 #define INV_SQRT_2PI 0.39894228040143267793994605993438L
-/* Of a term relative to the sum of all: what libm's functions are off by; or, where these have 113 bits, the rule, whose
- * nodes and weights below have 26 digits, and which is exact to 1e-23. */
+/* Of a term relative to the sum of all: what libm's functions are off by; or, where these have 113 bits, the
+ * rule, whose nodes and weights below have 26 digits, and which is exact to 1e-23. */
 #define WIDE_UNIT fmax(PRV_WIDE_LIBM_UNIT, 0x1p-80)
 
 /* The positive nodes of the Gauss-Legendre rule of 16 points on [-1, 1], and their weights. */
 enum { HALF_NODES = 8 };
 static const long double nodes[HALF_NODES] = {
-    0.095012509837637440185319335L, 0.2816035507792589132304605L,   0.45801677765722738634241944L,
-    0.61787624440264374844667176L,  0.75540440835500303389510119L,  0.8656312023878317438804679L,
+    0.095012509837637440185319335L, 0.2816035507792589132304605L,  0.45801677765722738634241944L,
+    0.61787624440264374844667176L,  0.75540440835500303389510119L, 0.8656312023878317438804679L,
     0.94457502307323257607798842L,  0.98940093499164993259615417L,
 };
 static const long double weights[HALF_NODES] = {
@@ -73,8 +73,7 @@ static void integrate(const part *f, long double p, long double low, long double
     const long double a = (low - f->center) / f->slope, b = (high - f->center) / f->slope;
     long double s = fmaxl(f->first, fminl(a, b));
     const long double end = fminl(f->last, fmaxl(a, b));
-    const long double pole =
-        p < 1.0L ? (logl((1.0L - p) / p) - f->center) / f->slope : -HUGE_VALL;
+    const long double pole = p < 1.0L ? (logl((1.0L - p) / p) - f->center) / f->slope : -HUGE_VALL;
     const long double least = 0.75L * PI / fabsl(f->slope);
     while (s < end) {
         const long double distance = pole > s ? 0.5L * (pole - s) : s - pole;
@@ -164,8 +163,8 @@ static void add_mixture_panel(const prv_gaussian_mixture *m, const prv_component
 }
 
 /* The integral of the loss over the outcomes of losses in (low, high], where the density matters: within 13
- * of a centre. log sum w e^(c z) is analytic within pi / reach of the real axis, where the terms of the sum lie
- * in a half-plane. Panels are as narrow as above. */
+ * of a centre. log sum w e^(c z) is analytic within pi / reach of the real axis, where the terms of the sum
+ * lie in a half-plane. Panels are as narrow as above. */
 static total mixture(const prv_gaussian_mixture *m, int add, double low, double high)
 {
     const prv_components *law = add ? &m->p : &m->q;
@@ -235,7 +234,10 @@ static total from_cells(const prv_cells *cells, double cdf_error, double *error)
     return sum;
 }
 
-int prv_mean_exists(const prv_mechanism *m) { return m->base != PRV_BASE_CURVE; }
+int prv_mean_exists(const prv_mechanism *m)
+{
+    return m->base != PRV_BASE_CURVE;
+}
 
 static total total_of(const prv_mechanism *m, int add, const prv_cells *cells, double *error)
 {
@@ -257,8 +259,7 @@ static total total_of(const prv_mechanism *m, int add, const prv_cells *cells, d
     return additive_noise(m, add && m->sampling_probability < 1.0, low, high);
 }
 
-prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *cells,
-                              double outside)
+prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *cells, double outside)
 {
     const double low = cells->knots[0], high = cells->knots[cells->length - 1];
     const long double inside = 1.0L - (long double)outside;
@@ -268,8 +269,9 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
     /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
      * begins. */
     const int wide = m->mu > 0.0; /* of additive noise, and a bounded range */
-    /* A term is a product of ten or so factors, whose densities are off by (2 + s^2 / 2) WIDE_UNIT, s < 40, and of a loss. Of
-     * log(1 + g), g = p (e^y - 1) off by PRV_WIDE_LIBM_EXPM1_ERROR(y) of itself, the relative error is no more than that. */
+    /* A term is a product of ten or so factors, whose densities are off by (2 + s^2 / 2) WIDE_UNIT, s < 40,
+     * and of a loss. Of log(1 + g), g = p (e^y - 1) off by PRV_WIDE_LIBM_EXPM1_ERROR(y) of itself, the
+     * relative error is no more than that. */
     const double unit = wide ? 1024.0 * WIDE_UNIT : 4.0 * DBL_EPSILON;
     error += 2.0 * m->weight_error * (1.0 + (double)sum.absolute); /* masses, and losses: cells.c */
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +

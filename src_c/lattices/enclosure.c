@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "mechanisms/mechanism.h"
 #include "base/progress.h"
+#include "numerics/vector_math.h"
+#include "mechanisms/mechanism.h"
 #include "mechanisms/support.h"
 #include "lattices/tilt.h"
-#include "numerics/vector_math.h"
 
 /* log M(lam) of the step from its cells: cells merged into one atom lie below it, cells split onto their
  * ends above, with second-order errors of ratio 1 : 2 and opposite sign. */
@@ -78,7 +78,8 @@ static void add_rounding(prv_rounding *sum, const prv_rounding *one, double coun
 
 prv_rounding prv_enclosed_rounding(const prv_enclosed *sums)
 {
-    const prv_rounding r = {fmax(sums->above.relative, sums->below.relative), fmax(sums->above.shift, sums->below.shift)};
+    const prv_rounding r = {fmax(sums->above.relative, sums->below.relative),
+                            fmax(sums->above.shift, sums->below.shift)};
     return r;
 }
 

@@ -19,12 +19,13 @@ void prv_enclosure_free(prv_enclosure *enclosure);
 
 /* Sums over the steps of a composition, each as often as it runs. */
 typedef struct prv_enclosed {
-    size_t knots; /* of distinct steps */
+    size_t knots;              /* of distinct steps */
     prv_rounding above, below; /* of the dominating and of the dominated lattices: lattice.h */
     double absolute_error, log_true, log_above, log_below;
 } prv_enclosed;
 
-/* The greater of both factors that rounding of the cells puts on delta, as a logarithm, and the greater shift (nats). */
+/* The greater of both factors that rounding of the cells puts on delta, as a logarithm, and the greater shift
+ * (nats). */
 prv_rounding prv_enclosed_rounding(const prv_enclosed *sums);
 
 void prv_enclosed_add(prv_enclosed *sums, const prv_enclosure *enclosure, double count);

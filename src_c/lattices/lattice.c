@@ -6,8 +6,8 @@
 #include "base/allocate.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
-#include "lattices/tilt.h"
 #include "numerics/vector_math.h"
+#include "lattices/tilt.h"
 
 prv_status prv_mesh_new(size_t length, prv_mesh *mesh)
 {
@@ -64,8 +64,8 @@ PRV_VECTOR static void parts_above(const double *restrict x, const double *restr
     }
 }
 
-/* Compositions take atoms to be exactly at offset + step * index, cells at its rounded value: product and sum are off by u each
- * of what they are. */
+/* Compositions take atoms to be exactly at offset + step * index, cells at its rounded value: product and sum
+ * are off by u each of what they are. */
 static double rounding_of_points(const prv_cells *cells, const prv_mesh *mesh)
 {
     const double *x = cells->knots;
@@ -118,12 +118,13 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->infinite_mass = cells->infinite_mass + m[cells->length];
     lattice->infinite_error = cells->infinite_error + PRV_UNIT * lattice->infinite_mass +
                               prv_cells_rounding(cells).relative * m[cells->length];
-    /* The part of each mesh cell that goes up: 6 roundings of each of its cells' terms and an addition each, 5 of the
-     * division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m at most. And one for
-     * masses that are no normal doubles: reading.c. */
+    /* The part of each mesh cell that goes up: 6 roundings of each of its cells' terms and an addition each,
+     * 5 of the division; each lattice mass is a sum of two parts, the difference m - b of which is off by u m
+     * at most. And one for masses that are no normal doubles: reading.c. */
     lattice->rounding = prv_cells_rounding(cells);
     const size_t cells_below = mesh->knot[0] + 1;
-    lattice->rounding.relative += (17.0 + (double)(most_cells > cells_below ? most_cells : cells_below)) * PRV_UNIT;
+    lattice->rounding.relative += (17.0 + (double)(most_cells > cells_below ? most_cells : cells_below)) *
+                                  PRV_UNIT;
     lattice->rounding.shift += rounding_of_points(cells, mesh);
     if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
 }
@@ -159,13 +160,14 @@ typedef struct merge {
     double most_roundings;  /* of any pool that was placed */
 } merge;
 
-/* A cell's masses as parts of a pool: a product or two, the exponential of a difference, and the sum. A difference c - x
- * rounds by u |c - x|, which prv_cells_rounding has room for, being below a quarter of its 8 u max|x|. */
+/* A cell's masses as parts of a pool: a product or two, the exponential of a difference, and the sum. A
+ * difference c - x rounds by u |c - x|, which prv_cells_rounding has room for, being below a quarter of its 8
+ * u max|x|. */
 #define ROUNDINGS_OF_A_PART 8.0
 
 /* mass[i] becomes the distance of a merged cell from its anchor, in steps beyond the shift. */
-PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift, double step,
-                                     double *restrict mass)
+PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift,
+                                     double step, double *restrict mass)
 {
     for (size_t i = 0; i < length; i++) mass[i] = (prv_vm_log(mass[i] / relative[i]) - shift) / step;
 }
@@ -333,7 +335,8 @@ static pool step_down(merge *s, pool *p, pool carried, size_t first, double firs
     return low;
 }
 
-/* What is mixed is off by no more than the mean of what its parts are off by; what was placed, by as much as any pool so far. */
+/* What is mixed is off by no more than the mean of what its parts are off by; what was placed, by as much as
+ * any pool so far. */
 static void mix_roundings(merge *s, double own, double borrowed)
 {
     const double more = s->most_roundings - s->roundings;
@@ -496,8 +499,10 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
     }
     /* What is placed has the target's ratio within `tolerance` and the rounding of both of its masses. */
     lattice->rounding = prv_cells_rounding(cells);
-    lattice->rounding.relative += (1.0 + s.most_roundings) * PRV_UNIT; /* 1: as above, of masses that are no normal doubles */
-    lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT + rounding_of_points(cells, mesh);
+    lattice->rounding.relative += (1.0 + s.most_roundings) *
+                                  PRV_UNIT; /* 1: as above, of masses that are no normal doubles */
+    lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT +
+                               rounding_of_points(cells, mesh);
 }
 
 /* ---- Where the targets go ----------------------------------------------------------------- */
@@ -582,8 +587,8 @@ void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left,
         for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
             part.shift = merged_shift(cells, mesh, h.at, reach);
             merge_cells(&near, &part, left, lattice);
-            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length,
-                                           mesh->tilt, NULL).log_moment;
+            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL)
+                                      .log_moment;
             if (moment > greatest) {
                 greatest = moment;
                 best = part.shift;

@@ -16,13 +16,14 @@
 typedef struct prv_lattice {
     size_t length;
     double offset, step;
-    int64_t *index;       /* [length], increasing */
-    double *loss;         /* [length], offset + step * index */
-    double *mass;         /* [length], >= 0; with infinite_mass they sum to at most 1 */
+    int64_t *index;                       /* [length], increasing */
+    double *loss;                         /* [length], offset + step * index */
+    double *mass;                         /* [length], >= 0; with infinite_mass they sum to at most 1 */
     double infinite_mass, infinite_error; /* loss +infinity; and what that is off by, absolutely */
-    /* What rounding may have moved. With D the curve of the finite atoms and delta that of the mechanism's finite losses
-     * (those above the last knot of a dominating lattice count as infinite), for every real e:
-     *     delta(e) <= (1 + relative) D(e - shift) if it dominates, delta(e) >= D(e + shift) / (1 + relative) if not. */
+    /* What rounding may have moved. With D the curve of the finite atoms and delta that of the mechanism's
+     * finite losses (those above the last knot of a dominating lattice count as infinite), for every real e:
+     *     delta(e) <= (1 + relative) D(e - shift) if it dominates, delta(e) >= D(e + shift) / (1 + relative)
+     * if not. */
     prv_rounding rounding;
 } prv_lattice;
 
@@ -45,7 +46,8 @@ void prv_lattice_free(prv_lattice *lattice);
 
 /* The pessimistic lattice of "Connect the Dots" (Doroshenko et al. 2022, section 4): each cell's two
  * masses are kept by splitting it onto its two knots, so that the privacy curve is the piecewise
- * linear (in e^eps) interpolation at the knots; what lies above the last knot goes to +infinity. `lattice` has room for mesh->length. O(cells). */
+ * linear (in e^eps) interpolation at the knots; what lies above the last knot goes to +infinity. `lattice`
+ * has room for mesh->length. O(cells). */
 void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice);
 
 /* The same on the cells' own knots, without the outer cells: mass double[cells->length]. */
@@ -56,7 +58,6 @@ void prv_split_cells(const prv_cells *cells, double *mass);
  * lower bound; the choices only decide how tight. Masses that fit nowhere are dropped. Where the mesh is
  * coarse, several shifts of the targets are tried and the one with the largest tilted moment is kept in
  * mesh->shift. `lattice` has room for mesh->length, `left` is scratch of cells->length + 1. O(cells). */
-void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left,
-                           prv_lattice *lattice);
+void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *left, prv_lattice *lattice);
 
 #endif

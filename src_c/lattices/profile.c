@@ -7,10 +7,10 @@
 
 #include "base/allocate.h"
 #include "numerics/dispatch.h"
-#include "lattices/lattice.h"
 #include "numerics/rounding.h"
-#include "mechanisms/subsampled.h"
 #include "numerics/vector_math.h"
+#include "mechanisms/subsampled.h"
+#include "lattices/lattice.h"
 
 #define MOST_KNOTS 4096
 
@@ -38,14 +38,13 @@ PRV_VECTOR static void subsample_losses(double p, size_t length, double *x)
 }
 
 /* Knots at even steps of the noise: that is where the law is smooth, whatever the loss makes of it. */
-static void gaussian_knots(const prv_mechanism *m, int add, double fineness, double *knots,
-                           size_t *length)
+static void gaussian_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
 {
     const double p = m->sampling_probability, mu = m->mu;
     const int backward = add && p < 1.0;
     /* In standard deviations from P's mean; under Q (or its mixture part) the mean is mu. Upper tails of
-     * the loss reach to the underflow of the tails, lower ones to where no tilt brings them back: of large mu one by
-     * -1/2 centres on mu / 2 (gaussian_mu.c). */
+     * the loss reach to the underflow of the tails, lower ones to where no tilt brings them back: of large mu
+     * one by -1/2 centres on mu / 2 (gaussian_mu.c). */
     const double low = backward ? -39.0 : (p < 1.0 ? -12.0 : fmin(mu - 12.0, 0.5 * mu - 6.0));
     const double high = backward ? 12.0 : mu + 39.0;
     double step = fmin(0.25, fmax(0.6 / mu, 0.05)) / fineness;
@@ -76,8 +75,7 @@ static void mixture_knots(const prv_mechanism *m, int add, double fineness, doub
     }
 }
 
-static void laplace_knots(const prv_mechanism *m, int add, double fineness, double *knots,
-                          size_t *length)
+static void laplace_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
 {
     const double p = m->sampling_probability, mu = m->mu;
     const double steps = fmin(fmax(ceil(8.0 * mu), 64.0) * fineness, MOST_KNOTS / 2);
@@ -160,8 +158,8 @@ PRV_VECTOR static void log_ratios(const double *restrict mass, const double *res
     for (size_t i = 0; i < length; i++) ratio[i] = prv_vm_log(mass[i] / relative[i]);
 }
 
-/* The knots of the coarse lattice: from the last one down, those that are as far apart as cells.h asks of knots. `index` and
- * `knot` have room for all; the mesh takes the end of them. */
+/* The knots of the coarse lattice: from the last one down, those that are as far apart as cells.h asks of
+ * knots. `index` and `knot` have room for all; the mesh takes the end of them. */
 static void coarse_mesh(const prv_cells *cells, int64_t *index, size_t *knot, prv_mesh *mesh)
 {
     const double *x = cells->knots;
@@ -189,8 +187,8 @@ static prv_status coarse_lattice(const prv_cells *cells, prv_profile *profile)
         profile->knot_count = mesh.length;
         memcpy(profile->knots, lattice.loss, mesh.length * sizeof *lattice.loss);
         memcpy(profile->dominating, lattice.mass, mesh.length * sizeof *lattice.mass);
-        /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for infinity, as
-         * of cells that hold most of what is above their lower knot. */
+        /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for
+         * infinity, as of cells that hold most of what is above their lower knot. */
         const double top = cells->mass[n];
         const double beyond = fmin((top - cells->relative[n]) + 3.0 * cells->tail_error * top, top);
         profile->dominating[mesh.length - 1] += top - beyond;
@@ -232,7 +230,8 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
         if (!(mass > 0.0)) continue;
         const double anchor = x[i > 0 ? i - 1 : 0];
         double center = cells->relative[i] > 0.0 ? anchor + profile->center[i] : anchor;
-        /* The cell below all knots, where losses are so large that P's mass times e^x overflows; that mass is 1 at most. */
+        /* The cell below all knots, where losses are so large that P's mass times e^x overflows; that mass is
+         * 1 at most. */
         if (!isfinite(center)) center = log(mass);
         profile->center[k] = center;
         profile->low[k] = i > 0 ? x[i - 1] : center;
@@ -276,8 +275,7 @@ static prv_status choice_knots(const prv_mechanism *m, int add, double fineness,
     return status;
 }
 
-static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots,
-                              size_t *length)
+static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
 {
     if (m->base == PRV_BASE_CHOICE) return choice_knots(m, add, fineness, knots, length);
     if (m->folded) return folded_knots(m, fineness, knots, length);

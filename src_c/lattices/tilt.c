@@ -44,8 +44,8 @@ PRV_VECTOR static double greatest_term(const double *restrict loss, const double
 /* w = mass e^(lam x - reference), and the sums of w, w x, w x^2, x measured from `origin`. Each sum runs in
  * LANES parts, which keeps the additions independent and few in a row. Lengths as above. */
 PRV_VECTOR static void weigh(const double *restrict loss, const double *restrict mass, size_t length,
-                             double lam, double reference, double origin, double far,
-                             double *restrict weight, double sums[3])
+                             double lam, double reference, double origin, double far, double *restrict weight,
+                             double sums[3])
 {
     const double half_lam = 0.5 * lam, half_reference = 0.5 * reference;
     double s0[LANES] = {0}, s1[LANES] = {0}, s2[LANES] = {0};
@@ -77,8 +77,7 @@ PRV_VECTOR static void multiply(double *weight, size_t length, double scale)
     for (size_t i = 0; i < length; i++) weight[i] *= scale;
 }
 
-prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam,
-                     double *weight)
+prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam, double *weight)
 {
     prv_moments r = {-HUGE_VAL, 0.0, 0.0};
     /* The last block is filled up with masses 0. */
@@ -104,8 +103,7 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
         double sums[3];
         weigh(is_last ? last_loss : loss + start, is_last ? last_mass : mass + start,
               is_last ? filled : BLOCK, lam, reference, origin, FAR, block_weight, sums);
-        if (weight != NULL)
-            memcpy(weight + start, block_weight, (is_last ? rest : BLOCK) * sizeof *weight);
+        if (weight != NULL) memcpy(weight + start, block_weight, (is_last ? rest : BLOCK) * sizeof *weight);
         for (size_t j = 0; j < 3; j++) sum[j] = prv_wide_add(sum[j], prv_wide_of(sums[j]));
     }
     const long double total[3] = {prv_wide_long(sum[0]), prv_wide_long(sum[1]), prv_wide_long(sum[2])};

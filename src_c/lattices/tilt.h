@@ -15,8 +15,7 @@ typedef struct prv_moments {
  * largest term. The relative error of each weight times M, and so of M, is below
  *     u (96 + 4 lam max|loss| + 4 |log M|),   u = 2^-53.
  * All masses 0 give log_moment = -infinity. O(length), vectorised. */
-prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam,
-                     double *weight);
+prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam, double *weight);
 
 /* The bound above. */
 double prv_tilt_error(const double *loss, size_t length, double lam, double log_moment);

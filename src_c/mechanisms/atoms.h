@@ -8,11 +8,12 @@
 typedef struct prv_atoms {
     size_t length;
     double *loss, *q, *p;
-    double q_infinity; /* Q's mass where P vanishes: loss +infinity */
-    double p_only;     /* P's mass where Q vanishes: loss -infinity */
+    double q_infinity;                     /* Q's mass where P vanishes: loss +infinity */
+    double p_only;                         /* P's mass where Q vanishes: loss -infinity */
     double q_infinity_error, p_only_error; /* what these may be off by, absolutely */
-    double loss_error; /* relative, of each loss */
-    double mass_error; /* what the masses of all atoms together may be off by, absolutely, beyond a few units of each */
+    double loss_error;                     /* relative, of each loss */
+    double mass_error; /* what the masses of all atoms together may be off by, absolutely, beyond a few units
+                          of each */
     int unbounded;     /* the atoms were cut off where their mass underflows */
 } prv_atoms;
 

@@ -30,8 +30,10 @@ double prv_worst_place(double range, double lam)
 {
     if (!(lam > 0.0)) return 0.5 * range;
     /* log((1 - e^-x) / x) is -x / 2 + x^2 / 24 - ...; for small x the logarithms below would cancel. */
-    if ((lam + 1.0) * range < 1e-3) return clip(0.5 * range + (2.0 * lam + 1.0) * range * range / 24.0, range);
-    const double place = range + log(lam / (lam + 1.0)) + log_rest((lam + 1.0) * range) - log_rest(lam * range);
+    if ((lam + 1.0) * range < 1e-3)
+        return clip(0.5 * range + (2.0 * lam + 1.0) * range * range / 24.0, range);
+    const double place = range + log(lam / (lam + 1.0)) + log_rest((lam + 1.0) * range) -
+                         log_rest(lam * range);
     return clip(place, range);
 }
 
@@ -39,20 +41,23 @@ double prv_most_log_moment(double range, double lam)
 {
     const double more = lam + 1.0, whole = lam * range;
     /* Hoeffding's lemma, exact where the range is small, and the greatest loss, where it is large. */
-    const double hoeffding = 0.125 * lam * more * range * range, most = fmin(hoeffding, whole) * (1.0 + 8.0 * PRV_UNIT);
-    const double log_part = log(lam / more), above = log_rest(more * range), below = log_rest(whole), one = log_rest(range);
+    const double hoeffding = 0.125 * lam * more * range * range,
+                 most = fmin(hoeffding, whole) * (1.0 + 8.0 * PRV_UNIT);
+    const double log_part = log(lam / more), above = log_rest(more * range), below = log_rest(whole),
+                 one = log_rest(range);
     const double place = range + log_part + above - below;
     if (!(place > 0.0 && place < range)) return most; /* rounding alone: the place lies between */
     const double moment = lam * place + above - log1p(lam) - one;
-    /* Arguments of log_rest(x) are off by 2 u relatively, which moves it by 2 u x / (e^x - 1) <= 2 u; functions are off by
-     * an ulp each, 2 u, and sums of at most four terms by 3 u of the sum of their moduli. */
+    /* Arguments of log_rest(x) are off by 2 u relatively, which moves it by 2 u x / (e^x - 1) <= 2 u;
+     * functions are off by an ulp each, 2 u, and sums of at most four terms by 3 u of the sum of their
+     * moduli. */
     const double in_place = range + fabs(log_part) + fabs(above) + fabs(below) + 2.0;
     const double terms = lam * in_place + fabs(above) + log1p(lam) + fabs(one) + 2.0;
     return fmin(moment + 16.0 * PRV_UNIT * terms * PRV_SECOND_ORDER, most);
 }
 
-/* log of E[e^(lam L)] under the first measure of the pair of a sample, of losses y of mass e^log_p under the base's P: in
- * 'remove' the losses are those of ((1-p)P + pQ, P), in 'add' those of (Q, (1-p)Q + pP). */
+/* log of E[e^(lam L)] under the first measure of the pair of a sample, of losses y of mass e^log_p under the
+ * base's P: in 'remove' the losses are those of ((1-p)P + pQ, P), in 'add' those of (Q, (1-p)Q + pP). */
 static double log_term(double y, double log_p, double p, int add, double lam)
 {
     if (add) return log_p + y - lam * prv_subsampled_loss(-y, p);
@@ -80,7 +85,8 @@ double prv_worst_place_of(const prv_mechanism *m, int add, double lam)
 
 prv_status prv_mechanism_response(double range, double place, prv_mechanism **mechanism)
 {
-    /* A difference of doubles is off by half an ulp of itself: the one below lies no farther from place than the range. */
+    /* A difference of doubles is off by half an ulp of itself: the one below lies no farther from place than
+     * the range. */
     const double below = nextafter(range - place, 0.0);
     if (!(place > 0.0 && below > 0.0)) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     prv_atoms *a = prv_atoms_new(2);

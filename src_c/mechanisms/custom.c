@@ -1,14 +1,14 @@
 /* One's own mechanisms: by a table or by functions. */
-#include "base/arithmetic.h"
-#include "mechanisms/mechanism.h"
-
 #include <float.h>
 #include <math.h>
 
+#include "base/arithmetic.h"
 #include "numerics/rounding.h"
+#include "mechanisms/mechanism.h"
 
-/* q e^(-loss), without a factor that overflows where the product does not. Off by two functions of libm and four
- * roundings: by 14 u where long double is double, which prv_cells_compute allows for among the 32 u of masses. */
+/* q e^(-loss), without a factor that overflows where the product does not. Off by two functions of libm and
+ * four roundings: by 14 u where long double is double, which prv_cells_compute allows for among the 32 u of
+ * masses. */
 static long double reverse_of(long double q, long double loss)
 {
     const long double root = expl(-0.5L * loss);
@@ -26,15 +26,15 @@ prv_status prv_mechanism_table(const double *losses, const double *probabilities
     long double sum = (long double)mass_at_infinity, sum_p = 0.0L;
     for (size_t i = 0; i < length; i++) {
         const double y = losses[i], q = probabilities[i];
-        if (!(isfinite(y) && q >= 0.0 && q <= 2.0) || (i > 0 && !(losses[i - 1] < y)))
-            return PRV_ERR_TABLE;
+        if (!(isfinite(y) && q >= 0.0 && q <= 2.0) || (i > 0 && !(losses[i - 1] < y))) return PRV_ERR_TABLE;
         sum += (long double)q;
         if (q > 0.0) sum_p += reverse_of((long double)q, (long double)y);
     }
     if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_TABLE_SUM;
     if (!(sum_p / sum <= 1.0L + 1e-9L)) return PRV_ERR_TABLE_REVERSE;
     /* Each sum is off by half of PRV_LONG_EPSILON of itself for each of its terms. */
-    const double sums = (0.5 * (double)length + 2.0) * PRV_LONG_EPSILON, error = (2.0 * sums + REVERSE_ERROR) * PRV_SECOND_ORDER;
+    const double sums = (0.5 * (double)length + 2.0) * PRV_LONG_EPSILON,
+                 error = (2.0 * sums + REVERSE_ERROR) * PRV_SECOND_ORDER;
     const long double beyond = sum_p / sum - 1.0L;
     /* If P has more mass than 1, its masses are divided by their sum: losses are that much higher. */
     const long double higher = (double)beyond > error ? log1pl(beyond) : 0.0L;
@@ -81,8 +81,7 @@ prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
-    const prv_status status =
-        mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
+    const prv_status status = mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
     if (status == PRV_OK) (*mechanism)->cdfs = cdfs;
     return status;
 }
@@ -92,8 +91,7 @@ prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double m
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
-    const prv_status status =
-        mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
+    const prv_status status = mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
     if (status == PRV_OK) (*mechanism)->curve = curve;
     return status;
 }

@@ -32,8 +32,8 @@ double prv_gaussian_mixture_outcome(const prv_gaussian_mixture *m, double loss);
 
 /* Q's and P's masses of the cells between increasing x: mass_q, mass_p double[length + 1]. Each component's
  * are taken by themselves, so that a cell between two of them keeps its digits; losses are off by
- * prv_gaussian_mixture_error at most. O(length * components); `options` are asked whether to go on, and may be
- * NULL. PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
+ * prv_gaussian_mixture_error at most. O(length * components); `options` are asked whether to go on, and may
+ * be NULL. PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
 prv_status prv_gaussian_mixture_masses(const prv_gaussian_mixture *m, const double *x, size_t length,
                                        const prv_options *options, double *mass_q, double *mass_p);
 

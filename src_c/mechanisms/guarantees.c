@@ -1,8 +1,8 @@
 /* Whatever has a guarantee, by the pair that dominates it. */
+#include <math.h>
+
 #include "base/arithmetic.h"
 #include "mechanisms/noise.h"
-
-#include <math.h>
 
 prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
 {

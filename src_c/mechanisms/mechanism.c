@@ -144,7 +144,8 @@ prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechan
         a->p[0] = 1.0;
         /* 1 would say that no outcome is shared. */
         a->q_infinity = fmin(apart, 1.0 - 0.5 * DBL_EPSILON);
-        a->q_infinity_error = a->q_infinity * (PRV_UNIT + (double)PRV_MAX_COMPONENTS * (double)LDBL_EPSILON); /* a quotient of sums */
+        a->q_infinity_error = a->q_infinity * (PRV_UNIT + (double)PRV_MAX_COMPONENTS *
+                                                              (double)LDBL_EPSILON); /* a quotient of sums */
         a->loss_error = 4.0 * DBL_EPSILON;
         reversed = prv_atoms_reversed(a);
     }

@@ -14,8 +14,8 @@ typedef enum prv_base {
     PRV_BASE_GAUSSIAN,
     PRV_BASE_LAPLACE,
     PRV_BASE_BOUNDED_RANGE, /* mu is the range */
-    PRV_BASE_MIXTURE, /* subsampling is part of the mixture */
-    PRV_BASE_CHOICE,  /* of one of two mechanisms at random, in the open */
+    PRV_BASE_MIXTURE,       /* subsampling is part of the mixture */
+    PRV_BASE_CHOICE,        /* of one of two mechanisms at random, in the open */
     PRV_BASE_ATOMS,
     PRV_BASE_CDFS,
     PRV_BASE_CURVE
@@ -52,18 +52,19 @@ struct prv_mechanism {
     int folded; /* losses above 0 are those of 'remove', below 0 of 'add', and the rest is an atom at 0 */
     prv_replacement replacement, base_replacement; /* of it, and of what was sampled */
     int replaced_only;                             /* the pair is none of added or removed records */
-    uint64_t group_size; /* records by which neighbours differ: 1, or all those of a group */
+    uint64_t group_size;         /* records by which neighbours differ: 1, or all those of a group */
     double sampling_probability; /* of each record; a product where a sample was sampled */
-    double sampling_rest; /* what its rounding left out: the sum is the product to 2^-100 of itself */
-    double weight_error;  /* relative, of it and of 1 - it, where the pair is made of the rounded one */
+    double sampling_rest;        /* what its rounding left out: the sum is the product to 2^-100 of itself */
+    double weight_error; /* relative, of it and of 1 - it, where the pair is made of the rounded one */
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
     prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
     prv_mechanism *part[2];                       /* of a choice */
     double part_weight[2], part_error;            /* their probabilities, and the relative error of these */
-    /* Of a sample of fixed size or a truncated one, whose own pair no two data sets have: a mechanism whose pair two of
-     * them do have, in either direction, for lower bounds (PAIRS.md, section 8). NULL where its own is one. */
+    /* Of a sample of fixed size or a truncated one, whose own pair no two data sets have: a mechanism whose
+     * pair two of them do have, in either direction, for lower bounds (PAIRS.md, section 8). NULL where its
+     * own is one. */
     prv_mechanism *attained;
-    prv_atoms *atoms[2]; /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
+    prv_atoms *atoms[2];   /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
     prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
     prv_cdf_callback cdfs;
     prv_curve_callback curve;
@@ -95,8 +96,8 @@ prv_status prv_mechanism_disjoint(prv_mechanism **mechanism);
 int prv_is_disjoint(const prv_mechanism *m);
 
 /* A choice in the open between two parts that were made with this status, with probabilities known to a
- * relative error; what dominates, as the choice is not known, and `attained` what two data sets have. Takes the three,
- * and frees them where it fails. */
+ * relative error; what dominates, as the choice is not known, and `attained` what two data sets have. Takes
+ * the three, and frees them where it fails. */
 prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2], const double weight[2],
                                 double error, prv_mechanism *attained, prv_mechanism **mechanism);
 

@@ -56,8 +56,8 @@ prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism
 
 /* ---- Mixtures -------------------------------------------------------------------------------- */
 
-prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length,
-                                     int mirrored, prv_mechanism **mechanism)
+prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length, int mirrored,
+                                    prv_mechanism **mechanism)
 {
     prv_mechanism *m = prv_mechanism_new(PRV_BASE_MIXTURE);
     if (m == NULL) return PRV_ERR_MEMORY;
@@ -170,16 +170,14 @@ prv_status prv_mechanism_discrete_noise(prv_noise noise, double scale, int64_t s
     return prv_with_noise(status, noise, scale, mechanism);
 }
 
-prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity,
-                                           prv_mechanism **mechanism)
+prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_GAUSSIAN, scale, sensitivity, mechanism);
 }
 
-prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity,
-                                          prv_mechanism **mechanism)
+prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;

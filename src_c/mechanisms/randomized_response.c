@@ -1,8 +1,8 @@
 /* Randomized response. */
+#include <math.h>
+
 #include "base/arithmetic.h"
 #include "mechanisms/mechanism.h"
-
-#include <math.h>
 
 prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
 {

@@ -5,10 +5,13 @@
 #include "base/allocate.h"
 #include "base/arithmetic.h"
 #include "numerics/binomial.h"
-#include "mechanisms/noise.h"
 #include "numerics/rounding.h"
+#include "mechanisms/noise.h"
 
-static int is_size(uint64_t n) { return n >= 1 && n <= (uint64_t)1 << 32; }
+static int is_size(uint64_t n)
+{
+    return n >= 1 && n <= (uint64_t)1 << 32;
+}
 
 /* ---- Truncated Poisson samples -------------------------------------------------------------- */
 
@@ -36,8 +39,8 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN))
         return sampled_gaussian(noise_multiplier, p, mechanism);
     const double error = 2.0 * (full.error + fuller.error) + 8.0 * PRV_UNIT;
-    /* From above: a record that is kept more often is less private, while 1 - kept, which decides the losses of 'add', is not
-     * known relatively where it is small. */
+    /* From above: a record that is kept more often is less private, while 1 - kept, which decides the losses
+     * of 'add', is not known relatively where it is small. */
     const double kept = fmin(most * fuller.from / (n * full.from) * (1.0 + error), 1.0);
 
     prv_mechanism *part[2] = {NULL, NULL};
@@ -71,9 +74,11 @@ static logarithm log_normal_below(long double z)
 {
     const long double root = 0.70710678118654752440084436210484904L, t = fabsl(z) * root;
     const long double value = z < 0.0L ? logl(0.5L * erfcl(t)) : log1pl(-0.5L * erfcl(t));
-    /* t is off by two steps of itself, and -t erfc'(t) / erfc(t) <= 2 t^2 + 1. Half of erfc is the argument of the
-     * logarithm, or taken from 1 and then at most 1/2, so that the logarithm is off by no more than twice that part. */
-    const double square = (double)(t * t), erfc_error = PRV_WIDE_LIBM_ERFC_ERROR + 2.0 * PRV_LONG_EPSILON * (2.0 * square + 1.0);
+    /* t is off by two steps of itself, and -t erfc'(t) / erfc(t) <= 2 t^2 + 1. Half of erfc is the argument
+     * of the logarithm, or taken from 1 and then at most 1/2, so that the logarithm is off by no more than
+     * twice that part. */
+    const double square = (double)(t * t),
+                 erfc_error = PRV_WIDE_LIBM_ERFC_ERROR + 2.0 * PRV_LONG_EPSILON * (2.0 * square + 1.0);
     const double size = fabs((double)value), logarithm_error = PRV_WIDE_LIBM_ERROR * size;
     return (logarithm){value, logarithm_error + (z < 0.0L ? erfc_error : 2.0 * erfc_error * size)};
 }
@@ -88,9 +93,10 @@ static logarithm log_below(long double x, long double mean, long double batches)
     return (logarithm){value, error + 2.0 * PRV_LONG_EPSILON * fabs((double)value)};
 }
 
-/* Masses of the slices of the maximum between the edges, and above and below them all. Returns what any of those that are
- * normal numbers may be off by, relatively. */
-static double slices(long double mean, long double batches, long double first, long double width, double *mass)
+/* Masses of the slices of the maximum between the edges, and above and below them all. Returns what any of
+ * those that are normal numbers may be off by, relatively. */
+static double slices(long double mean, long double batches, long double first, long double width,
+                     double *mass)
 {
     logarithm last = log_below(first, mean, batches);
     mass[0] = (double)expl(last.value);
@@ -99,8 +105,8 @@ static double slices(long double mean, long double batches, long double first, l
         const logarithm here = log_below(first + width * (long double)i, mean, batches);
         const long double rise = last.value - here.value; /* e^here (1 - e^rise) */
         mass[i] = isinf(here.value) ? 0.0 : (double)(expl(here.value) * -expm1l(rise));
-        /* |x e^x / (e^x - 1)| <= 1 for x <= 0: an error of the rise moves the second factor by no more than its part of the
-         * rise. */
+        /* |x e^x / (e^x - 1)| <= 1 for x <= 0: an error of the rise moves the second factor by no more than
+         * its part of the rise. */
         if (mass[i] >= DBL_MIN) {
             const double of_rise = isinf(last.value) ? 0.0 : (last.error + here.error) / -(double)rise;
             worst = fmax(worst, here.error + of_rise);
@@ -110,7 +116,8 @@ static double slices(long double mean, long double batches, long double first, l
     mass[SLICES] = (double)-expm1l(last.value);
     if (mass[SLICES] >= DBL_MIN) worst = fmax(worst, last.error / -(double)last.value);
     /* The three functions, and four roundings, one of them to double. */
-    return worst + 2.0 * PRV_WIDE_LIBM_ERROR + PRV_WIDE_LIBM_EXPM1_ERROR(0.0) + 4.0 * PRV_LONG_EPSILON + PRV_UNIT;
+    return worst + 2.0 * PRV_WIDE_LIBM_ERROR + PRV_WIDE_LIBM_EXPM1_ERROR(0.0) + 4.0 * PRV_LONG_EPSILON +
+           PRV_UNIT;
 }
 
 prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, uint64_t batches, int replaced,

@@ -21,8 +21,8 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
     case PRV_NOISE_MIXTURE: {
         /* Its centres are those of the noise that it has: a factor is all there is to change. */
         const prv_components *q = m->base_mixture != NULL ? &m->base_mixture->q : &m->mixture->q;
-        const prv_status status =
-            prv_mechanism_gaussian_mixture(factor, q->center, q->weight, q->length, mechanism);
+        const prv_status status = prv_mechanism_gaussian_mixture(factor, q->center, q->weight, q->length,
+                                                                 mechanism);
         if (status == PRV_OK) (*mechanism)->scale = scale;
         return status;
     }
@@ -52,7 +52,10 @@ int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
                                         : parameter == PRV_SAMPLING_PROBABILITY && m->sampled;
 }
 
-int prv_falls_with_noise(const prv_mechanism *m) { return m->noise != PRV_NOISE_DISCRETE_GAUSSIAN; }
+int prv_falls_with_noise(const prv_mechanism *m)
+{
+    return m->noise != PRV_NOISE_DISCRETE_GAUSSIAN;
+}
 
 /* Which of the parts it is does not depend on the noise. */
 static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)

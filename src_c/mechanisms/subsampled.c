@@ -6,9 +6,9 @@
 #include "base/allocate.h"
 #include "base/arithmetic.h"
 #include "numerics/binomial.h"
-#include "mechanisms/replace_one.h"
-#include "mechanisms/noise.h"
 #include "numerics/rounding.h"
+#include "mechanisms/noise.h"
+#include "mechanisms/replace_one.h"
 
 /* ---- Probabilities of being sampled --------------------------------------------------------- */
 
@@ -30,14 +30,15 @@ static sampling sampled_again(sampling s, double q)
     return (sampling){sum, p - sum + rest};
 }
 
-/* A product that is not a normal double has lost its digits, or is 0, which would say that nothing is sampled. */
+/* A product that is not a normal double has lost its digits, or is 0, which would say that nothing is
+ * sampled. */
 static int is_probability(sampling s)
 {
     return s.p == 0.0 || (s.p >= DBL_MIN && s.p <= 1.0);
 }
 
-/* What the rest is of either probability, to be in the sample or not, at most; and what that itself is off by, where
- * fma has no room for the digits of a tiny product. */
+/* What the rest is of either probability, to be in the sample or not, at most; and what that itself is off
+ * by, where fma has no room for the digits of a tiny product. */
 static double relative_rest(sampling s)
 {
     const double lost = s.rest != 0.0 && s.p < 0x1p-900 ? DBL_EPSILON : 0.0;
@@ -178,9 +179,10 @@ static prv_status mixture_copy(const prv_gaussian_mixture *m, prv_gaussian_mixtu
 
 /* ---- Groups of records ------------------------------------------------------------------------ */
 
-/* The mixture whose weights are those of a binomial law. What they are off by, PRV_LONG_EPSILON for each of the members
- * and of the four roundings of their odds at most, and 2^-100 of what a product may miss, is less than 4 (n + 2)
- * PRV_LONG_EPSILON; with their own rounding it is what prv_gaussian_mixture_error counts, and this. */
+/* The mixture whose weights are those of a binomial law. What they are off by, PRV_LONG_EPSILON for each of
+ * the members and of the four roundings of their odds at most, and 2^-100 of what a product may miss, is less
+ * than 4 (n + 2) PRV_LONG_EPSILON; with their own rounding it is what prv_gaussian_mixture_error counts, and
+ * this. */
 static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t group_size,
                                     prv_mechanism **mechanism)
 {
@@ -206,8 +208,8 @@ static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t g
     if (s.p == 0.0) {
         status = prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     } else if (s.p == 1.0) {
-        status = prv_mechanism_additive(PRV_BASE_GAUSSIAN, prv_separation((double)group_size, noise_multiplier),
-                                        mechanism);
+        status = prv_mechanism_additive(PRV_BASE_GAUSSIAN,
+                                        prv_separation((double)group_size, noise_multiplier), mechanism);
         status = prv_with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
     } else {
         status = binomial_gaussian(noise_multiplier, s, (size_t)group_size, mechanism);
@@ -238,7 +240,8 @@ prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint6
     return status;
 }
 
-prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability, prv_mechanism **mechanism)
+prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability,
+                            prv_mechanism **mechanism)
 {
     sampling s = probability_of(m);
     if (probability != s.p) s = (sampling){probability, 0.0};
@@ -273,8 +276,7 @@ static prv_replacement replacement_of_sample(const prv_mechanism *base, double p
     return again ? of_base : PRV_REPLACED_UNKNOWN;
 }
 
-prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
-                                            prv_mechanism **mechanism)
+prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -289,10 +291,12 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     if (m == NULL) return PRV_ERR_MEMORY;
     m->sampling_probability = both.p;
     m->sampling_rest = both.rest;
-    /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1 - p) p' are off
-     * by 4 roundings more. */
+    /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1
+     * - p) p' are off by 4 roundings more. */
     const int by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
-    m->weight_error = base->weight_error + (by_product ? relative_rest(both) : p < 1.0 ? 4.0 * PRV_UNIT : 0.0);
+    m->weight_error = base->weight_error + (by_product ? relative_rest(both)
+                                            : p < 1.0  ? 4.0 * PRV_UNIT
+                                                       : 0.0);
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
     if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
@@ -302,8 +306,8 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     return prv_mechanism_finish(status, m, mechanism);
 }
 
-/* The pair of data sets whose records are alike but for one in one of them: what is seen is whether it is in the sample.
- * `whole` is the pair of the base where it is. */
+/* The pair of data sets whose records are alike but for one in one of them: what is seen is whether it is in
+ * the sample. `whole` is the pair of the base where it is. */
 static prv_status one_record_seen(const prv_mechanism *whole, double p, prv_mechanism **attained)
 {
     prv_mechanism *m = prv_mechanism_like(whole);

@@ -15,6 +15,7 @@ double prv_base_loss(double loss, double p);
 double prv_subsampled_loss_error(double y, double error);
 
 /* A group with other noise, and with another probability where that is not its own. */
-prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability, prv_mechanism **mechanism);
+prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability,
+                            prv_mechanism **mechanism);
 
 #endif

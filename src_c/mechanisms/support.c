@@ -23,8 +23,7 @@ double prv_infinite_mass(const prv_mechanism *m, int add)
     if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity;
     if (m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE) {
         /* 'add' of a subsampled pair is absolutely continuous: its second measure contains Q. */
-        if (!add || m->sampling_probability == 1.0)
-            return m->sampling_probability * m->mass_at_infinity;
+        if (!add || m->sampling_probability == 1.0) return m->sampling_probability * m->mass_at_infinity;
     }
     return 0.0;
 }
@@ -34,8 +33,9 @@ double prv_infinite_mass_error(const prv_mechanism *m, int add)
     if (m->base == PRV_BASE_CHOICE) {
         double error = 0.0;
         for (int i = 0; i < 2; i++)
-            error += m->part_weight[i] * (prv_infinite_mass_error(m->part[i], add) +
-                                          (m->part_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
+            error += m->part_weight[i] *
+                     (prv_infinite_mass_error(m->part[i], add) +
+                      (m->part_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
         return error;
     }
     if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity_error;
@@ -59,8 +59,7 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
     case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
     case PRV_BASE_CHOICE: return prv_greatest_loss(m->part[part_with_greatest_loss(m, add)], add);
     case PRV_BASE_LAPLACE:
-    case PRV_BASE_BOUNDED_RANGE:
-        return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
+    case PRV_BASE_BOUNDED_RANGE: return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
     case PRV_BASE_ATOMS: {
         /* Base losses without end, of which the atoms hold the beginning. */
         const prv_atoms *a = m->atoms[add];
@@ -74,7 +73,8 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
 
 int prv_greatest_loss_is_reached(const prv_mechanism *m)
 {
-    if (m->base == PRV_BASE_CHOICE) return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
+    if (m->base == PRV_BASE_CHOICE)
+        return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
     return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE;
 }
 
@@ -88,9 +88,11 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     if (m->base == PRV_BASE_ATOMS)
         relative = fmax(m->atoms[add]->loss_error, m->atoms[add]->unbounded ? relative : 0.0);
     else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
-        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, PRV_UNIT) : 2.0 * PRV_UNIT;
+        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, PRV_UNIT)
+                                                 : 2.0 * PRV_UNIT;
     else if (m->base == PRV_BASE_MIXTURE)
-        relative = PRV_UNIT * (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
+        relative = PRV_UNIT *
+                   (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
     return relative * fabs(greatest) + 2.0 * m->weight_error;
 }
 

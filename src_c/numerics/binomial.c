@@ -58,16 +58,17 @@ static long double tail(long double n, long double p, long double k, int upwards
         term *= ratio;
         sum += term;
         /* Ratios fall from here on. */
-        if (ratio < 1.0L && term * ratio / (1.0L - ratio) < 0.25L * (long double)PRV_LONG_EPSILON * sum) break;
+        if (ratio < 1.0L && term * ratio / (1.0L - ratio) < 0.25L * (long double)PRV_LONG_EPSILON * sum)
+            break;
         k += upwards ? 1.0L : -1.0L;
     }
     return sum;
 }
 
-/* Of each term by the ratios that lead to it, at most 40 sqrt(n) of them, which round as long double does; and of the
- * exponent of the first, whose logarithms are off by what libm's are. A logarithm of deviance() is below 11 times the
- * deviance where it is used, and those of the Stirling errors of n < 16 come to less than 90. The caller takes all of it 8
- * times. */
+/* Of each term by the ratios that lead to it, at most 40 sqrt(n) of them, which round as long double does;
+ * and of the exponent of the first, whose logarithms are off by what libm's are. A logarithm of deviance() is
+ * below 11 times the deviance where it is used, and those of the Stirling errors of n < 16 come to less
+ * than 90. The caller takes all of it 8 times. */
 static double error_of(long double draws, double tail_mass)
 {
     const double terms = 4.0 * (40.0 * sqrt((double)draws) + 16.0), exponent = -log(fmax(tail_mass, DBL_MIN));

@@ -12,11 +12,26 @@
 typedef long double prv_wide;
 #define PRV_WIDE_UNIT 0x1p-64
 
-static inline prv_wide prv_wide_of(double x) { return (prv_wide)x; }
-static inline double prv_wide_value(prv_wide a) { return (double)a; }
-static inline long double prv_wide_long(prv_wide a) { return a; }
-static inline prv_wide prv_wide_add(prv_wide a, prv_wide b) { return a + b; }
-static inline prv_wide prv_wide_mul(prv_wide a, prv_wide b) { return a * b; }
+static inline prv_wide prv_wide_of(double x)
+{
+    return (prv_wide)x;
+}
+static inline double prv_wide_value(prv_wide a)
+{
+    return (double)a;
+}
+static inline long double prv_wide_long(prv_wide a)
+{
+    return a;
+}
+static inline prv_wide prv_wide_add(prv_wide a, prv_wide b)
+{
+    return a + b;
+}
+static inline prv_wide prv_wide_mul(prv_wide a, prv_wide b)
+{
+    return a * b;
+}
 
 #else
 
@@ -30,8 +45,14 @@ static inline prv_wide prv_wide_of(double x)
     const prv_wide r = {x, 0.0};
     return r;
 }
-static inline double prv_wide_value(prv_wide a) { return a.high + a.low; }
-static inline long double prv_wide_long(prv_wide a) { return (long double)a.high + (long double)a.low; }
+static inline double prv_wide_value(prv_wide a)
+{
+    return a.high + a.low;
+}
+static inline long double prv_wide_long(prv_wide a)
+{
+    return (long double)a.high + (long double)a.low;
+}
 static inline prv_wide prv_wide_normal(double high, double low)
 {
     prv_wide r;

@@ -3,14 +3,14 @@
 #include <float.h>
 #include <math.h>
 
-#include "curve/attained.h"
-#include "mechanisms/bounded_range.h"
-#include "composition/kernel.h"
-#include "mechanisms/support.h"
 #include "numerics/rounding.h"
+#include "mechanisms/bounded_range.h"
+#include "mechanisms/support.h"
+#include "composition/kernel.h"
+#include "curve/attained.h"
 
-/* The part of delta that Chernoff's bound gives for tops put at infinity. Where a few rare jumps have all weight at its
- * tilt, that is far less than what it loses by them. */
+/* The part of delta that Chernoff's bound gives for tops put at infinity. Where a few rare jumps have all
+ * weight at its tilt, that is far less than what it loses by them. */
 #define TOPS_OF_BOUND 0.65
 
 /* Chernoff's bound of epsilon, (L - log delta + log g(lam)) / lam, is smallest where
@@ -30,8 +30,8 @@ static double entropy_excess(const prv_side_view *view, double lam, const void *
 /* log of the factor between delta and M e^(-lam eps): Gaussian at the saddle, at most g. */
 static double log_saddle_factor(double lam, double variance)
 {
-    const double gaussian = -0.5 * log(2.0 * 3.14159265358979 * fmax(variance, 1e-300)) -
-                            log(lam) - log1p(lam);
+    const double gaussian = -0.5 * log(2.0 * 3.14159265358979 * fmax(variance, 1e-300)) - log(lam) -
+                            log1p(lam);
     return fmin(gaussian, log(prv_kernel_maximum(lam)));
 }
 
@@ -41,12 +41,13 @@ double prv_width_asked(const prv_options *o, double epsilon)
     return o->eps_relative_error * fmax(fabs(epsilon), o->eps_floor);
 }
 
-/* Up to these a width moves log delta by as much as its slope says, about: as a part of delta, and of the deviation of the
- * composed loss. */
+/* Up to these a width moves log delta by as much as its slope says, about: as a part of delta, and of the
+ * deviation of the composed loss. */
 #define WIDEST_PART 0.5
 #define WIDEST_DEVIATION 0.3
 
-double prv_width_wanted(const prv_options *o, prv_question question, const prv_aim *aim, double epsilon, double whole)
+double prv_width_wanted(const prv_options *o, prv_question question, const prv_aim *aim, double epsilon,
+                        double whole)
 {
     const double asked = prv_width_asked(o, epsilon);
     if (question != PRV_ASK_DELTA || !(o->delta_relative_error > 0.0) || !(aim->slope > 0.0)) return asked;
@@ -117,7 +118,8 @@ static void aim_at(prv_side_view *view, const prv_options *options, double delta
             guess_epsilon(view, aim);
         }
         aim->slope = aim->saddle;
-        const double wanted = isnan(asked) ? width : prv_width_wanted(options, PRV_ASK_DELTA, aim, asked, 1.0);
+        const double wanted = isnan(asked) ? width
+                                           : prv_width_wanted(options, PRV_ASK_DELTA, aim, asked, 1.0);
         const double share = prv_truncation_share(aim->slope, wanted);
         if (share > 0.3 * aim->top_share) break;
         aim->top_share = share;
@@ -159,15 +161,18 @@ void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double 
     aim->reach = 0.0;
 }
 
-void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim)
+void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value,
+                  prv_aim *aim)
 {
     if (question == PRV_ASK_EPSILON)
-        prv_aim_at_delta(view, options, fmax(value - view->all.infinite.mass, prv_view_absolute_error(view)), aim);
+        prv_aim_at_delta(view, options, fmax(value - view->all.infinite.mass, prv_view_absolute_error(view)),
+                         aim);
     else
         prv_aim_at_epsilon(view, options, value, aim);
 }
 
-prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim)
+prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question,
+                          double value, prv_aim *aim)
 {
     for (;;) {
         int changed;
@@ -184,9 +189,9 @@ static void cut_tops_of_bound(prv_side_view *view, double delta, double share)
     prv_cut_tops(view, share * delta / (double)view->steps);
 }
 
-/* The log-moment of a step at most, at a tilt >= 0: of its coarse dominating lattice up to a knot, or of all bounded
- * ranges, which is less than that of the pair that dominates them. It bounds each factor of E[e^(lam L)] given what was
- * released before, and so the product. */
+/* The log-moment of a step at most, at a tilt >= 0: of its coarse dominating lattice up to a knot, or of all
+ * bounded ranges, which is less than that of the pair that dominates them. It bounds each factor of E[e^(lam
+ * L)] given what was released before, and so the product. */
 static double most_log_moment(const prv_mechanism *m, const prv_profile *p, size_t knots, double lam)
 {
     const double moment = prv_tilt(p->knots, p->dominating, knots, lam, NULL).log_moment;
@@ -224,7 +229,8 @@ static chernoff_sums chernoff_sums_at(const prv_side_view *view, double delta, d
         prv_infinite_add(&c.infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
         c.log_moment += k * moment;
         c.size += k * fabs(moment);
-        c.absolute += k * (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
+        c.absolute += k *
+                      (prv_absolute_cdf_error(view->mechanisms[j]) + DBL_MIN); /* less is lost to underflow */
         c.relative += k * (p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment));
         c.shift += k * p->rounding.shift;
     }
@@ -238,10 +244,11 @@ static double chernoff_at(const prv_side_view *view, double delta, double share,
     const double finite = delta - c.absolute - c.infinite.high;
     if (!(finite > 0.2 * delta)) return HUGE_VAL;
     const double bound = (c.log_moment + log_kernel - log(finite) + c.relative) / lam + c.shift;
-    /* The sums over the steps are off by u each of their size; logarithms, products and the rest by 16 u. `finite` is the
-     * difference of at most 5 of itself. */
+    /* The sums over the steps are off by u each of their size; logarithms, products and the rest by 16 u.
+     * `finite` is the difference of at most 5 of itself. */
     const double size = c.size + fabs(log_kernel) + fabs(log(finite)) + c.relative + 16.0;
-    const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * (size / lam + c.shift) * PRV_SECOND_ORDER;
+    const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * (size / lam + c.shift) *
+                            PRV_SECOND_ORDER;
     /* The greatest of two directions passes over what is no number. */
     return isnan(bound) ? HUGE_VAL : bound + rounding;
 }
@@ -251,15 +258,17 @@ static double chernoff_delta_at(const prv_side_view *view, double epsilon, doubl
 {
     const double log_kernel = log(prv_kernel_maximum(lam));
     const chernoff_sums c = chernoff_sums_at(view, 0.0, 0.0, lam);
-    const double moved = lam * (epsilon - c.shift), log_bound = c.log_moment + log_kernel - moved + c.relative;
+    const double moved = lam * (epsilon - c.shift),
+                 log_bound = c.log_moment + log_kernel - moved + c.relative;
     const double size = c.size + fabs(log_kernel) + fabs(moved) + lam * fabs(epsilon) + c.relative + 16.0;
     const double rounding = PRV_UNIT * (16.0 + (double)view->steps) * size * PRV_SECOND_ORDER;
-    const double bound = prv_outwards(exp(log_bound + rounding), PRV_LIBM_ERROR, 1) + c.infinite.high + c.absolute;
+    const double bound = prv_outwards(exp(log_bound + rounding), PRV_LIBM_ERROR, 1) + c.infinite.high +
+                         c.absolute;
     return bound <= 1.0 ? fmin(prv_outwards(bound, 2.0 * PRV_UNIT, 1), 1.0) : 1.0;
 }
 
-/* The tilt, with the bound of `value` there, at which one of the two is least: from the saddle of the pair on, since
- * moments of bounded ranges are less than those of their pairs. */
+/* The tilt, with the bound of `value` there, at which one of the two is least: from the saddle of the pair
+ * on, since moments of bounded ranges are less than those of their pairs. */
 static double least_chernoff(prv_side_view *view, prv_question question, double value, double *lam)
 {
     const int ask_epsilon = question == PRV_ASK_EPSILON;
@@ -270,8 +279,8 @@ static double least_chernoff(prv_side_view *view, prv_question question, double 
     for (double factor = 4.0; factor > 1.004; factor = sqrt(factor))
         for (int up = 0; up <= 1; up++)
             for (double next = *lam; next >= PRV_LEAST_TILT && next <= 1.0 / PRV_LEAST_TILT;) {
-                const double bound =
-                    ask_epsilon ? chernoff_at(view, value, 0.0, next) : chernoff_delta_at(view, value, next);
+                const double bound = ask_epsilon ? chernoff_at(view, value, 0.0, next)
+                                                 : chernoff_delta_at(view, value, next);
                 if (bound > least || (bound == least && next != *lam)) break;
                 least = bound;
                 *lam = next;
@@ -322,9 +331,11 @@ double prv_most_total_variation(const prv_side_view *view)
     double sum = 0.0, roundings = 4.0 + (double)view->steps;
     for (size_t j = 0; j < view->steps; j++) {
         const prv_profile *p = &view->profiles[j];
-        /* delta(0) <= (1 + relative) D(-shift) + infinite, and D(-shift) <= sum of y(x) min(x + shift, 1) over x > -shift. */
+        /* delta(0) <= (1 + relative) D(-shift) + infinite, and D(-shift) <= sum of y(x) min(x + shift, 1)
+         * over x > -shift. */
         const double shift = p->rounding.shift;
-        double step = p->dominating_infinite + p->infinite_error + prv_absolute_cdf_error(view->mechanisms[j]);
+        double step = p->dominating_infinite + p->infinite_error +
+                      prv_absolute_cdf_error(view->mechanisms[j]);
         for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > -shift;)
             step += p->dominating[i] * fmin(p->knots[i] + shift, 1.0);
         sum += view->counts[j] * step * (1.0 + p->rounding.relative);
@@ -343,7 +354,8 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt)
     prv_use_whole_profiles(view);
     prv_cut_tops(view, aim->top_share * exp(aim->log_delta) / (double)view->steps);
     return fmin(aim->log_delta - prv_composed_moments(view, tilt).log_moment + tilt * aim->epsilon -
-                    log(prv_kernel_maximum(tilt)), 0.0);
+                    log(prv_kernel_maximum(tilt)),
+                0.0);
 }
 
 double prv_log_complement(const prv_side_view *view, double epsilon)
@@ -358,9 +370,10 @@ double prv_log_complement(const prv_side_view *view, double epsilon)
             const double moment = prv_tilt(p->center, p->mass, p->length, -t, NULL).log_moment;
             log_bound += view->counts[j] * moment;
             size += view->counts[j] * fabs(moment);
-            /* 1 - delta is the lower tail of Q plus e^epsilon times the upper tail of P, each off relatively by
-             * tail_error at a common knot; the centres are logarithms of quotients, off by 8 u. */
-            error += view->counts[j] * (2.0 * p->tail_error + 8.0 * PRV_UNIT + prv_tilt_error(p->center, p->length, t, moment));
+            /* 1 - delta is the lower tail of Q plus e^epsilon times the upper tail of P, each off relatively
+             * by tail_error at a common knot; the centres are logarithms of quotients, off by 8 u. */
+            error += view->counts[j] *
+                     (2.0 * p->tail_error + 8.0 * PRV_UNIT + prv_tilt_error(p->center, p->length, t, moment));
         }
         log_bound += (error + PRV_UNIT * (4.0 + (double)view->steps) * size) * PRV_SECOND_ORDER;
         if (!(log_bound < best)) break;

@@ -1,12 +1,12 @@
-/* What a question is about: the tilt that centres the law on it, the epsilon or delta to be expected, and how exact
- * the answer has to be. */
+/* What a question is about: the tilt that centres the law on it, the epsilon or delta to be expected, and how
+ * exact the answer has to be. */
 #ifndef PRV_AIM_H
 #define PRV_AIM_H
 
 #include "curve/direction.h"
 
-/* Bounds of delta need not be closer than this part of it: where the curve is flat, near 1, doubles do not tell
- * widths in epsilon apart. */
+/* Bounds of delta need not be closer than this part of it: where the curve is flat, near 1, doubles do not
+ * tell widths in epsilon apart. */
 #define PRV_FINEST_DELTA 1e-9
 
 typedef struct prv_aim {
@@ -16,22 +16,23 @@ typedef struct prv_aim {
     double saddle;    /* tilt that centres the composed loss on it */
     double deviation; /* of the composed loss at that tilt */
     double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
-    double width;     /* the pass is to have, in epsilon: the one asked, or that of delta_relative_error if it is wider */
-    double asked;     /* in epsilon, by which a reading without digits of delta is judged: at most `width` */
+    double width; /* the pass is to have, in epsilon: the one asked, or that of delta_relative_error if it is
+                     wider */
+    double asked; /* in epsilon, by which a reading without digits of delta is judged: at most `width` */
     double top_share;  /* part of delta that the mass above the steps' tops may cost */
     double strictness; /* divides what truncation may cost, 1 to begin with */
 } prv_aim;
 
-/* Chernoff's bound of epsilon at delta from the coarse dominating lattices, delta(eps) <= M e^(-lam eps) g(lam) for
- * every lam > 0 (g: certificate.h): a true upper bound, with the rounding of cells and moments counted. Infinite where
- * the mass at infinity makes up most of delta. The lesser of two, unless the first is at most `enough`. Leaves the
- * cells in use that it took. O(cells). */
+/* Chernoff's bound of epsilon at delta from the coarse dominating lattices, delta(eps) <= M e^(-lam eps)
+ * g(lam) for every lam > 0 (g: certificate.h): a true upper bound, with the rounding of cells and moments
+ * counted. Infinite where the mass at infinity makes up most of delta. The lesser of two, unless the first is
+ * at most `enough`. Leaves the cells in use that it took. O(cells). */
 double prv_chernoff_epsilon(prv_side_view *view, double delta, double enough);
 
-/* The same of compositions with bounded ranges, by the worst moments that these have at a tilt, one by one: of epsilon at
- * a delta, or of delta at an epsilon. Adaptive composition has none greater, while the pair that dominates all bounded
- * ranges has. *lam gets the tilt at which it is least (0 at epsilons that are not above 0, where it says nothing). Some
- * dozen times the cost. */
+/* The same of compositions with bounded ranges, by the worst moments that these have at a tilt, one by one:
+ * of epsilon at a delta, or of delta at an epsilon. Adaptive composition has none greater, while the pair
+ * that dominates all bounded ranges has. *lam gets the tilt at which it is least (0 at epsilons that are not
+ * above 0, where it says nothing). Some dozen times the cost. */
 double prv_most_of_ranges(prv_side_view *view, prv_question question, double value, double *lam);
 
 /* 0 where that bound hardly gets down to an epsilon > 0. A fraction of its cost. */
@@ -40,7 +41,8 @@ int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon);
 /* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
 double prv_rough_epsilon(prv_side_view *view, double delta);
 
-/* An upper bound of delta at epsilon 0: the total variation of all steps is at most the sum of theirs. O(cells). */
+/* An upper bound of delta at epsilon 0: the total variation of all steps is at most the sum of theirs.
+ * O(cells). */
 double prv_most_total_variation(const prv_side_view *view);
 
 /* Chernoff's bound of log(1 - delta) at epsilon,
@@ -53,11 +55,12 @@ double prv_log_complement(const prv_side_view *view, double epsilon);
 void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim);
 void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim);
 
-/* One of these: `value` is a delta above the mass at infinity, or an epsilon. And once more, as often as the profiles have to
- * be made finer for the saddle found. */
-void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value, prv_aim *aim);
-prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question, double value,
-                          prv_aim *aim);
+/* One of these: `value` is a delta above the mass at infinity, or an epsilon. And once more, as often as the
+ * profiles have to be made finer for the saddle found. */
+void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value,
+                  prv_aim *aim);
+prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question,
+                          double value, prv_aim *aim);
 
 /* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
  * rounding, are to be compared with. */
@@ -66,9 +69,9 @@ double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);
 /* The width that the options ask for at an epsilon. */
 double prv_width_asked(const prv_options *options, double epsilon);
 
-/* The width in epsilon that answers a question: the one asked, or, of a delta, about that which delta_relative_error allows
- * where its logarithm falls by aim->slope, if it is wider. `whole` is delta, with the mass at infinity, over its finite
- * part: >= 1. */
+/* The width in epsilon that answers a question: the one asked, or, of a delta, about that which
+ * delta_relative_error allows where its logarithm falls by aim->slope, if it is wider. `whole` is delta, with
+ * the mass at infinity, over its finite part: >= 1. */
 double prv_width_wanted(const prv_options *options, prv_question question, const prv_aim *aim, double epsilon,
                         double whole);
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "composition/kernel.h"
 #include "composition/convolution.h"
 #include "composition/direct_convolution.h"
+#include "composition/kernel.h"
 #include "planning/spacing.h"
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
@@ -40,8 +40,7 @@ static double tail_shift(const prv_side_view *view, double tilt, double sign, do
     prv_moments m = base;
     for (int i = 0; i < 60; i++) {
         m = prv_composed_moments(view, tilt + sign * shift);
-        const double exponent =
-            sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
+        const double exponent = sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
         if (exponent >= 0.0)
             high = shift;
         else
@@ -140,8 +139,8 @@ static double *new_weights(const prv_side_view *view)
     return prv_allocate(2 * longest, sizeof(double));
 }
 
-prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt, double step, int exact_step,
+                           prv_engine engine, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     prv_use_whole_profiles(view);
@@ -164,7 +163,8 @@ prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt,
     lay_out_window(view, aim, layout);
     prv_release(weight);
     if (engine == PRV_ENGINE_CONVOLUTION)
-        layout->bytes = prv_workspace_bytes(fmax(layout->uniform_points, (double)layout->window.length), view->steps) +
+        layout->bytes = prv_workspace_bytes(fmax(layout->uniform_points, (double)layout->window.length),
+                                            view->steps) +
                         prv_direct_bytes(layout->window.length);
     /* No transform is that long: a limit of memory, too, whatever the caller's is. */
     const int too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
@@ -177,12 +177,12 @@ static prv_status add_meshes(const prv_side_view *view, const prv_aim *aim, prv_
     layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
     layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
     double *weight = new_weights(view);
-    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK
+                                                                                          : PRV_ERR_MEMORY;
     for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
         status = prv_mesh_of_step(view, j, aim, weight, layout);
     for (size_t j = 0; j < layout->steps; j++)
-        layout->bytes +=
-            64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
+        layout->bytes += 64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
     if (status == PRV_OK && !(layout->bytes <= layout->memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
     prv_release(weight);
     const double bytes = layout->bytes;
@@ -191,10 +191,11 @@ static prv_status add_meshes(const prv_side_view *view, const prv_aim *aim, prv_
     return status;
 }
 
-prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step,
-                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step, int exact_step,
+                          prv_engine engine, double memory_limit, prv_layout *layout)
 {
-    const prv_status status = prv_layout_plan(view, aim, tilt, step, exact_step, engine, memory_limit, layout);
+    const prv_status status = prv_layout_plan(view, aim, tilt, step, exact_step, engine, memory_limit,
+                                              layout);
     return status == PRV_OK ? add_meshes(view, aim, layout) : status;
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "mechanisms/support.h"
 #include "numerics/vector_math.h"
+#include "mechanisms/support.h"
 
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)
@@ -24,7 +24,7 @@ static double narrowest_cell(const prv_mechanism *m)
 typedef struct mesh_builder {
     double anchor, step;
     int on_knots;
-    int64_t period; /* in steps; atoms lie at 0 and at a period from it, on either side */
+    int64_t period;   /* in steps; atoms lie at 0 and at a period from it, on either side */
     double narrowest; /* nats: no cell is narrower */
     size_t lattice_length, knot_length, most_knots;
     int64_t *index; /* NULL: count only */
@@ -37,7 +37,8 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
     /* An atom in the middle of continuous mass gets a cell of its own: merged with what lies just below,
      * its ratio would fall short of the knot's, and nothing above could make up for that. */
     if (b->on_knots && (index == 0 || index == b->period || index == -b->period) && b->knot_length > 0) {
-        const double x = b->anchor + b->step * (double)index, width = fmax(1e-7 * b->step, 2.0 * b->narrowest);
+        const double x = b->anchor + b->step * (double)index,
+                     width = fmax(1e-7 * b->step, 2.0 * b->narrowest);
         const double below = x - width;
         if (x - below > 8.0 * DBL_EPSILON * fabs(x) && width <= 0x1p-6 * b->step) {
             if (b->index != NULL) b->knots[b->knot_length] = below;
@@ -54,8 +55,8 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
     if (is_last) return;
     for (int i = 1; i < parts; i++, b->knot_length++)
         if (b->index != NULL)
-            b->knots[b->knot_length] =
-                b->anchor + b->step * ((double)index + (double)stride * i / (double)parts);
+            b->knots[b->knot_length] = b->anchor +
+                                       b->step * ((double)index + (double)stride * i / (double)parts);
 }
 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
@@ -63,7 +64,7 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
  * spacing proportional to density^(-1/3). Where a cell holds much mass, it is divided further: merging
  * needs to see what is inside. Stops at most_knots, and returns how many times as many would do. */
 static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
-                 const double *spacing, int64_t bottom, int64_t top)
+                   const double *spacing, int64_t bottom, int64_t top)
 {
     size_t cell = first;
     b->lattice_length = b->knot_length = 0;
@@ -101,9 +102,9 @@ static double reach_by_a_jump(const prv_aim *aim, double mass, double loss)
     return mass * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0));
 }
 
-/* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon by
- * a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt
- * centres the law on them, and the tilted mass alone would leave the mesh coarse there. */
+/* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon
+ * by a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt centres
+ * the law on them, and the tilted mass alone would leave the mesh coarse there. */
 static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight)
 {
     const prv_profile *p = &view->profiles[j];
@@ -140,8 +141,8 @@ static double mesh_load(const prv_side_view *view, size_t j, const prv_layout *l
 
 /* Spacings wanted in each cell of a step's profile, nats: scale (length / error)^(1/3), which makes
  *     sum error spacing^2 = scale^2 (sum of the steps' loads)
- * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much of a
- * split over more. Returns the least that is not an atom's. */
+ * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much
+ * of a split over more. Returns the least that is not an atom's. */
 static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, const prv_layout *layout,
                        const double *weight, double *spacing)
 {
@@ -149,8 +150,8 @@ static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, 
     double least = HUGE_VAL;
     for (size_t c = view->first[j]; c < view->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        const double wanted =
-            layout->scale * cbrt(fmax(length, 1e-3 * layout->law_step) / fmax(cell_error(view, j, layout, weight[c]), 1e-60));
+        const double wanted = layout->scale * cbrt(fmax(length, 1e-3 * layout->law_step) /
+                                                   fmax(cell_error(view, j, layout, weight[c]), 1e-60));
         spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
         if (length > 0.0) least = fmin(least, wanted);
     }
@@ -165,7 +166,7 @@ static double error_share(prv_engine engine)
 }
 
 prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight,
-                               prv_layout *layout)
+                            prv_layout *layout)
 {
     const double saddle = aim->saddle, step = layout->step;
     const prv_profile *p = &view->profiles[j];
@@ -181,8 +182,8 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
     if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
     const double slack = 1e-6;
-    /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and what
-     * lies just above it has nowhere to go. */
+    /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and
+     * what lies just above it has nowhere to go. */
     const double bottom = floor((low - f.anchor) / step + slack) - 1.0;
     /* And one above the highest: rounding may place it on either side of its knot. */
     const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.atoms ? 1.0 : 0.0), bottom + 1.0);

@@ -6,9 +6,9 @@
 #include "base/allocate.h"
 #include "composition/convolution.h"
 #include "composition/direct_convolution.h"
+#include "composition/spectrum.h"
 #include "questions/question.h"
 #include "questions/reading.h"
-#include "composition/spectrum.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
  * lose digits to the rounding of the transforms. */
@@ -17,18 +17,19 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 
 #define MANY_STEPS 100.0
 
-/* Products that a convolution may take without transforms: fewer than planning the first transforms of a length
- * costs; and for the relative accuracy that transforms do not have. */
+/* Products that a convolution may take without transforms: fewer than planning the first transforms of a
+ * length costs; and for the relative accuracy that transforms do not have. */
 #define MOST_PRODUCTS 7e7
 #define MOST_PRECISE_PRODUCTS 2e8
 
-/* Sums of the cells' rounding, which multiplies delta by e to this, from which a composition says little more than
- * what is known without it, and is not worth a convolution. */
+/* Sums of the cells' rounding, which multiplies delta by e to this, from which a composition says little more
+ * than what is known without it, and is not worth a convolution. */
 #define MOST_CELL_ERROR 700.0
 #define MOST_CONVOLVED_ERROR 30.0
 
-/* Products of an atom and a frequency that a spectrum may take where it was asked for; otherwise about as many as take as
- * long as a convolution, which is done if that is not enough: a plain one, of each step, or a precise one. */
+/* Products of an atom and a frequency that a spectrum may take where it was asked for; otherwise about as
+ * many as take as long as a convolution, which is done if that is not enough: a plain one, of each step, or a
+ * precise one. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e6
 #define PRECISE_WORK 4e7
@@ -50,8 +51,8 @@ typedef struct task {
     prv_question question;
     double value;
     prv_engine engine; /* of the next pass */
-    int separate; /* spectrum: rare jumps apart; -1 if that was in vain */
-    int precise; /* prv_compose's way for laws whose bulk is a few atoms */
+    int separate;      /* spectrum: rare jumps apart; -1 if that was in vain */
+    int precise;       /* prv_compose's way for laws whose bulk is a few atoms */
 } task;
 
 /* ---- One pass ------------------------------------------------------------------------------ */
@@ -111,12 +112,15 @@ static void composer_free(composer *c)
 static prv_status compose_side(const task *t, const lattices *l, int side, const prv_layout *layout,
                                composer *c, prv_composed *composed)
 {
-    for (size_t j = 0; j < l->steps; j++) l->list[j] = side > 0 ? &l->each[j].dominating : &l->each[j].dominated;
+    for (size_t j = 0; j < l->steps; j++)
+        l->list[j] = side > 0 ? &l->each[j].dominating : &l->each[j].dominated;
     const prv_status interrupted = prv_check_interrupt(t->options);
     if (interrupted != PRV_OK) return interrupted;
     if (layout->engine == PRV_ENGINE_CONVOLUTION) {
-        const double products = prv_direct_products(l->list, t->view->counts, l->steps, layout->window.length);
-        const int direct = t->view->all.count <= 1.0 || products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
+        const double products = prv_direct_products(l->list, t->view->counts, l->steps,
+                                                    layout->window.length);
+        const int direct = t->view->all.count <= 1.0 ||
+                           products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
         if (!direct && c->fft.length == 0) {
             const prv_status status = prv_plan_fft(t->options, layout->window.length, &c->fft);
             if (status != PRV_OK) return status;
@@ -127,8 +131,8 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     prv_spectrum_free(&c->spectrum);
     const double n = layout->uniform_points;
     const double like = fmax(PLAIN_WORK * (double)l->steps, t->separate > 0 ? PRECISE_WORK : 0.0);
-    const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM
-                                 ? MOST_WORK : like + fmin(20.0 * n * log2(n), 1e8);
+    const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM ? MOST_WORK
+                                                                       : like + fmin(20.0 * n * log2(n), 1e8);
     const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
@@ -151,8 +155,7 @@ static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, dou
     return PRV_ERR_MEMORY_LIMIT;
 }
 
-static prv_status pass(const task *t, const prv_aim *aim, double tilt, double step, int exact,
-                       outcome *o)
+static prv_status pass(const task *t, const prv_aim *aim, double tilt, double step, int exact, outcome *o)
 {
     prv_layout layout;
     lattices l = {0};
@@ -164,10 +167,12 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     if (status != PRV_OK) return status;
     layout.window.options = t->options;
     layout.window.precise = t->precise;
-    if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM) prv_separate_jumps(t->view, aim, &layout.window);
+    if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM)
+        prv_separate_jumps(t->view, aim, &layout.window);
     const prv_asked asked = {t->question, t->value, &t->view->all, aim, &l.sums};
     status = build_lattices(t, aim, &layout, &l);
-    const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR : MOST_CELL_ERROR;
+    const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR
+                                                                      : MOST_CELL_ERROR;
     const int composes = status == PRV_OK && prv_enclosed_rounding(&l.sums).relative < most_error;
     if (composes) status = composer_new(t, &layout, &c);
     for (int side = 1; side >= -1 && composes && status == PRV_OK; side -= 2) {
@@ -178,8 +183,9 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     }
     o->cells = l.sums.knots;
     o->cells_rounding = prv_enclosed_rounding(&l.sums);
-    o->engine = composes && (t->view->all.count > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM) ? layout.engine
-                                                                                            : PRV_ENGINE_AUTO;
+    o->engine = composes && (t->view->all.count > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM)
+                    ? layout.engine
+                    : PRV_ENGINE_AUTO;
     o->transform_length = c.fft.length;
     o->step = layout.law_step;
     o->tilt = layout.tilt;
@@ -201,13 +207,14 @@ typedef struct progress {
     size_t dial;
     double demand; /* on the room for rounding, 1 to begin with */
     int passes;
-    int slow;  /* the width falls at first order or worse */
-    int stuck; /* nothing is left to try, */
+    int slow;    /* the width falls at first order or worse */
+    int stuck;   /* nothing is left to try, */
     int drowned; /* because of rounding */
     size_t transforms;
 } progress;
 
-/* A spectrum's period grows like 1 / tilt, so that its tilt is at least what moves the sum by its own deviation. */
+/* A spectrum's period grows like 1 / tilt, so that its tilt is at least what moves the sum by its own
+ * deviation. */
 static double tilt_of(const progress *d, size_t dial)
 {
     const double tilt = dials[dial] * d->aim.saddle;
@@ -226,7 +233,8 @@ static int choose_dial(progress *d)
         return 1;
     }
     const double growth = d->task.engine == PRV_ENGINE_SPECTRUM ? 8.0 + sqrt(total)
-                          : d->task.precise ? 16.0 : 2.0 + total;
+                          : d->task.precise                     ? 16.0
+                                                                : 2.0 + total;
     const double error = log(1e-14 * growth * d->demand);
     const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
     double greatest = -HUGE_VAL;
@@ -246,7 +254,9 @@ static int set_jumps_apart(progress *d)
 {
     task *t = &d->task;
     prv_window window;
-    if (t->engine != PRV_ENGINE_SPECTRUM || t->separate != 0 || !prv_separate_jumps(t->view, &d->aim, &window)) return 0;
+    if (t->engine != PRV_ENGINE_SPECTRUM || t->separate != 0 ||
+        !prv_separate_jumps(t->view, &d->aim, &window))
+        return 0;
     t->separate = 1;
     d->dial = 0; /* rounding is relative to the jumps: the smallest tilt will do */
     return 1;
@@ -263,13 +273,14 @@ static void choose_way(progress *d)
     }
 }
 
-/* What the rounding of the cells alone takes of the width: the certificate moves delta by a factor of e^relative
- * and epsilon by `shift`, on either side, whatever the mesh, the tilt and the engine. */
+/* What the rounding of the cells alone takes of the width: the certificate moves delta by a factor of
+ * e^relative and epsilon by `shift`, on either side, whatever the mesh, the tilt and the engine. */
 static double rounding_of_cells(const progress *d)
 {
     const prv_rounding error = d->recent.cells_rounding;
     const double relative = expm1(fmin(error.relative, MOST_CELL_ERROR));
-    return 2.0 * ((d->task.question == PRV_ASK_DELTA ? relative : error.relative) / d->aim.slope + error.shift);
+    return 2.0 *
+           ((d->task.question == PRV_ASK_DELTA ? relative : error.relative) / d->aim.slope + error.shift);
 }
 
 /* What the next pass does differently: a stricter window, a larger tilt, a finer mesh. 0 if nothing is
@@ -278,11 +289,12 @@ static int adapt(progress *d, double width, double *step)
 {
     const outcome *o = &d->recent;
     int changed = 0;
-    /* If delta is no larger than what callbacks' values or subnormal masses may be off by, no finite upper bound exists, and
-     * three passes suffice for the lower one. */
+    /* If delta is no larger than what callbacks' values or subnormal masses may be off by, no finite upper
+     * bound exists, and three passes suffice for the lower one. */
     const prv_side_view *view = d->task.view;
     const double unknown = prv_view_absolute_error(view) + prv_underflown(&view->all, d->task.value);
-    const int within = d->task.question == PRV_ASK_EPSILON && d->task.value - view->all.infinite.mass <= unknown;
+    const int within = d->task.question == PRV_ASK_EPSILON &&
+                       d->task.value - view->all.infinite.mass <= unknown;
     if (within && d->passes >= 3) {
         d->drowned = 1;
         return 0;
@@ -311,7 +323,8 @@ static int adapt(progress *d, double width, double *step)
         const size_t dial = d->dial;
         const int precise = d->task.precise, separate = d->task.separate;
         /* The guess of the rounding was too low, and may have been by much. */
-        for (int i = 0; i < 8 && d->dial == dial && d->task.precise == precise && d->task.separate == separate; i++) {
+        for (int i = 0;
+             i < 8 && d->dial == dial && d->task.precise == precise && d->task.separate == separate; i++) {
             d->demand *= fmin(20.0 * o->read.rounding / width, 1e6);
             choose_way(d);
         }
@@ -324,7 +337,8 @@ static int adapt(progress *d, double width, double *step)
     const double slack = o->read.wrap_around + o->read.rounding;
     /* What the mesh may cost beside the slack. */
     const double ratio = (0.8 * width - fmin(slack, 0.4 * width)) / fmax(o->read.width - slack, 1e-300);
-    if (!changed && !o->read.resolved && d->task.precise && o->read.transforms > 0 && o->read.rounding > width) {
+    if (!changed && !o->read.resolved && d->task.precise && o->read.transforms > 0 &&
+        o->read.rounding > width) {
         /* Transforms drown it; multiplied out, as on a coarser mesh, it is often closer than asked. */
         if (d->best.engine == PRV_ENGINE_CONVOLUTION && d->best.read.transforms == 0) return 0;
         *step = 1.5 * o->step;
@@ -385,8 +399,10 @@ static prv_status advance(progress *d, double asked, double width)
     choose_way(d);
     outcome o;
     prv_status status = pass_by_plan(d, step, exact, &o);
-    /* What does not fall may be the atom of no jump at all; a first guess of epsilon is too far off to tell. */
-    if (status == PRV_ERR_ENGINE && d->passes > 0 && set_jumps_apart(d)) status = pass_by_plan(d, step, exact, &o);
+    /* What does not fall may be the atom of no jump at all; a first guess of epsilon is too far off to tell.
+     */
+    if (status == PRV_ERR_ENGINE && d->passes > 0 && set_jumps_apart(d))
+        status = pass_by_plan(d, step, exact, &o);
     if (status == PRV_ERR_ENGINE && d->task.separate > 0) {
         d->task.separate = -1;
         choose_way(d);
@@ -411,7 +427,8 @@ static prv_status advance(progress *d, double asked, double width)
     }
     d->transforms += o.read.transforms;
     d->slow = d->passes > 0 && isfinite(d->recent.read.width) && o.step < d->recent.step &&
-              o.read.width - o.read.wrap_around - o.read.rounding > d->recent.read.width * o.step / d->recent.step;
+              o.read.width - o.read.wrap_around - o.read.rounding >
+                  d->recent.read.width * o.step / d->recent.step;
     if (d->passes == 0) {
         d->bounds = o.read.bounds;
     } else {
@@ -437,8 +454,7 @@ static prv_status advance(progress *d, double asked, double width)
     return PRV_OK;
 }
 
-static void report_of(const progress *d, prv_neighbors asked, double width, int accurate,
-                      prv_report *r)
+static void report_of(const progress *d, prv_neighbors asked, double width, int accurate, prv_report *r)
 {
     const outcome *best = &d->best;
     prv_report_reading(&best->read, asked, d->task.view->add, width, accurate, r);
@@ -464,7 +480,7 @@ static prv_engine likely_engine(const prv_side_view *view)
     for (size_t j = 0; j < view->steps; j++)
         discrete = discrete && view->mechanisms[j]->base == PRV_BASE_ATOMS;
     return view->all.count >= MANY_STEPS || (view->all.count > 1.0 && discrete) ? PRV_ENGINE_SPECTRUM
-                                                                        : PRV_ENGINE_CONVOLUTION;
+                                                                                : PRV_ENGINE_CONVOLUTION;
 }
 
 /* Each pass narrows the bounds by about the same factor. */
@@ -483,7 +499,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     progress directions[2];
     memset(directions, 0, sizeof directions);
     for (size_t i = 0; i < view_count; i++) {
-        const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine : likely_engine(&views[i]);
+        const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine
+                                                                     : likely_engine(&views[i]);
         directions[i].demand = directions[i].aim.strictness = 1.0;
         directions[i].task = (task){&views[i], options, question, value, engine, 0, 0};
         prv_take_aim(&views[i], options, question, value, &directions[i].aim);
@@ -501,7 +518,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         progress *d = &directions[i];
         if (i > 0 && ask_epsilon) {
             if (prv_chernoff_epsilon(d->task.view, value, lower) <= lower) break;
-            prv_take_aim(d->task.view, options, question, value, &d->aim); /* the bound had its own cells in use */
+            prv_take_aim(d->task.view, options, question, value,
+                         &d->aim); /* the bound had its own cells in use */
         }
         prv_status status = prv_refine_aim(d->task.view, options, question, value, &d->aim);
         if (status != PRV_OK) return status;
@@ -535,14 +553,15 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
             for (size_t i = 0; i < view_count; i++)
                 chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value, chernoff));
             upper = fmin(upper, chernoff);
-            /* Of bounded ranges that is a bound of the mechanism, which may lie below all that the pair has: then nothing here
-             * is a lower bound, and one from data sets takes its place (question.c). */
+            /* Of bounded ranges that is a bound of the mechanism, which may lie below all that the pair has:
+             * then nothing here is a lower bound, and one from data sets takes its place (question.c). */
             if (prv_view_attainment(top->task.view) == PRV_NOT_ATTAINED) lower = fmin(lower, upper);
         }
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);
         const double width = ask_epsilon ? (upper == lower ? 0.0 : upper - lower) : top->best.read.width;
-        const int done = width <= asked * (1.0 + 1e-12) || prv_is_relatively_close(options, question, lower, upper);
+        const int done = width <= asked * (1.0 + 1e-12) ||
+                         prv_is_relatively_close(options, question, lower, upper);
         if (done || options->mesh_size > 0.0 || top->stuck || passes >= MOST_PASSES) {
             *bounds = (prv_bounds){lower, estimate, upper};
             report_of(top, options->neighbors, width, done || options->mesh_size > 0.0, report);
@@ -556,8 +575,8 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
         layer.now.fraction = part_done(first, width, layer.now.width_asked);
         /* Where the lower bound is still far off, the estimate tells what width will be asked. */
         const double expected = ask_epsilon ? fmax(lower, 0.95 * fmin(estimate, upper)) : value;
-        const prv_status status =
-            advance(top, 0.95 * prv_width_asked(options, expected), 0.95 * width_wanted(top, expected));
+        const prv_status status = advance(top, 0.95 * prv_width_asked(options, expected),
+                                          0.95 * width_wanted(top, expected));
         if (status != PRV_OK) return status;
     }
 }

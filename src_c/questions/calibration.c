@@ -1,13 +1,14 @@
-/* The cheapest value of a parameter that meets a target: a secant on coarse bounds, then the proof on fine ones. */
+/* The cheapest value of a parameter that meets a target: a secant on coarse bounds, then the proof on fine
+ * ones. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
 #include "base/arithmetic.h"
+#include "base/progress.h"
 #include "mechanisms/mechanism.h"
 #include "mechanisms/scaling.h"
-#include "base/progress.h"
 #include "questions/question.h"
 
 /* Steps of the secant in the logarithm of the factor are at most this long, so that no search meets so little
@@ -29,10 +30,10 @@ typedef struct search {
     double epsilon, delta, tolerance;
     prv_options options;
     prv_layer *layer;
-    double sign;             /* of the log of the factor in a position: epsilon falls along positions */
-    double risky, safe;      /* ends of the range of the factor */
-    prv_step *scaled;        /* [step_count] */
-    prv_mechanism **made;    /* [step_count] mechanisms of `scaled` that are not those of `steps` */
+    double sign;          /* of the log of the factor in a position: epsilon falls along positions */
+    double risky, safe;   /* ends of the range of the factor */
+    prv_step *scaled;     /* [step_count] */
+    prv_mechanism **made; /* [step_count] mechanisms of `scaled` that are not those of `steps` */
     size_t compositions, fine;
 } search;
 
@@ -40,10 +41,10 @@ typedef struct search {
 typedef struct point {
     double factor, position;
     prv_bounds epsilon;
-    double eps_error; /* asked */
-    double scale;     /* of epsilons, nats: 1 / tilt */
+    double eps_error;       /* asked */
+    double scale;           /* of epsilons, nats: 1 / tilt */
     double width, rounding; /* of the interval, and the part of it */
-    int final;        /* asking for less would not help */
+    int final;              /* asking for less would not help */
 } point;
 
 /* ---- Composition at a factor ---------------------------------------------------------------- */
@@ -58,7 +59,8 @@ static int changes(const search *s, size_t j)
 static int is_monotone(const search *s)
 {
     for (size_t j = 0; j < s->step_count; j++)
-        if (s->parameter == PRV_NOISE_SCALE && changes(s, j) && !prv_falls_with_noise(s->steps[j].mechanism)) return 0;
+        if (s->parameter == PRV_NOISE_SCALE && changes(s, j) && !prv_falls_with_noise(s->steps[j].mechanism))
+            return 0;
     return 1;
 }
 
@@ -83,7 +85,8 @@ static prv_status scale_steps(search *s, double factor)
         } else if (isinf(factor)) {
             s->scaled[j].count = 0;
         } else {
-            const prv_status status = prv_mechanism_scaled(s->steps[j].mechanism, s->parameter, factor, &s->made[j]);
+            const prv_status status = prv_mechanism_scaled(s->steps[j].mechanism, s->parameter, factor,
+                                                           &s->made[j]);
             if (status != PRV_OK) return status;
             s->scaled[j].mechanism = s->made[j];
         }
@@ -167,7 +170,8 @@ static double scale_of(const crossing *c, const search *s)
     double scale = c->recent.scale;
     if (c->usable > 1 && c->before.scale > 0.0) scale = fmin(scale, c->before.scale);
     if (scale > 0.0) return scale;
-    /* Epsilons that needed no composition have none; above a target of 0, one that lets the search take long steps. */
+    /* Epsilons that needed no composition have none; above a target of 0, one that lets the search take long
+     * steps. */
     return s->epsilon > 0.0 ? s->epsilon : 1e-3 * c->recent.epsilon.estimate;
 }
 
@@ -184,7 +188,8 @@ static double next_position(crossing *c, const search *s, const point *last, dou
         /* -d residual / d position: 1 for much noise, 2 and more for little, 1 or less for steps. */
         double rate = r > 0.0 || s->parameter == PRV_STEPS ? 1.0 : 2.0;
         if (c->usable > 1) {
-            const double secant = (residual(s, &c->before, scale) - r) / (c->recent.position - c->before.position);
+            const double secant = (residual(s, &c->before, scale) - r) /
+                                  (c->recent.position - c->before.position);
             if (secant > 1e-3 && secant < 1e3) rate = secant;
         }
         c->slope = rate * (s->epsilon + scale);
@@ -205,8 +210,8 @@ static double resolution(const search *s, double position)
     return s->parameter == PRV_STEPS ? fmax(s->tolerance, fmin(exp(position), 1.0)) : s->tolerance;
 }
 
-/* Width of fine bounds: of what lies between the crossing and the ends of the tolerance around it, the most that
- * leaves room for the place of the crossing, which is only estimated. */
+/* Width of fine bounds: of what lies between the crossing and the ends of the tolerance around it, the most
+ * that leaves room for the place of the crossing, which is only estimated. */
 static double fine_width(const search *s, const crossing *c)
 {
     const double rounding = c->usable > 0 ? c->recent.rounding : 0.0;
@@ -225,16 +230,19 @@ static prv_status approach(search *s, crossing *c)
         const int above = p.epsilon.estimate > s->epsilon, bracketed = c->has_above && c->has_within;
         double step;
         position = next_position(c, s, &p, &step);
-        /* Half of the work is to find the crossing: the steps of the search shrink from about 1 to the tolerance. */
+        /* Half of the work is to find the crossing: the steps of the search shrink from about 1 to the
+         * tolerance. */
         tell(s, 0.5 * fmin(log(fmin(step, 1.0)) / log(s->tolerance), 1.0));
         c->position = position;
         if (p.factor == (above ? s->safe : s->risky)) c->position = p.position;
         if (c->position == p.position) return PRV_OK;
         const double close = resolution(s, position), before = width;
         width = bracketed ? c->within.position - c->above.position : HUGE_VAL;
-        if (width <= close || (bracketed && s->parameter == PRV_STEPS && c->above.factor - c->within.factor <= 1.0))
+        if (width <= close ||
+            (bracketed && s->parameter == PRV_STEPS && c->above.factor - c->within.factor <= 1.0))
             return PRV_OK;
-        /* Estimates are about 20 times closer than bounds; the error of a secant is of second order in its step. */
+        /* Estimates are about 20 times closer than bounds; the error of a secant is of second order in its
+         * step. */
         const double fine = fine_width(s, c), enough = 10.0 * fine;
         const int exact = p.width <= enough || p.final;
         if (c->usable > 1 && step * step <= 0.1 * close && exact) return PRV_OK;
@@ -284,7 +292,8 @@ static int adjacent(const search *s, const point *meets, const point *fails)
     return meets->position - fails->position <= 1.01 * s->tolerance;
 }
 
-/* Between both: where the upper bounds put the crossing, but not near an end, and every other time in the middle. */
+/* Between both: where the upper bounds put the crossing, but not near an end, and every other time in the
+ * middle. */
 static double middle(const search *s, const point *meets, const point *fails, int half)
 {
     const double excess = fails->epsilon.upper - s->epsilon, slack = s->epsilon - meets->epsilon.upper;
@@ -304,7 +313,8 @@ static double candidate(const search *s, double position)
     return fmin(fmax(floor(exp(-position)), s->safe), s->risky);
 }
 
-/* The next factor to try: neighbours of what is known, or where the estimate of the last one puts the crossing. */
+/* The next factor to try: neighbours of what is known, or where the estimate of the last one puts the
+ * crossing. */
 static double next_candidate(const search *s, const point *p, verdict v, double slope, double reach)
 {
     const double neighbour = moved(s, p->factor, v == MEETS ? -reach : reach);
@@ -355,7 +365,8 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
         }
         found->epsilon = p.epsilon;
         if (v == FAILS && p.factor == s->safe) return PRV_ERR_TARGET;
-        if ((v == MEETS && p.factor == s->risky) || (has_meets && has_fails && adjacent(s, &meets, &fails))) break;
+        if ((v == MEETS && p.factor == s->risky) || (has_meets && has_fails && adjacent(s, &meets, &fails)))
+            break;
         if (has_meets && has_fails) {
             factor = middle(s, &meets, &fails, halve);
             halve = !halve;
@@ -370,10 +381,11 @@ static prv_status prove(search *s, const crossing *c, prv_calibration *found)
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-/* The range of factors; PRV_ERR_PARAMETER where nothing is changed by them. *fixed tells whether something is not. */
+/* The range of factors; PRV_ERR_PARAMETER where nothing is changed by them. *fixed tells whether something is
+ * not. */
 static prv_status range_of(search *s, int *fixed)
 {
-    uint64_t changed = 0, kept = 0; /* steps */
+    uint64_t changed = 0, kept = 0;     /* steps */
     double greatest = 0.0, least = 1.0; /* probabilities */
     for (size_t j = 0; j < s->step_count; j++) {
         const prv_step *step = &s->steps[j];
@@ -446,13 +458,19 @@ static prv_status check_arguments(prv_parameter parameter, double epsilon, doubl
     return PRV_OK;
 }
 
-prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count, prv_parameter parameter,
-                         double epsilon, double delta, double tolerance, const prv_options *options,
-                         prv_calibration *calibration)
+prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count,
+                         prv_parameter parameter, double epsilon, double delta, double tolerance,
+                         const prv_options *options, prv_calibration *calibration)
 {
     prv_layer layer;
-    search s = {.steps = steps, .step_count = step_count, .fixed_count = fixed_count, .parameter = parameter,
-                .epsilon = epsilon, .delta = delta, .tolerance = tolerance, .layer = &layer};
+    search s = {.steps = steps,
+                .step_count = step_count,
+                .fixed_count = fixed_count,
+                .parameter = parameter,
+                .epsilon = epsilon,
+                .delta = delta,
+                .tolerance = tolerance,
+                .layer = &layer};
     s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
     int fixed = 0;
     prv_status status = check_arguments(parameter, epsilon, delta, tolerance, options);

@@ -7,25 +7,25 @@
  * tangents. The intervals from epsilon 0 to one where delta is certainly no longer exceeded cover all that
  * is claimed.
  *
- * Where delta rounds to 1 its complement c = 1 - delta is bounded instead, which is concave in t and 0 at t = 0:
- * c grows and c / t falls with t, so that a bound at one epsilon is one at others. At single epsilons moments
- * bound it. */
+ * Where delta rounds to 1 its complement c = 1 - delta is bounded instead, which is concave in t and 0 at t =
+ * 0: c grows and c / t falls with t, so that a bound at one epsilon is one at others. At single epsilons
+ * moments bound it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
-#include "curve/gate.h"
 #include "numerics/normal.h"
-#include "questions/question.h"
 #include "numerics/rounding.h"
+#include "curve/gate.h"
+#include "questions/question.h"
 
 enum { MOST_POINTS = 400 };
 
 #define LEAST_MU 1e-12
 #define GREATEST_MU 1e6
-/* The first complement that a query of delta is asked for, which need not tell smaller ones from 0; and by how
- * much the next is larger if it could not. */
+/* The first complement that a query of delta is asked for, which need not tell smaller ones from 0; and by
+ * how much the next is larger if it could not. */
 #define LEAST_COMPLEMENT (16.0 * PRV_FINEST_DELTA)
 #define NEXT_COMPLEMENT 16.0
 /* Epsilons at which a complement is bounded lie this part of the tilted deviation apart, but are no more than
@@ -40,8 +40,8 @@ enum { MOST_POINTS = 400 };
 /* delta = Phi(-x) - e^eps Phi(-x - mu), x = eps / mu - mu / 2. */
 typedef struct gaussian {
     double delta;
-    double error;      /* of delta, at most */
-    double reverse;    /* e^eps Phi(-x - mu) = -d delta / d eps */
+    double error;   /* of delta, at most */
+    double reverse; /* e^eps Phi(-x - mu) = -d delta / d eps */
 } gaussian;
 
 static gaussian gaussian_at(double epsilon, double mu)
@@ -63,7 +63,7 @@ static gaussian gaussian_at(double epsilon, double mu)
     g.delta = fmax(g.delta, 0.0);
     /* Of the functions; of e^(-x^2 / 2); and x is off by what moves epsilon by 4 u (eps + mu^2). */
     g.error = PRV_UNIT * (32.0 * (first + g.reverse) + 4.0 * x * x * g.delta +
-                      (8.0 + 4.0 * (epsilon + mu * mu)) * g.reverse);
+                          (8.0 + 4.0 * (epsilon + mu * mu)) * g.reverse);
     return g;
 }
 
@@ -87,10 +87,10 @@ static double mu_at(double epsilon, double delta, int side)
 /* ---- Chords ---------------------------------------------------------------------------------- */
 
 typedef struct point {
-    double epsilon, upper;    /* and the bound of delta there */
+    double epsilon, upper;                  /* and the bound of delta there */
     double mu_lower, mu_upper, mu_estimate; /* that the curve needs at this point alone */
-    double mu_chord;          /* that it needs from here to the next point */
-    prv_report report;        /* of the bound */
+    double mu_chord;                        /* that it needs from here to the next point */
+    prv_report report;                      /* of the bound */
 } point;
 
 /* The Gaussian curve minus the chord from a to b, in s = e^(eps - a.epsilon) - 1. */
@@ -196,8 +196,9 @@ static prv_moments dominating_moments(const prv_side_view *view, double t)
 /* log(1 - delta(epsilon)), from below. With D the dominating law, s = Y - epsilon, and w its finite losses
  * tilted by -t, of mean m of s and variance V,
  *     1 - delta >= E_D[min(1, e^-s)] = e^(t epsilon) M(-t) E_w[e^(t s - max(s, 0))],
- * where E_w[e^f] >= e^(E_w f) and E_w max(s, 0) <= (m + sqrt(V + m^2)) / 2, both by Jensen's inequality. Any t
- * is right, and the one that centres w on epsilon good: the search for it starts at *t, and leaves it there. */
+ * where E_w[e^f] >= e^(E_w f) and E_w max(s, 0) <= (m + sqrt(V + m^2)) / 2, both by Jensen's inequality. Any
+ * t is right, and the one that centres w on epsilon good: the search for it starts at *t, and leaves it
+ * there. */
 static double log_complement(const prv_side_view *view, double epsilon, double *t, double *deviation)
 {
     double best = -HUGE_VAL;
@@ -207,7 +208,8 @@ static double log_complement(const prv_side_view *view, double epsilon, double *
         /* Of cells, as their contract counts it; and of moments, far less than what is taken off here. */
         double cells = 0.0;
         for (size_t j = 0; j < view->steps; j++)
-            cells += view->counts[j] * (view->profiles[j].rounding.relative + view->profiles[j].rounding.shift);
+            cells += view->counts[j] *
+                     (view->profiles[j].rounding.relative + view->profiles[j].rounding.shift);
         const double rounding = cells + 1e-6 * (fabs(m.log_moment) + fabs(m.mean) + epsilon) +
                                 1e-9 * (view->all.count + sqrt(view->all.count * m.variance));
         best = fmax(best, m.log_moment + *t * m.mean - 0.5 * (distance + root) - rounding);
@@ -219,16 +221,16 @@ static double log_complement(const prv_side_view *view, double epsilon, double *
     return best;
 }
 
-/* 1 if from low to high the complement of the Gaussian curve is certainly at most that of the composition, which
- * is at least e^at_low at low and e^at_high at high. */
+/* 1 if from low to high the complement of the Gaussian curve is certainly at most that of the composition,
+ * which is at least e^at_low at low and e^at_high at high. */
 static int is_below(double low, double high, double at_low, double at_high, double mu)
 {
     return log_gaussian_complement(high, mu) <= at_low ||
            log_gaussian_complement(low, mu) <= at_high - (high - low) - 4.0 * PRV_UNIT * high;
 }
 
-/* The least mu found, not below `start`, whose complement is at most that of the composition from epsilon 0 to
- * `end`, where that is at least e^log_end. */
+/* The least mu found, not below `start`, whose complement is at most that of the composition from epsilon 0
+ * to `end`, where that is at least e^log_end. */
 static prv_status mu_of_complement(const search *s, double end, double log_end, double start, double *result)
 {
     double mu = start, high = end, at_high = log_end, step = end / MOST_COMPLEMENTS, tilts[2] = {0.0, 0.0};
@@ -273,8 +275,13 @@ static prv_status mu_of_complement(const search *s, double end, double log_end, 
 
 static point point_of(double epsilon, const prv_bounds *delta, const prv_report *report)
 {
-    return (point){epsilon, delta->upper, mu_at(epsilon, delta->lower, -1), mu_at(epsilon, delta->upper, 1),
-                   mu_at(epsilon, delta->estimate, 1), 0.0, *report};
+    return (point){epsilon,
+                   delta->upper,
+                   mu_at(epsilon, delta->lower, -1),
+                   mu_at(epsilon, delta->upper, 1),
+                   mu_at(epsilon, delta->estimate, 1),
+                   0.0,
+                   *report};
 }
 
 /* Asks for delta at another epsilon, in front of point `before`. */
@@ -283,13 +290,13 @@ static prv_status look_at(search *s, double epsilon, size_t before)
     prv_options options = *s->options;
     options.delta_relative_error = 0.0; /* the width of mu is that in epsilon */
     if (options.eps_error == 0.0)
-        options.eps_error =
-            options.eps_relative_error * fmax(fmax(epsilon, 0.1 * s->farthest), options.eps_floor);
+        options.eps_error = options.eps_relative_error *
+                            fmax(fmax(epsilon, 0.1 * s->farthest), options.eps_floor);
     prv_bounds delta;
     prv_report report;
     memset(&report, 0, sizeof report);
-    const prv_status status =
-        prv_answer(s->views, s->view_count, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, &report);
+    const prv_status status = prv_answer(s->views, s->view_count, &options, PRV_ASK_DELTA, &epsilon, 1,
+                                         &delta, &report);
     s->told.memory = report.memory;
     if (status != PRV_OK) return status;
     for (size_t i = s->count; i > before; i--) s->points[i] = s->points[i - 1];
@@ -313,7 +320,8 @@ static double last_below(const search *s, double complement)
     for (int i = 0; i < 32 && high - low > 1e-3 * high; i++) {
         const double middle = 0.5 * (low + high);
         double most = HUGE_VAL;
-        for (size_t v = 0; v < s->view_count; v++) most = fmin(most, prv_log_complement(&s->views[v], middle));
+        for (size_t v = 0; v < s->view_count; v++)
+            most = fmin(most, prv_log_complement(&s->views[v], middle));
         if (most <= log(complement))
             low = middle;
         else
@@ -347,8 +355,8 @@ static prv_status mu_above(search *s, prv_bounds *mu)
 {
     prv_bounds end;
     prv_report *const told = &s->told;
-    prv_status status =
-        prv_answer(s->views, s->view_count, s->options, PRV_ASK_EPSILON, &s->delta, 1, &end, told);
+    prv_status status = prv_answer(s->views, s->view_count, s->options, PRV_ASK_EPSILON, &s->delta, 1, &end,
+                                   told);
     if (status != PRV_OK) return status;
     if (!(end.upper < HUGE_VAL)) {
         *mu = (prv_bounds){end.lower < HUGE_VAL ? 0.0 : HUGE_VAL, HUGE_VAL, HUGE_VAL};
@@ -397,8 +405,7 @@ static prv_status mu_above(search *s, prv_bounds *mu)
 }
 
 prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_options *options,
-                           const double *deltas, size_t length, prv_bounds *bounds,
-                           prv_report *reports)
+                           const double *deltas, size_t length, prv_bounds *bounds, prv_report *reports)
 {
     prv_status status = prv_check_options(options);
     for (size_t i = 0; i < length && status == PRV_OK; i++)

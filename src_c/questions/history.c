@@ -15,9 +15,9 @@
 
 #include "base/allocate.h"
 #include "mechanisms/replace_one.h"
+#include "composition/spectrum.h"
 #include "questions/question.h"
 #include "questions/reading.h"
-#include "composition/spectrum.h"
 
 /* How much longer a composition is at the end of a plan than at its beginning. */
 #define GROWTH 1.5
@@ -117,8 +117,8 @@ static prv_status sums_begin(const plan *p, sums *s)
         c->tilted = prv_tilted_new(p->layout.tilt, &p->layout.window);
         c->step = p->half[i].unit;
         for (size_t run = 0; run < f->run_count; run++) {
-            const prv_status status =
-                prv_exponents_append(&s->half[i].exponents, f->runs[run].first, f->runs[run].length);
+            const prv_status status = prv_exponents_append(&s->half[i].exponents, f->runs[run].first,
+                                                           f->runs[run].length);
             if (status != PRV_OK) return status;
         }
     }
@@ -352,8 +352,8 @@ static prv_status view_beginning(const prv_history *h, int add, const plan *p, p
     prv_step *steps = prv_allocate(p->kinds, sizeof *steps);
     if (steps == NULL) return PRV_ERR_MEMORY;
     for (size_t j = 0; j < p->kinds; j++)
-        steps[j] =
-            (prv_step){h->kinds[add][j].mechanism, j + 1 < p->kinds ? h->steps[j].count : p->last_count};
+        steps[j] = (prv_step){h->kinds[add][j].mechanism,
+                              j + 1 < p->kinds ? h->steps[j].count : p->last_count};
     const prv_status status = prv_side_view_new(steps, p->kinds, add ? PRV_ADD : PRV_REMOVE, add, view);
     prv_release(steps);
     return status;
@@ -646,8 +646,8 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
             prv_report_known(options, report);
             continue;
         }
-        status =
-            answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report, &found);
+        status = answer(h, recall(h, question, values[i]), adds, directions, options, &bounds[i], report,
+                        &found);
         if (status == PRV_OK && !found)
             status = as_a_whole(steps, step_count, options, question, &values[i], 1, &bounds[i], report);
     }

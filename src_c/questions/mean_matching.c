@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "composition/kernel.h"
-#include "curve/certificate.h"
-#include "composition/convolution.h"
-#include "lattices/conditional_mean.h"
-#include "mechanisms/support.h"
-#include "questions/question.h"
 #include "numerics/rounding.h"
 #include "numerics/wide.h"
+#include "mechanisms/support.h"
+#include "lattices/conditional_mean.h"
+#include "composition/convolution.h"
+#include "composition/kernel.h"
+#include "curve/certificate.h"
+#include "questions/question.h"
 
 /* ---- The truncation L ---------------------------------------------------------------------- */
 
@@ -25,7 +25,10 @@ typedef struct tail {
     double log_delta;
 } tail;
 
-static double times(const tail *t, size_t j) { return t->once ? 1.0 : t->view->counts[j]; }
+static double times(const tail *t, size_t j)
+{
+    return t->once ? 1.0 : t->view->counts[j];
+}
 
 /* Chernoff's bound at one tilt: above, of the epsilon at which the curve of the finite losses is
  * delta; below, of the -y such that a loss below y has this probability. The coarse dominating
@@ -36,14 +39,15 @@ static double bound_at(const tail *t, double lam)
     double sum = t->lower ? 0.0 : log(prv_kernel_maximum(lam));
     for (size_t j = t->first; j < t->end; j++) {
         const prv_profile *p = &t->view->profiles[j];
-        const double log_moment = prv_tilt(p->knots, p->dominating, p->knot_count,
-                                           t->lower ? -lam : lam, NULL).log_moment;
+        const double log_moment =
+            prv_tilt(p->knots, p->dominating, p->knot_count, t->lower ? -lam : lam, NULL).log_moment;
         const double error = p->rounding.relative + lam * p->rounding.shift +
                              prv_tilt_error(p->knots, p->knot_count, lam, log_moment) + p->infinite_error;
         sum += times(t, j) * (log_moment - log1p(-p->infinite_mass) + error);
     }
     /* Each step's term rounds by a few units of all that is summed. */
-    const double rounding = PRV_UNIT * (8.0 + 4.0 * (double)(t->end - t->first)) * (1.0 + fabs(sum) + fabs(t->log_delta));
+    const double rounding = PRV_UNIT * (8.0 + 4.0 * (double)(t->end - t->first)) *
+                            (1.0 + fabs(sum) + fabs(t->log_delta));
     return (sum - t->log_delta + rounding) / lam;
 }
 
@@ -76,8 +80,10 @@ static double reach(tail t, double delta)
         const double finite = 1.0 - p->infinite_mass, k = times(&t, j);
         const int has_bottom = p->length > 0 && p->high[0] <= p->knots[0];
         /* What lies beyond the profile's knots counts as beyond everything. */
-        outer += k * (t.lower ? (has_bottom ? p->mass[0] : 0.0)
-                              : fmax(p->dominating_infinite - p->infinite_mass, 0.0)) / finite;
+        outer += k *
+                 (t.lower ? (has_bottom ? p->mass[0] : 0.0)
+                          : fmax(p->dominating_infinite - p->infinite_mass, 0.0)) /
+                 finite;
         limit += k * prv_greatest_loss(t.view->mechanisms[j], t.view->add != t.lower);
         log_finite += k * log1p(-p->infinite_mass);
     }
@@ -169,8 +175,8 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
         }
         e->cells += count * cells.tail_error;
         /* The sum of i h q is off by what the cells are. */
-        e->means += count * (mean.error + cells.tail_error * fabs((double)mean.value) +
-                             cells.tail_error * h + 4.0 * PRV_UNIT * fabs(lattice->offset));
+        e->means += count * (mean.error + cells.tail_error * fabs((double)mean.value) + cells.tail_error * h +
+                             4.0 * PRV_UNIT * fabs(lattice->offset));
         e->cdfs += count * prv_absolute_cdf_error(m);
         e->knots += cells.length;
     } else {
@@ -188,9 +194,9 @@ static prv_status discretize(const prv_mechanism *m, int add, double count, cons
  * that is as close to the true one, since the true one falls. */
 typedef struct composed_curve {
     const prv_composed *composed;
-    size_t bottom;     /* lowest point that was looked at */
-    double *sums;      /* [length] D, by point */
-    double *reverse;   /* [length] B, by position on the circle: in place of the masses */
+    size_t bottom;   /* lowest point that was looked at */
+    double *sums;    /* [length] D, by point */
+    double *reverse; /* [length] B, by position on the circle: in place of the masses */
 } composed_curve;
 
 /* Takes the masses of `composed`, down to the loss `floor`; sums has room for its length. */
@@ -230,8 +236,7 @@ static double finite_delta(const composed_curve *curve, double epsilon, double *
     *slope = 0.0;
     if (epsilon >= top) return 0.0;
     size_t point = curve->bottom;
-    if (above > 0.0)
-        point = prv_size_of(fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0));
+    if (above > 0.0) point = prv_size_of(fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0));
     while (point > curve->bottom && prv_composed_loss(c, point - 1) > epsilon) point--;
     while (prv_composed_loss(c, point) <= epsilon) point++;
     const double v = epsilon - prv_composed_loss(c, point), b = reverse_at(curve, point);
@@ -281,13 +286,12 @@ static slack slack_of(const prv_composed *c, const errors *e)
     /* The certificate sums the largest error over all points; against a kernel of at most 1 all
      * errors together weigh at most their norm times that of the kernel. */
     const double together = c->rounding_norm * sqrt((double)c->length);
-    const slack s = {fmin(p.slack.additive, together), p.slack.relative, e->cdfs,
-                     p.slack.shift + e->means};
+    const slack s = {fmin(p.slack.additive, together), p.slack.relative, e->cdfs, p.slack.shift + e->means};
     return s;
 }
 
 static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *view, const setting *s,
-                        const slack *add, double delta, prv_bounds *b, prv_report *r)
+                              const slack *add, double delta, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
     const double scale = exp(-c->tilted.log_moment), infinite = c->tilted.infinite.mass;
@@ -305,12 +309,13 @@ static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *
     r->discretization = 2.0 * s->eps_error;
     r->truncation = isfinite(above) && isfinite(below) ? above - below : 0.0;
     r->rounding = isfinite(upper) && isfinite(lower)
-                      ? fmax(upper - lower - r->discretization - r->truncation, 0.0) : 0.0;
+                      ? fmax(upper - lower - r->discretization - r->truncation, 0.0)
+                      : 0.0;
     return status;
 }
 
-static prv_status ask_delta(const composed_curve *curve, const prv_side_view *view, const setting *s, const slack *add,
-                      double epsilon, prv_bounds *b, prv_report *r)
+static prv_status ask_delta(const composed_curve *curve, const prv_side_view *view, const setting *s,
+                            const slack *add, double epsilon, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
     const double scale = exp(c->tilted.log_moment), infinite = c->tilted.infinite.mass;
@@ -320,12 +325,13 @@ static prv_status ask_delta(const composed_curve *curve, const prv_side_view *vi
     const double high = finite_delta(curve, epsilon - moved, &ignored);
     const double low = finite_delta(curve, epsilon + moved, &ignored);
     const double plain = finite_delta(curve, epsilon, &slope);
-    const double most = (high + add->additive) * (1.0 + add->relative) * scale + c->tilted.infinite.high + outer;
+    const double most = (high + add->additive) * (1.0 + add->relative) * scale + c->tilted.infinite.high +
+                        outer;
     const double certain = fmax(low - add->additive, 0.0) / (1.0 + add->relative);
     const double least = certain * scale + c->tilted.infinite.low;
     /* Four products and sums. */
-    *b = (prv_bounds){least * (1.0 - 4.0 * PRV_UNIT) - outer * (1.0 + 4.0 * PRV_UNIT), plain * scale + infinite,
-                      most * (1.0 + 8.0 * PRV_UNIT)};
+    *b = (prv_bounds){least * (1.0 - 4.0 * PRV_UNIT) - outer * (1.0 + 4.0 * PRV_UNIT),
+                      plain * scale + infinite, most * (1.0 + 8.0 * PRV_UNIT)};
     const prv_status status = prv_gate_close(&view->all, PRV_ASK_DELTA, epsilon, b);
 
     slope = fmax(slope, 1e-300);
@@ -354,8 +360,7 @@ static prv_status setting_new(const prv_side_view *view, const prv_options *opti
      * transforms. */
     const double transforms = prv_workspace_bytes(n, view->steps) + 8.0 * n;
     s->bytes = 24.0 * n * steps + fmax(64.0 * n, transforms);
-    return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK
-                                                                      : PRV_ERR_MEMORY_LIMIT;
+    return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
 }
 
 static void lattices_free(prv_lattice *lattices, const prv_lattice **list, size_t count)
@@ -374,15 +379,14 @@ typedef struct composition {
 } composition;
 
 /* Composes lattices in the plain or the precise way, anew over what the workspace holds. */
-static prv_status compose_once(const prv_side_view *view, const prv_lattice *const *list,
-                               const setting *s, const prv_fft *fft, const errors *e, int precise,
-                               composition *c)
+static prv_status compose_once(const prv_side_view *view, const prv_lattice *const *list, const setting *s,
+                               const prv_fft *fft, const errors *e, int precise, composition *c)
 {
     /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
     const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
     const prv_window window = {.lowest = lowest, .length = s->length, .precise = precise};
-    const prv_status status =
-        prv_compose(list, view->counts, view->steps, 0.0, &window, fft, &c->work, &c->composed);
+    const prv_status status = prv_compose(list, view->counts, view->steps, 0.0, &window, fft, &c->work,
+                                          &c->composed);
     if (status != PRV_OK) return status;
     c->transforms += c->composed.transforms;
     c->add = slack_of(&c->composed, e);
@@ -391,8 +395,8 @@ static prv_status compose_once(const prv_side_view *view, const prv_lattice *con
 
 /* The plain way where its rounding is below `needed`, else the way with less of it. */
 static prv_status compose_lattices(const prv_side_view *view, const prv_options *options,
-                                   const prv_lattice *const *list, const setting *s,
-                                   const errors *e, double needed, composition *c)
+                                   const prv_lattice *const *list, const setting *s, const errors *e,
+                                   double needed, composition *c)
 {
     prv_fft plans;
     const prv_fft *fft = view->all.count > 1.0 ? &plans : NULL; /* one step needs none */
@@ -492,8 +496,8 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
 }
 
 /* 1 if this direction cannot raise any of the bounds found for the other. */
-static int is_below(prv_side_view *view, prv_question question, const double *values,
-                    size_t length, const prv_bounds *bounds)
+static int is_below(prv_side_view *view, prv_question question, const double *values, size_t length,
+                    const prv_bounds *bounds)
 {
     for (size_t i = 0; i < length; i++) {
         const double lower = bounds[i].lower;
@@ -506,8 +510,8 @@ static int is_below(prv_side_view *view, prv_question question, const double *va
 }
 
 prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
-                             prv_question question, const double *values, size_t length,
-                             prv_bounds *bounds, prv_report *reports)
+                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                             prv_report *reports)
 {
     for (size_t i = 0; i < view_count; i++)
         for (size_t j = 0; j < views[i].steps; j++)
@@ -516,8 +520,7 @@ prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_
     for (size_t i = 0; i < view_count; i++) {
         const prv_status status = setting_new(&views[i], options, &settings[i]);
         if (status == PRV_ERR_MEMORY_LIMIT)
-            for (size_t k = 0; k < length; k++)
-                reports[k].memory = prv_size_of(settings[i].bytes);
+            for (size_t k = 0; k < length; k++) reports[k].memory = prv_size_of(settings[i].bytes);
         if (status != PRV_OK) return status;
     }
     /* First the direction whose losses reach farther; the other may turn out not to matter. */
@@ -525,8 +528,8 @@ prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_
     for (size_t n = 0; n < view_count; n++) {
         const size_t i = n == 0 ? first : 1 - first;
         if (n > 0 && is_below(&views[i], question, values, length, bounds)) break;
-        const prv_status status = answer(&views[i], options, &settings[i], question, values, length,
-                                         n == 0, bounds, reports);
+        const prv_status status = answer(&views[i], options, &settings[i], question, values, length, n == 0,
+                                         bounds, reports);
         if (status != PRV_OK) return status;
     }
     return PRV_OK;

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "planning/aim.h"
 #include "base/allocate.h"
 #include "base/arithmetic.h"
-#include "mechanisms/support.h"
 #include "numerics/rounding.h"
+#include "mechanisms/support.h"
+#include "planning/aim.h"
 
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 {
@@ -30,7 +30,8 @@ prv_status prv_check_options(const prv_options *o)
     if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE &&
         o->neighbors != PRV_REPLACE_ONE)
         return PRV_ERR_OPTIONS;
-    if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION && o->engine != PRV_ENGINE_SPECTRUM)
+    if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION &&
+        o->engine != PRV_ENGINE_SPECTRUM)
         return PRV_ERR_OPTIONS;
     if (o->discretization == PRV_BRACKETING) return PRV_OK;
     if (o->discretization != PRV_MEAN_MATCHING || !positive_width) return PRV_ERR_OPTIONS;
@@ -42,13 +43,16 @@ uint64_t prv_add_count(uint64_t total, uint64_t count)
     return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
 }
 
-/* The place of a mechanism in table[size], size a power of two: where it is, or an empty one (0). Entries are positions in
- * distinct[], from 1. */
-static size_t find_place(const size_t *table, size_t size, const prv_step *distinct, const prv_mechanism *mechanism)
+/* The place of a mechanism in table[size], size a power of two: where it is, or an empty one (0). Entries are
+ * positions in distinct[], from 1. */
+static size_t find_place(const size_t *table, size_t size, const prv_step *distinct,
+                         const prv_mechanism *mechanism)
 {
     /* Addresses are multiples of some power of two: the middle bits of the product depend on all of them. */
-    size_t place = (size_t)(((uint64_t)(uintptr_t)mechanism * UINT64_C(0x9e3779b97f4a7c15)) >> 24) & (size - 1);
-    while (table[place] != 0 && distinct[table[place] - 1].mechanism != mechanism) place = (place + 1) & (size - 1);
+    size_t place = (size_t)(((uint64_t)(uintptr_t)mechanism * UINT64_C(0x9e3779b97f4a7c15)) >> 24) &
+                   (size - 1);
+    while (table[place] != 0 && distinct[table[place] - 1].mechanism != mechanism)
+        place = (place + 1) & (size - 1);
     return place;
 }
 
@@ -126,7 +130,8 @@ void prv_report_known(const prv_options *options, prv_report *report)
 }
 
 /* Through the gate: what every direction's totals say. */
-static int answer_directly(const prv_side_view *views, size_t count, prv_question question, double value, prv_bounds *b)
+static int answer_directly(const prv_side_view *views, size_t count, prv_question question, double value,
+                           prv_bounds *b)
 {
     const prv_totals *totals[2] = {NULL, NULL};
     for (size_t i = 0; i < count; i++) totals[i] = &views[i].all;
@@ -141,7 +146,8 @@ static int is_almost_one(const prv_side_view *views, size_t count, const prv_opt
     for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&views[i], epsilon));
     const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
     const double lower = prv_below(1.0 - complement);
-    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0)) return 0;
+    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0))
+        return 0;
     *b = (prv_bounds){lower, 1.0, 1.0};
     return 1;
 }
@@ -156,10 +162,10 @@ static int is_above_all(const prv_side_view *views, size_t count, double delta, 
     return 1;
 }
 
-/* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where the width
- * is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
-static int is_within_width(prv_side_view *views, size_t count, const prv_options *options, double delta, prv_bounds *b,
-                           prv_report *r)
+/* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where
+ * the width is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
+static int is_within_width(prv_side_view *views, size_t count, const prv_options *options, double delta,
+                           prv_bounds *b, prv_report *r)
 {
     const double width = options->eps_error;
     if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
@@ -182,8 +188,8 @@ static int is_within_width(prv_side_view *views, size_t count, const prv_options
 
 /* Mean-matching: all values that need a composition share it. `open` has their positions. */
 static prv_status ask_together(prv_side_view *views, size_t view_count, const prv_options *options,
-                               prv_question question, const double *values, const size_t *open,
-                               size_t count, prv_bounds *bounds, prv_report *reports)
+                               prv_question question, const double *values, const size_t *open, size_t count,
+                               prv_bounds *bounds, prv_report *reports)
 {
     if (count == 0) return PRV_OK;
     double *asked = prv_allocate(count, sizeof *asked);
@@ -207,8 +213,8 @@ static prv_status ask_together(prv_side_view *views, size_t view_count, const pr
 }
 
 static prv_status answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
-                               prv_question question, const double *values, size_t length,
-                               prv_bounds *bounds, prv_report *reports)
+                               prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                               prv_report *reports)
 {
     size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
     if (open == NULL) return PRV_ERR_MEMORY;
@@ -240,18 +246,21 @@ static prv_status answer_pairs(prv_side_view *views, size_t view_count, const pr
     return status;
 }
 
-/* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is taken. */
+/* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets
+ * is taken. */
 #define FEW_STEPS 128.0
 enum { OFFSETS = 4 };
 
 /* ---- What is attained ------------------------------------------------------------------------ */
 
-/* An upper bound where bounded ranges compose, whose worst moments are below those of their pair; and the tilts of the
- * question in each view. */
-static double most_of_ranges(prv_side_view *views, size_t view_count, prv_question question, double value, double *lam)
+/* An upper bound where bounded ranges compose, whose worst moments are below those of their pair; and the
+ * tilts of the question in each view. */
+static double most_of_ranges(prv_side_view *views, size_t view_count, prv_question question, double value,
+                             double *lam)
 {
     double most = 0.0;
-    for (size_t v = 0; v < view_count; v++) most = fmax(most, prv_most_of_ranges(&views[v], question, value, &lam[v]));
+    for (size_t v = 0; v < view_count; v++)
+        most = fmax(most, prv_most_of_ranges(&views[v], question, value, &lam[v]));
     return most;
 }
 
@@ -275,10 +284,12 @@ static void put_upper(prv_question question, double upper, prv_bounds *b, prv_re
     r->rounding *= part;
 }
 
-prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
-                            const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+                            prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                            prv_report *reports)
 {
-    const prv_status status = answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    const prv_status status = answer_pairs(views, view_count, options, question, values, length, bounds,
+                                           reports);
     if (status != PRV_OK) return status;
     const int ranges = prv_view_attainment(&views[0]) == PRV_NOT_ATTAINED && prv_has_range(&views[0]);
     for (size_t i = 0; i < length; i++) {
@@ -286,14 +297,16 @@ prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_o
         prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
         report->attained = 1;
         if (ranges)
-            put_upper(question, most_of_ranges(views, view_count, question, values[i], lam), &bounds[i], report);
+            put_upper(question, most_of_ranges(views, view_count, question, values[i], lam), &bounds[i],
+                      report);
     }
     return PRV_OK;
 }
 
-/* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of a delta is
- * by the slope that the pair's bounds tell. */
-static prv_status put_lower(prv_question question, double infinite, double lower, prv_bounds *b, prv_report *r)
+/* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of
+ * a delta is by the slope that the pair's bounds tell. */
+static prv_status put_lower(prv_question question, double infinite, double lower, prv_bounds *b,
+                            prv_report *r)
 {
     const double pair = b->lower, before = r->width;
     b->lower = lower;
@@ -311,14 +324,16 @@ static prv_status put_lower(prv_question question, double infinite, double lower
 }
 
 /* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each view. */
-static prv_status ask_data(const prv_side_view *views, size_t view_count, const prv_options *options, const double *lam,
-                           double offset, prv_question question, const double *values, size_t length, double *lower)
+static prv_status ask_data(const prv_side_view *views, size_t view_count, const prv_options *options,
+                           const double *lam, double offset, prv_question question, const double *values,
+                           size_t length, double *lower)
 {
     prv_data_views data;
     prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
     prv_status status = bounds != NULL ? PRV_OK : PRV_ERR_MEMORY;
     data.count = 0;
-    if (status == PRV_OK) status = prv_data_views_new(views, view_count, options->neighbors, lam, offset, &data);
+    if (status == PRV_OK)
+        status = prv_data_views_new(views, view_count, options->neighbors, lam, offset, &data);
     if (status == PRV_OK)
         status = answer_pairs(data.views, data.count, options, question, values, length, bounds, NULL);
     for (size_t i = 0; i < length && status == PRV_OK; i++) lower[i] = fmax(lower[i], bounds[i].lower);
@@ -336,12 +351,14 @@ static prv_status ask_range_data(prv_side_view *views, size_t view_count, const 
     const int offsets = views[0].all.count <= FEW_STEPS && prv_are_data_discrete(&views[0]) ? OFFSETS : 0;
     prv_status status = PRV_OK;
     for (int i = -offsets; i <= offsets && status == PRV_OK; i++)
-        status = ask_data(views, view_count, options, lam, 0.5 * (double)i / OFFSETS, question, &value, 1, lower);
+        status = ask_data(views, view_count, options, lam, 0.5 * (double)i / OFFSETS, question, &value, 1,
+                          lower);
     return status;
 }
 
-prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
-                      const double *values, size_t length, prv_bounds *bounds, prv_report *reports)
+prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
+                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                      prv_report *reports)
 {
     if (prv_view_attainment(&views[0]) != PRV_NOT_ATTAINED)
         return prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
@@ -350,7 +367,8 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
     layer.now.questions = 2;
     double *lower = prv_allocate(length, sizeof *lower), infinite = 0.0;
     if (lower == NULL) return PRV_ERR_MEMORY;
-    prv_status status = prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    prv_status status = prv_answer_pairs(views, view_count, options, question, values, length, bounds,
+                                         reports);
     layer.now.question = 1;
     for (size_t i = 0; i < length; i++) lower[i] = 0.0;
     const int ranges = prv_has_range(&views[0]);
@@ -368,21 +386,21 @@ prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options
     return status;
 }
 
-prv_status prv_check_question(const prv_options *options, prv_question question, const double *values, size_t length)
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values,
+                              size_t length)
 {
     const prv_status status = prv_check_options(options);
     if (status != PRV_OK) return status;
     for (size_t i = 0; i < length; i++) {
-        if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0))
-            return PRV_ERR_DELTA;
+        if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0)) return PRV_ERR_DELTA;
         if (question == PRV_ASK_DELTA && isnan(values[i])) return PRV_ERR_EPSILON;
     }
     return PRV_OK;
 }
 
 static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length,
-                      prv_bounds *bounds, prv_report *reports)
+                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                      prv_report *reports)
 {
     prv_status status = prv_check_question(options, question, values, length);
     if (status != PRV_OK) return status;

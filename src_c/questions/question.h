@@ -2,8 +2,8 @@
 #ifndef PRV_QUESTION_H
 #define PRV_QUESTION_H
 
-#include "curve/attained.h"
 #include "base/progress.h"
+#include "curve/attained.h"
 #include "planning/layout.h"
 
 /* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
@@ -18,14 +18,15 @@ prv_status prv_check_options(const prv_options *options);
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 
 /* PRV_OK, or what is wrong with the options or the values. */
-prv_status prv_check_question(const prv_options *options, prv_question question, const double *values, size_t length);
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values,
+                              size_t length);
 
-/* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. PRV_ERR_COUNT where
- * they are more than PRV_MOST_STEPS together. O(step_count). */
+/* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. PRV_ERR_COUNT
+ * where they are more than PRV_MOST_STEPS together. O(step_count). */
 prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length);
 
-/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0 for remove (or
- * replace-one), 1 for add. */
+/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0
+ * for remove (or replace-one), 1 for add. */
 size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2]);
 
 /* Views of these. */
@@ -35,26 +36,26 @@ prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_opt
 /* The report of an answer that took no composition. */
 void prv_report_known(const prv_options *options, prv_report *report);
 
-/* Bounds of epsilon at each delta, or of delta at each epsilon, over these views: what they bound is the worst case of
- * the mechanisms over data sets, whether their dominating pairs are attained or not. Every answer passes here. reports
- * may be NULL. */
+/* Bounds of epsilon at each delta, or of delta at each epsilon, over these views: what they bound is the
+ * worst case of the mechanisms over data sets, whether their dominating pairs are attained or not. Every
+ * answer passes here. reports may be NULL. */
 prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
                       prv_question question, const double *values, size_t length, prv_bounds *bounds,
                       prv_report *reports);
 
 /* The same, but that lower bounds and estimates are those of the pairs of the views, whoever attains them. */
-prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options, prv_question question,
-                            const double *values, size_t length, prv_bounds *bounds, prv_report *reports);
+prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+                            prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                            prv_report *reports);
 
 /* Bracketing: views are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
  * epsilon below the greatest loss. bracketing.c */
 prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
-                       prv_question question, double value, prv_bounds *bounds,
-                       prv_report *report);
+                       prv_question question, double value, prv_bounds *bounds, prv_report *report);
 
 /* Mean-matching: one composition a direction answers all values. mean_matching.c */
 prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
-                             prv_question question, const double *values, size_t length,
-                             prv_bounds *bounds, prv_report *reports);
+                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                             prv_report *reports);
 
 #endif

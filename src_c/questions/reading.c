@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "curve/certificate.h"
 #include "numerics/rounding.h"
 #include "composition/spectrum.h"
+#include "curve/certificate.h"
 
 prv_reading prv_reading_begin(double epsilon)
 {
@@ -68,14 +68,15 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
     } else {
         r->bounds.lower = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), -1);
         const double above = r->bounds.estimate, below = v.plain;
-        r->bounds.estimate =
-            above > 0.0 && below > 0.0 ? above * pow(below / above, 1.0 - prv_upper_weight(l)) : 0.0;
+        r->bounds.estimate = above > 0.0 && below > 0.0
+                                 ? above * pow(below / above, 1.0 - prv_upper_weight(l))
+                                 : 0.0;
     }
     /* A window that ends below epsilon has no slope there, and is to be widened. */
     const int beyond = !(c.outside * v.scale < finite);
     r->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
-    r->rounding +=
-        fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope + c.slack.shift;
+    r->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
+                   c.slack.shift;
 }
 
 void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)

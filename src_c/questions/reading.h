@@ -3,9 +3,9 @@
 #ifndef PRV_READING_H
 #define PRV_READING_H
 
-#include "planning/aim.h"
-#include "composition/composed.h"
 #include "lattices/enclosure.h"
+#include "composition/composed.h"
+#include "planning/aim.h"
 
 /* What is asked of one direction. */
 typedef struct prv_asked {
@@ -28,15 +28,17 @@ typedef struct prv_reading {
 } prv_reading;
 
 /* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side >
- * 0), then the other; prv_finish_reading takes the bounds through the gate, and makes of them a width. PRV_ERR_BOUNDS. */
+ * 0), then the other; prv_finish_reading takes the bounds through the gate, and makes of them a width.
+ * PRV_ERR_BOUNDS. */
 prv_reading prv_reading_begin(double epsilon);
 void prv_read_side(const prv_asked *asked, int side, const prv_composed *composed, prv_reading *reading);
 /* What holds without any composition, instead of both sides. */
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
-/* What masses of cells that are no normal doubles may have lost of a delta: n cells of a step some 16 n 2^-1074, which is less
- * than DBL_MIN. Of a delta from 2^-960 on that is less than 2^-61 for each step, of which lattices count u anyway. */
+/* What masses of cells that are no normal doubles may have lost of a delta: n cells of a step some 16 n
+ * 2^-1074, which is less than DBL_MIN. Of a delta from 2^-960 on that is less than 2^-61 for each step, of
+ * which lattices count u anyway. */
 double prv_underflown(const prv_totals *all, double delta);
 
 /* A report of what a reading tells, of the direction `add`; all else in it is 0. */

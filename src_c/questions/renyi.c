@@ -13,13 +13,13 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "numerics/normal.h"
+#include "numerics/rounding.h"
 #include "mechanisms/bounded_range.h"
+#include "mechanisms/support.h"
 #include "lattices/cells.h"
 #include "curve/gate.h"
-#include "numerics/normal.h"
-#include "mechanisms/support.h"
 #include "questions/question.h"
-#include "numerics/rounding.h"
 
 /* How far apart the cells may leave the bounds of M - 1, relatively. */
 #define TOLERANCE 5e-5
@@ -28,8 +28,8 @@ enum { MOST_CELLS = 1 << 18, MOST_KNOTS = 1 << 16, MOST_ROUNDS = 20 };
 
 /* ---- Sums of exponentials -------------------------------------------------------------------- */
 
-/* What is called an error is absolute, in a logarithm, and counts roundings of u = PRV_UNIT: the library's exp,
- * expm1, log and log1p are taken to be within 2 u of their value. */
+/* What is called an error is absolute, in a logarithm, and counts roundings of u = PRV_UNIT: the library's
+ * exp, expm1, log and log1p are taken to be within 2 u of their value. */
 
 typedef struct log_sum {
     double greatest, sum; /* e^greatest sum */
@@ -58,10 +58,10 @@ static double log_of(const log_sum *s)
     return s->sum > 0.0 ? s->greatest + log(s->sum) : -HUGE_VAL;
 }
 
-/* How far log_of is off. Each addition multiplies what was there by an exponential of a rounded difference d <=
- * 0 (2 u + |d| u), with a product and a sum (2 u). A term that is e^-D of the greatest has been through
- * differences that add up to D, so that k additions leave it off by (4 k + D) u. Weighted by the terms' shares
- * of the sum, D is at most the entropy of the shares, so at most log k <= k. */
+/* How far log_of is off. Each addition multiplies what was there by an exponential of a rounded difference d
+ * <= 0 (2 u + |d| u), with a product and a sum (2 u). A term that is e^-D of the greatest has been through
+ * differences that add up to D, so that k additions leave it off by (4 k + D) u. Weighted by the terms'
+ * shares of the sum, D is at most the entropy of the shares, so at most log k <= k. */
 static double error_of(const log_sum *s)
 {
     if (!isfinite(s->greatest)) return 0.0;
@@ -84,8 +84,8 @@ static double log_difference(double a, double b)
     return a > b ? a + log(-expm1(b - a)) : -HUGE_VAL;
 }
 
-/* Not above it. b - a is off by u |b - a|, which moves 1 - e^(b - a), relatively, by d e^-d / (1 - e^-d) u <= u
- * for d = |b - a|; expm1 adds 2 u; the logarithm, and the sum, are off by u of their sizes. */
+/* Not above it. b - a is off by u |b - a|, which moves 1 - e^(b - a), relatively, by d e^-d / (1 - e^-d) u <=
+ * u for d = |b - a|; expm1 adds 2 u; the logarithm, and the sum, are off by u of their sizes. */
 static double log_difference_below(double a, double b)
 {
     const double difference = log_difference(a, b);
@@ -115,8 +115,9 @@ static double log_f(double y, double alpha, double *error)
     *error = 0.0;
     if (y == 0.0) return -HUGE_VAL;
     if (fabs(a) <= 0.25) {
-        /* f = alpha (alpha - 1) y^2 sum over k >= 2 of t_k / k!, t_k = y^(k-2) (1 + alpha + ... + alpha^(k-2)).
-         * The sum is 0.5 and terms of at most 0.25^(k-2) (k-1) / k!: 0.05 in all, each off by a few k u. */
+        /* f = alpha (alpha - 1) y^2 sum over k >= 2 of t_k / k!, t_k = y^(k-2) (1 + alpha + ... +
+         * alpha^(k-2)). The sum is 0.5 and terms of at most 0.25^(k-2) (k-1) / k!: 0.05 in all, each off by a
+         * few k u. */
         double t = 1.0, power = a, factorial = 2.0, sum = 0.5;
         for (double k = 3.0; k < 18.0; k += 1.0) {
             t = t * y + power;
@@ -158,10 +159,12 @@ static double log_f(double y, double alpha, double *error)
     return log_unit + logarithm;
 }
 
-/* Bounds of log f at y, which is off by y_error. f falls up to 0 and rises from there, faster above 0 than below. */
+/* Bounds of log f at y, which is off by y_error. f falls up to 0 and rises from there, faster above 0 than
+ * below. */
 static void bounds_of_f(double y, double y_error, double alpha, double *lower, double *upper)
 {
-    const double size = fabs(y), off = y_error + 4.0 * PRV_UNIT * (size + y_error); /* the last for size +- off */
+    const double size = fabs(y),
+                 off = y_error + 4.0 * PRV_UNIT * (size + y_error); /* the last for size +- off */
     const double sign = y < 0.0 && size > off ? -1.0 : 1.0;
     double error;
     *lower = size > off ? log_f(sign * (size - off), alpha, &error) : -HUGE_VAL;
@@ -181,13 +184,14 @@ static void cell_bounds(double log_mass, double mass_error, double y, double y_e
     const double rounding = 2.0 * PRV_UNIT * fabs(log_mass);
     *lower += log_mass - mass_error - rounding;
     *lower -= 2.0 * PRV_UNIT * fabs(*lower);
-    const double power = (alpha - 2.0) * (alpha < 2.0 ? low : high), half = log(0.125 * alpha * (alpha - 1.0));
+    const double power = (alpha - 2.0) * (alpha < 2.0 ? low : high),
+                 half = log(0.125 * alpha * (alpha - 1.0));
     const double spread = log(expm1(fmax(high - low, 0.0)));
     const double gap = half + power + 2.0 * (low + spread);
     log_sum sum = nothing;
     add(&sum, *upper);
-    /* log r_b - r_a = low + log(e^(high - low) - 1): the difference is off by u of itself, so its expm1 by (1 +
-     * it) u */
+    /* log r_b - r_a = low + log(e^(high - low) - 1): the difference is off by u of itself, so its expm1 by (1
+     * + it) u */
     const double sizes = fabs(half) + fabs(power) + fabs(low) + fabs(spread) + fmax(high - low, 0.0);
     add(&sum, gap + PRV_UNIT * (16.0 + 4.0 * sizes));
     *upper = log_above(&sum) + log_mass + mass_error + rounding;
@@ -214,8 +218,8 @@ static double weight_error(const prv_components *c)
  * formed as 1 + above, above = sum of w_i (e^(x_i) - 1), and rare components keep their digits; log_of_all is
  * the logarithm otherwise. It is the greatest x that decides, since above lacks every component that is left
  * out of it. x_error: of each x that is not 0 exactly; moved: the sum of w_i max(1, e^(x_i)) over these. */
-static double log_of_blend(const prv_components *c, double greatest, double above, double log_of_all, double moved,
-                           double x_error, double *error)
+static double log_of_blend(const prv_components *c, double greatest, double above, double log_of_all,
+                           double moved, double x_error, double *error)
 {
     const double sums = weight_error(c) + 8.0 * PRV_UNIT * (double)c->length;
     if (greatest < 30.0 && above > -0.5) {
@@ -252,18 +256,19 @@ static slant log_density(const prv_components *c, double sign, double z)
         moment += part * center;
     }
     slant found;
-    /* center (z - center / 2): two roundings, and one of the centre, which moves it by center (z - center). */
+    /* center (z - center / 2): two roundings, and one of the centre, which moves it by center (z - center).
+     */
     const double x_error = PRV_UNIT * 4.0 * c->reach * (fabs(z) + c->reach);
     found.value = log_of_blend(c, greatest, above, greatest + log(sum), moved, x_error, &found.error);
     found.slope = moment / sum;
     /* A mean of centres, all of one sign, under weights that are off. */
-    found.slope_error =
-        fabs(found.slope) * (2.0 * expm1(x_error) + 2.0 * weight_error(c) + 16.0 * PRV_UNIT * (double)c->length);
+    found.slope_error = fabs(found.slope) *
+                        (2.0 * expm1(x_error) + 2.0 * weight_error(c) + 16.0 * PRV_UNIT * (double)c->length);
     return found;
 }
 
-/* log of the components' mass between a and b relative to that of N(0, 1), which is e^normal; single_error: of
- * the logarithm of such a mass of one component. */
+/* log of the components' mass between a and b relative to that of N(0, 1), which is e^normal; single_error:
+ * of the logarithm of such a mass of one component. */
 static double log_mass_ratio(const prv_components *c, double sign, double a, double b, double normal,
                              double single_error, double *error)
 {
@@ -338,13 +343,16 @@ static void noise_cell(const noise *s, double a, double b, double *lower, double
     const double logarithms = fabs(q_low.value) + fabs(q_high.value) + fabs(p_low.value) + fabs(p_high.value);
     /* A line through two values is off by the errors of both between them; a tangent by that of its slope,
      * times half. */
-    const double lines = q_low.error + q_high.error + q_middle.error + p_low.error + p_high.error + p_middle.error +
-                         (q_middle.slope_error + p_middle.slope_error) * half;
-    const double rounding = alpha * lines + PRV_UNIT * (128.0 + 32.0 * alpha * logarithms + 32.0 * steep * (steep + far) +
-                                                    64.0 * (1.0 + steep + far) / width);
+    const double lines = q_low.error + q_high.error + q_middle.error + p_low.error + p_high.error +
+                         p_middle.error + (q_middle.slope_error + p_middle.slope_error) * half;
+    const double rounding = alpha * lines +
+                            PRV_UNIT * (128.0 + 32.0 * alpha * logarithms + 32.0 * steep * (steep + far) +
+                                        64.0 * (1.0 + steep + far) / width);
     /* f = r^alpha - (1 + alpha (r - 1)): the integral of the latter is n + alpha (m - n). */
-    const double of_one = s->exchanged ? of_q_mass : of_p_mass, one_error = s->exchanged ? q_mass_error : p_mass_error;
-    const double of_r = s->exchanged ? of_p_mass : of_q_mass, r_error = s->exchanged ? p_mass_error : q_mass_error;
+    const double of_one = s->exchanged ? of_q_mass : of_p_mass,
+                 one_error = s->exchanged ? q_mass_error : p_mass_error;
+    const double of_r = s->exchanged ? of_p_mass : of_q_mass,
+                 r_error = s->exchanged ? p_mass_error : q_mass_error;
     log_sum rest = nothing;
     add(&rest, of_one + one_error);
     add(&rest, log(alpha) + of_r + r_error + 4.0 * PRV_UNIT * (log(alpha) + fabs(of_r)));
@@ -373,8 +381,8 @@ static void refine(const noise *s, double a, double b, double most_gap, size_t *
     refine(s, middle, b, most_gap - 0.69314718055994530942, budget, sum);
 }
 
-/* Not below log of (alpha - 1) times the mass that N(0, 1) has beyond x: what f, at most alpha - 1 at ratios up
- * to 1, adds there. */
+/* Not below log of (alpha - 1) times the mass that N(0, 1) has beyond x: what f, at most alpha - 1 at ratios
+ * up to 1, adds there. */
 static double beyond(double x, double alpha)
 {
     const double tail = prv_log_upper_tail(x), rest = log(alpha - 1.0);
@@ -415,7 +423,8 @@ static excess noise_excess(const noise *s, double start)
         const slant q = log_density(s->q, s->sign, first), p = log_density(s->p, s->sign, first);
         const double y = q.value - p.value, out = -first - s->p->reach;
         bounds_of_f(y, q.error + p.error + 2.0 * PRV_UNIT * fabs(y), s->alpha, &lower, &upper);
-        add(&sum.upper, upper + prv_log_upper_tail(out) + PRV_UNIT * (32.0 + 16.0 * first * first + 2.0 * fabs(upper)));
+        add(&sum.upper,
+            upper + prv_log_upper_tail(out) + PRV_UNIT * (32.0 + 16.0 * first * first + 2.0 * fabs(upper)));
         add(&sum.upper, beyond(out, s->alpha) + 16.0 * PRV_UNIT * first * first);
     }
     if (s->exchanged) {
@@ -427,7 +436,8 @@ static excess noise_excess(const noise *s, double start)
     const line above = {alpha * q.value + (1.0 - alpha) * p.value,
                         (alpha * s->q->reach - (alpha - 1.0) * falling) * (1.0 + 8.0 * PRV_UNIT)};
     const double size = above.slope + end;
-    const double rounding = PRV_UNIT * (128.0 + 32.0 * alpha * (fabs(q.value) + fabs(p.value)) + 32.0 * size * size);
+    const double rounding = PRV_UNIT *
+                            (128.0 + 32.0 * alpha * (fabs(q.value) + fabs(p.value)) + 32.0 * size * size);
     add(&sum.upper, log_integral(&above, end, HUGE_VAL) + alpha * (q.error + p.error) + rounding);
     add(&sum.upper, beyond(end, alpha));
     return sum;
@@ -462,7 +472,8 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
         if (log_moment > 30.0)
             log_excess = log_moment + log1p(-exp(-log_moment));
         else
-            log_excess = log_moment > 1e-20 ? log(expm1(log_moment)) : log_size + 2.0 * log_mu; /* e^x - 1 = x there */
+            log_excess = log_moment > 1e-20 ? log(expm1(log_moment))
+                                            : log_size + 2.0 * log_mu; /* e^x - 1 = x there */
         /* Centres are off by u, so log_moment by 8 u of itself. */
         const double logarithms = 2.0 * fabs(log_excess) + 4.0 * (fabs(log_size) + fabs(log_mu));
         const double error = PRV_UNIT * (32.0 + 16.0 * log_moment + logarithms);
@@ -495,12 +506,14 @@ static excess gaussian_excess(const prv_components *q, const prv_components *p, 
 /* Not below log((1-p) + p e^x), x >= 0 off by 8 u of itself. */
 static double log_of_sample(double p, double x)
 {
-    if (x < 30.0) return log1p(p * expm1(x)) * (1.0 + PRV_UNIT * (24.0 + 16.0 * x)); /* x e^x <= (1 + x) (e^x - 1) */
+    if (x < 30.0)
+        return log1p(p * expm1(x)) * (1.0 + PRV_UNIT * (24.0 + 16.0 * x)); /* x e^x <= (1 + x) (e^x - 1) */
     const double log_p = log(p);
     return x + log_p + log1p((1.0 - p) / p * exp(-x)) + PRV_UNIT * (8.0 + 16.0 * x + 4.0 * fabs(log_p));
 }
 
-static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_atoms *a, double alpha, excess *e)
+static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_atoms *a, double alpha,
+                        excess *e)
 {
     const int replaced = m->without_replacement; /* such a pair is that of noise on twice the change */
     const double p = m->sampling_probability, change = (double)m->integer_sensitivity;
@@ -516,7 +529,8 @@ static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_ato
     } else if (log_ratio < 0.0) {
         const double top = fmax(a->loss[a->length - 1], 0.0) + rise, most = (alpha - 1.0) * top;
         const double series = -log(-expm1(log_ratio)); /* 1 / (1 - e^log_ratio), >= 0 */
-        add(&cut, LOG_CUT_MASS + most * (1.0 + PRV_UNIT * 16.0 + a->loss_error) + series * (1.0 + 8.0 * PRV_UNIT) + 8.0 * PRV_UNIT);
+        add(&cut, LOG_CUT_MASS + most * (1.0 + PRV_UNIT * 16.0 + a->loss_error) +
+                      series * (1.0 + 8.0 * PRV_UNIT) + 8.0 * PRV_UNIT);
     } else {
         add(&cut, HUGE_VAL);
     }
@@ -528,7 +542,8 @@ static void add_cut_off(const prv_mechanism *m, int add_direction, const prv_ato
      * alpha, or if exchanged by convexity. Losses below 0 of a sample of fixed size add at most alpha - 1. */
     const double one = 0.5 * (alpha - 1.0) * shift * shift;
     log_sum whole = nothing;
-    const double of_sample = add_direction && !replaced ? one * (1.0 + 8.0 * PRV_UNIT) : log_of_sample(p, one);
+    const double of_sample = add_direction && !replaced ? one * (1.0 + 8.0 * PRV_UNIT)
+                                                        : log_of_sample(p, one);
     add(&whole, alpha * of_sample * (1.0 + 4.0 * PRV_UNIT));
     if (replaced) add(&whole, log_rest + 4.0 * PRV_UNIT * fabs(log_rest));
     if (log_above(&whole) < log_above(&e->upper)) {
@@ -605,8 +620,8 @@ static void add_cells(const prv_cells *c, double greatest, double alpha, excess 
                     /* The logarithms, their sum, and a quotient; what masses are off by is in tail_error. */
                     const double y_error = PRV_UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(y)));
                     const double mass_error = PRV_UNIT * (8.0 + 4.0 * (fabs(anchor) + fabs(log_mass)));
-                    cell_bounds(log_mass, mass_error, fmin(fmax(y, anchor), high), y_error, anchor, high, alpha,
-                                &lower, &upper);
+                    cell_bounds(log_mass, mass_error, fmin(fmax(y, anchor), high), y_error, anchor, high,
+                                alpha, &lower, &upper);
                 } else {
                     /* Ratios are between 0 and that at the end. */
                     bounds_of_f(anchor, 0.0, alpha, &lower, &upper);
@@ -651,7 +666,8 @@ static prv_status bounded_excess(const prv_mechanism *m, int add_direction, cons
             /* E_P[r^alpha] is an integral of H_gamma(Q, P) alpha (alpha - 1) gamma^(alpha - 2) over gamma >
              * 0: tails off by a, at losses off by b, make it a factor of (1 +- a) e^(+- (alpha - 1) b). */
             const double error = cells.tail_error * (1.0 + alpha);
-            const double log_error = log(expm1(error)) + PRV_UNIT * 64.0; /* of expm1 and of a logarithm of 40 at most */
+            const double log_error = log(expm1(error)) +
+                                     PRV_UNIT * 64.0; /* of expm1 and of a logarithm of 40 at most */
             add(&e->upper, log_above(&e->upper) + log_error);
             add(&e->upper, log_error);
             const double lower = log_difference_below(log_below(&e->lower), log(2.0) + log_error);
@@ -722,7 +738,8 @@ static prv_status step_excess(const prv_mechanism *m, int add_direction, double 
     return status;
 }
 
-/* log M = log(1 + e^l), and what exp, log1p and the sum are off by: 6 u of it, or a few of the least numbers. */
+/* log M = log(1 + e^l), and what exp, log1p and the sum are off by: 6 u of it, or a few of the least numbers.
+ */
 static double log_moment_of(double l)
 {
     return l > 30.0 ? l + log1p(exp(-l)) : log1p(exp(l));
@@ -740,7 +757,8 @@ static double log_moment_above(const log_sum *excess_sum)
     return l > -HUGE_VAL ? log_moment_of(l) * (1.0 + 8.0 * PRV_UNIT) + 4.0 * DBL_TRUE_MIN : 0.0;
 }
 
-/* Of what is not sampled at all, under the law that is a mixture; 0 where that is not known, or both are mixtures. */
+/* Of what is not sampled at all, under the law that is a mixture; 0 where that is not known, or both are
+ * mixtures. */
 static double least_ratio(const prv_mechanism *m)
 {
     if (m->base != PRV_BASE_MIXTURE) return 1.0 - m->sampling_probability;
@@ -752,13 +770,14 @@ static double least_ratio(const prv_mechanism *m)
  *
  * A density off by such factors makes M off by (1 - e)^-(1 + alpha) at most, either way.
  *
- * With X = R - 1, R the ratio of the mixture to what is not sampled, X is linear in the weights of what is, E[X] = 0,
- * and M - 1 = E[g(X)], g(x) = (1 + x)^b - 1 - b x with b = alpha, or 1 - alpha where the mixture is P. It rises with each
- * of these weights, since their laws lie above the others; and if all of them become t times themselves, log g(t x) rises
- * by at most c log t, where x g'(x) / g(x) <= c. That is so if the same quotient of g'' is at most c - 2 between 0 and x
- * (integrate twice), and it is (b - 2) x / (1 + x) there. So c is 2 where (b - 2) x < 0, b where x > 0, and 2 + (1 + alpha)
- * (1 - w) / w where b < 0 and R >= w; and b / (b - 1) where 1 < b < 2 and x < 0, as the series of g in -x has terms >= 0
- * alone, so that the quotient is greatest at x = -1. */
+ * With X = R - 1, R the ratio of the mixture to what is not sampled, X is linear in the weights of what is,
+ * E[X] = 0, and M - 1 = E[g(X)], g(x) = (1 + x)^b - 1 - b x with b = alpha, or 1 - alpha where the mixture is
+ * P. It rises with each of these weights, since their laws lie above the others; and if all of them become t
+ * times themselves, log g(t x) rises by at most c log t, where x g'(x) / g(x) <= c. That is so if the same
+ * quotient of g'' is at most c - 2 between 0 and x (integrate twice), and it is (b - 2) x / (1 + x) there. So
+ * c is 2 where (b - 2) x < 0, b where x > 0, and 2 + (1 + alpha) (1 - w) / w where b < 0 and R >= w; and b /
+ * (b - 1) where 1 < b < 2 and x < 0, as the series of g in -x has terms >= 0 alone, so that the quotient is
+ * greatest at x = -1. */
 static void allow_for_weights(const prv_mechanism *m, int add_pair, double alpha, excess *e)
 {
     if (m->weight_error == 0.0) return;
@@ -802,8 +821,8 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
 }
 
 /* The greatest divergence between data sets that exist. */
-static prv_status divergence_of_data(const prv_side_view *views, size_t count, prv_neighbors neighbors, double alpha,
-                                     double *lower)
+static prv_status divergence_of_data(const prv_side_view *views, size_t count, prv_neighbors neighbors,
+                                     double alpha, double *lower)
 {
     const double lam[2] = {alpha - 1.0, alpha - 1.0};
     prv_data_views data;

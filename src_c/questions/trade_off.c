@@ -1,19 +1,21 @@
 /* The greatest power of a test at a false positive rate, from the privacy curve.
  *
- * A set S with P(S) = alpha has Q(S) <= delta(eps) + e^eps alpha for every real eps, and the infimum over eps is attained
- * by the Neyman-Pearson test (Wasserman, Zhou 2010; Dong, Roth, Su 2022, Proposition 2.12). With t = e^eps,
- * h(t) = delta(log t) + t alpha is convex, falls from h(0) = 1, and exceeds 1 from t = 1 / alpha on. So every upper
- * bound of delta anywhere gives one of the power, and secants through bounds at neighbouring points give a lower one. */
+ * A set S with P(S) = alpha has Q(S) <= delta(eps) + e^eps alpha for every real eps, and the infimum over eps
+ * is attained by the Neyman-Pearson test (Wasserman, Zhou 2010; Dong, Roth, Su 2022, Proposition 2.12). With
+ * t = e^eps, h(t) = delta(log t) + t alpha is convex, falls from h(0) = 1, and exceeds 1 from t = 1 / alpha
+ * on. So every upper bound of delta anywhere gives one of the power, and secants through bounds at
+ * neighbouring points give a lower one. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "questions/question.h"
 #include "numerics/rounding.h"
+#include "questions/question.h"
 
 enum { MOST_POINTS = 60, SECANTS = 4 };
 
-/* Done when the bounds are this many times as far apart as those of delta, or by the width asked, relatively. */
+/* Done when the bounds are this many times as far apart as those of delta, or by the width asked, relatively.
+ */
 #define OPEN 4.0
 /* But not this far, relatively. */
 #define CLOSE 0.25
@@ -24,7 +26,7 @@ typedef struct search {
     double alpha;
     double scale; /* of the losses, nats */
     size_t count;
-    double epsilon[MOST_POINTS], t[MOST_POINTS]; /* increasing */
+    double epsilon[MOST_POINTS], t[MOST_POINTS];                          /* increasing */
     double lower[MOST_POINTS], upper[MOST_POINTS], estimate[MOST_POINTS]; /* of h */
     prv_report report[MOST_POINTS];                                       /* of the delta */
     size_t memory;                                                        /* that a delta would have needed */
@@ -36,12 +38,13 @@ static prv_status look_at(search *s, double epsilon)
     prv_options options = *s->options;
     options.delta_relative_error = 0.0; /* secants live on the closeness in epsilon */
     if (options.eps_error == 0.0)
-        options.eps_error = options.eps_relative_error * fmax(fmax(fabs(epsilon), s->scale), options.eps_floor);
+        options.eps_error = options.eps_relative_error *
+                            fmax(fmax(fabs(epsilon), s->scale), options.eps_floor);
     prv_bounds delta;
     prv_report report;
     memset(&report, 0, sizeof report);
-    const prv_status status =
-        prv_answer_pairs(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta, &report);
+    const prv_status status = prv_answer_pairs(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta,
+                                               &report);
     s->memory = report.memory;
     if (status != PRV_OK) return status;
     size_t i = s->count++;
@@ -67,8 +70,8 @@ typedef struct line {
     double slope, at, value; /* value + slope (t - at) */
 } line;
 
-/* From below: the slope is off by 3 u of itself, the distance by u, product and sum by u each; and the points lie at rounded
- * exponentials, 2 u of t beside where they are thought to be. */
+/* From below: the slope is off by 3 u of itself, the distance by u, product and sum by u each; and the points
+ * lie at rounded exponentials, 2 u of t beside where they are thought to be. */
 static double on(const line *l, double t)
 {
     const double rise = l->slope * (t - l->at);
@@ -83,8 +86,8 @@ static void point(const search *s, ptrdiff_t i, double *t, double *upper)
     *upper = inside ? s->upper[i] : i < 0 ? 1.0 : 2.0;
 }
 
-/* The steepest secant through point i from `beyond` = -1 or +1 side of it: a line below h on the other side. Points close
- * to i tell its direction least well, so some farther ones are tried too. */
+/* The steepest secant through point i from `beyond` = -1 or +1 side of it: a line below h on the other side.
+ * Points close to i tell its direction least well, so some farther ones are tried too. */
 static line steepest(const search *s, size_t i, int beyond)
 {
     line l = {0.0, s->t[i], s->lower[i]};
@@ -105,8 +108,8 @@ static double least_between(const search *s, size_t i, double *where)
     /* At the ends: delta >= 1 - e^eps, and delta >= 0. */
     const line left = i > 0 ? steepest(s, i - 1, -1) : (line){s->alpha - 1.0, 0.0, 1.0};
     const line right = i < s->count ? steepest(s, i, 1) : (line){s->alpha, 0.0, 0.0};
-    /* The larger of two lines is least where they cross, or at an end. Rounded, the crossing is beside itself, where
-     * one of them is below their value there. */
+    /* The larger of two lines is least where they cross, or at an end. Rounded, the crossing is beside
+     * itself, where one of them is below their value there. */
     const double left_low = on(&left, low), right_low = on(&right, low);
     const double left_high = on(&left, high), right_high = on(&right, high);
     if (left_low > right_low && left_high < right_high && left.slope < 0.0 && right.slope > 0.0) {
@@ -163,8 +166,8 @@ static prv_status power_of(prv_side_view *view, const prv_options *options, doub
         const double next = next_epsilon(&s, lowest, where);
         const int same = (lowest > 0 && !(next > s.epsilon[lowest - 1])) ||
                          (lowest < s.count && !(next < s.epsilon[lowest]));
-        /* Where the bounds of delta are most of h, the point tells little: where h is least, delta is less than it by about the
-         * slope of its logarithm. */
+        /* Where the bounds of delta are most of h, the point tells little: where h is least, delta is less
+         * than it by about the slope of its logarithm. */
         const double enough = fmin(OPEN * open, CLOSE * s.upper[best]) + width * s.upper[best];
         if (s.upper[best] - lower <= enough || same || s.count == MOST_POINTS) break;
         status = look_at(&s, next);
@@ -192,7 +195,8 @@ static prv_status power_in(prv_side_view *view, const prv_options *options, doub
     report->direction = view->add ? PRV_ADD : PRV_REMOVE;
     if (alpha > 0.0 && alpha < 1.0 && view->all.count > 0.0) {
         const prv_status status = power_of(view, options, fmax(alpha, LEAST_RATE), b, report);
-        if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(view->all.infinite.low, b->upper);
+        if (status == PRV_OK && alpha < LEAST_RATE)
+            b->lower = b->estimate = fmin(view->all.infinite.low, b->upper);
         return status;
     }
     if (alpha < 1.0 && view->all.count > 0.0) {
@@ -204,13 +208,14 @@ static prv_status power_in(prv_side_view *view, const prv_options *options, doub
     return PRV_OK;
 }
 
-/* Secants need one pair at all epsilons, so that data sets are chosen for a rate: at some tilts of the test between them. */
+/* Secants need one pair at all epsilons, so that data sets are chosen for a rate: at some tilts of the test
+ * between them. */
 static const double tilts[] = {-0.5, 1.0, 4.0, 16.0};
 enum { TILTS = sizeof tilts / sizeof *tilts };
 
 /* The greatest power between data sets that exist. */
-static prv_status power_of_data(const prv_side_view *views, size_t count, const prv_options *options, double alpha,
-                                double *lower)
+static prv_status power_of_data(const prv_side_view *views, size_t count, const prv_options *options,
+                                double alpha, double *lower)
 {
     prv_status status = PRV_OK;
     const size_t choices = prv_has_range(&views[0]) ? TILTS : 1;

@@ -2,9 +2,10 @@
 #ifndef PRV_TESTS_ASKING_H
 #define PRV_TESTS_ASKING_H
 
+#include "prvcore.h"
+
 #include "check.h"
 #include "fft/plans.h"
-#include "prvcore.h"
 
 static prv_fft_provider *provider; /* made by the program, before it asks */
 

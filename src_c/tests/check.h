@@ -55,11 +55,14 @@ static inline double log_uniform(double low, double high)
 {
     return exp(uniform(log(low), log(high)));
 }
-static inline size_t random_below(size_t n) { return (size_t)(random_bits() % n); }
+static inline size_t random_below(size_t n)
+{
+    return (size_t)(random_bits() % n);
+}
 
 /* sum mass (1 - e^(epsilon - loss))_+ + infinite: the privacy curve of atoms, in any order. */
-static inline long double atoms_delta(const double *loss, const double *mass, size_t length,
-                                      double infinite, long double epsilon)
+static inline long double atoms_delta(const double *loss, const double *mass, size_t length, double infinite,
+                                      long double epsilon)
 {
     long double sum = 0.0L;
     for (size_t i = length; i-- > 0;)

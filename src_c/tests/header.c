@@ -2,4 +2,7 @@
 #include "prvcore.h"
 
 prv_status header_compiles(void);
-prv_status header_compiles(void) { return PRV_OK; }
+prv_status header_compiles(void)
+{
+    return PRV_OK;
+}

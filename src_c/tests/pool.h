@@ -2,8 +2,9 @@
 #ifndef PRV_TESTS_POOL_H
 #define PRV_TESTS_POOL_H
 
-#include "check.h"
 #include "prvcore.h"
+
+#include "check.h"
 
 typedef struct pool {
     long left; /* allocations that succeed; negative: all */
@@ -73,8 +74,10 @@ static inline void every_allocation(job run, const char *what)
         wrong += status != PRV_ERR_MEMORY;
     }
     const prv_allocator used = prv_use_allocator(before);
-    check(used.context == &p && used.allocate == pool_allocate && p.misused == 0, "%s: allocates where it should", what);
-    check(n > 0 && n < 20000 && wrong == 0, "... fails properly and leaks nothing at each of %ld allocations (%d not)", n, wrong);
+    check(used.context == &p && used.allocate == pool_allocate && p.misused == 0,
+          "%s: allocates where it should", what);
+    check(n > 0 && n < 20000 && wrong == 0,
+          "... fails properly and leaks nothing at each of %ld allocations (%d not)", n, wrong);
 }
 
 #endif

@@ -1,6 +1,7 @@
-/* The allocator of a thread: every allocation failing once, counts that balance, blocks that go back where they came
- * from. */
+/* The allocator of a thread: every allocation failing once, counts that balance, blocks that go back where
+ * they came from. */
 #include "base/allocate.h"
+
 #include "asking.h"
 #include "pool.h"
 
@@ -9,12 +10,15 @@
 static void sizes(void)
 {
     const double most = (double)SIZE_MAX; /* or the power of two above */
-    check(prv_size_of(0.0) == 0 && prv_size_of(-0.0) == 0 && prv_size_of(0.999) == 0 && prv_size_of(1.0) == 1 &&
-              prv_size_of(12345.678) == 12345 && prv_size_of(0x1p31) == (size_t)1 << 31,
+    check(prv_size_of(0.0) == 0 && prv_size_of(-0.0) == 0 && prv_size_of(0.999) == 0 &&
+              prv_size_of(1.0) == 1 && prv_size_of(12345.678) == 12345 &&
+              prv_size_of(0x1p31) == (size_t)1 << 31,
           "sizes are whole parts");
-    check(prv_size_of(-1e-300) == 0 && prv_size_of(-1.0) == 0 && prv_size_of(-HUGE_VAL) == 0, "no size is below 0");
-    check(prv_size_of(most) == SIZE_MAX && prv_size_of(2.0 * most) == SIZE_MAX && prv_size_of(0x1p64) == SIZE_MAX &&
-              prv_size_of(1e300) == SIZE_MAX && prv_size_of(HUGE_VAL) == SIZE_MAX && prv_size_of(NAN) == SIZE_MAX,
+    check(prv_size_of(-1e-300) == 0 && prv_size_of(-1.0) == 0 && prv_size_of(-HUGE_VAL) == 0,
+          "no size is below 0");
+    check(prv_size_of(most) == SIZE_MAX && prv_size_of(2.0 * most) == SIZE_MAX &&
+              prv_size_of(0x1p64) == SIZE_MAX && prv_size_of(1e300) == SIZE_MAX &&
+              prv_size_of(HUGE_VAL) == SIZE_MAX && prv_size_of(NAN) == SIZE_MAX,
           "what no size holds is the largest");
     const double below = nextafter(most, 0.0);
     check((double)prv_size_of(below) == floor(below), "the double below that is its own size");
@@ -185,7 +189,8 @@ static prv_status the_query(void)
     const double deltas[] = {1e-5, 0.1}, epsilons[] = {0.5, 2.0};
     prv_bounds b[2];
     prv_report r[2];
-    return query_delta ? prv_delta(query_steps, 3, &o, epsilons, 2, b, r) : prv_epsilon(query_steps, 3, &o, deltas, 2, b, r);
+    return query_delta ? prv_delta(query_steps, 3, &o, epsilons, 2, b, r)
+                       : prv_epsilon(query_steps, 3, &o, deltas, 2, b, r);
 }
 
 static prv_status a_query(void)
@@ -276,7 +281,8 @@ static void allocations(void)
         query_way = PRV_MEAN_MATCHING;
         every_allocation(a_query, query_delta ? "delta, mean-matching" : "epsilon, mean-matching");
         query_way = PRV_BRACKETING;
-        query_steps[1].count = 500; /* more than are multiplied out, and the number from which spectra are taken */
+        query_steps[1]
+            .count = 500; /* more than are multiplied out, and the number from which spectra are taken */
         query_engine = PRV_ENGINE_CONVOLUTION;
         every_allocation(a_query, query_delta ? "delta, transforms" : "epsilon, transforms");
         query_engine = PRV_ENGINE_AUTO;
@@ -295,7 +301,8 @@ static void blocks_go_back(void)
 {
     pool made = {.left = -1}, asked = {.left = -1};
     const prv_allocator library = prv_use_allocator(allocator_of(&made));
-    check(library.allocate == NULL && library.release == NULL && library.context == NULL, "at first, the C library's");
+    check(library.allocate == NULL && library.release == NULL && library.context == NULL,
+          "at first, the C library's");
     prv_mechanism *m = subsampled(1.0, 0.01), *s = NULL;
     check(made.live > 0, "a mechanism is in the pool that was set (%ld blocks)", made.live);
     const long live = made.live;
@@ -304,7 +311,8 @@ static void blocks_go_back(void)
     const prv_step step = {m, 200};
     const double delta = 1e-5;
     prv_bounds in_pool, outside;
-    check(prv_epsilon(&step, 1, &o, &delta, 1, &in_pool, NULL) == PRV_OK && asked.made > 0 && asked.live == 0 && made.live == live,
+    check(prv_epsilon(&step, 1, &o, &delta, 1, &in_pool, NULL) == PRV_OK && asked.made > 0 &&
+              asked.live == 0 && made.live == live,
           "a query in another pool leaves both as they were (%ld blocks)", asked.made);
     check(prv_mechanism_scaled(m, PRV_NOISE_SCALE, 2.0, &s) == PRV_OK && asked.live > 0 && made.live == live,
           "a mechanism made of another is in the pool that is set");
@@ -315,7 +323,8 @@ static void blocks_go_back(void)
     prv_mechanism_free(m);
     check(made.live == 0 && asked.live > 0, "freed under the C library's, it goes back to its pool");
     prv_mechanism_free(s);
-    check(asked.live == 0 && made.misused == 0 && asked.misused == 0 && made.bytes == 0 && asked.bytes == 0, "and so does the other");
+    check(asked.live == 0 && made.misused == 0 && asked.misused == 0 && made.bytes == 0 && asked.bytes == 0,
+          "and so does the other");
 }
 
 int main(void)

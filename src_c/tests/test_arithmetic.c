@@ -1,8 +1,9 @@
-/* Whatever is public and computes looks at the modes of the thread first: rounding, subnormal numbers, the precision of
- * long double. Each mode that a platform has is set here, under every function of the header. */
+/* Whatever is public and computes looks at the modes of the thread first: rounding, subnormal numbers, the
+ * precision of long double. Each mode that a platform has is set here, under every function of the header. */
 #include <fenv.h>
 
 #include "base/arithmetic.h"
+
 #include "asking.h"
 
 #if defined(__SSE__) || defined(__SSE2__) || defined(__x86_64__)
@@ -23,19 +24,37 @@ static void back(void)
 }
 
 #if defined(FE_UPWARD)
-static void upward(void) { fesetround(FE_UPWARD); }
+static void upward(void)
+{
+    fesetround(FE_UPWARD);
+}
 #endif
 #if defined(FE_DOWNWARD)
-static void downward(void) { fesetround(FE_DOWNWARD); }
+static void downward(void)
+{
+    fesetround(FE_DOWNWARD);
+}
 #endif
 #if defined(FE_TOWARDZERO)
-static void towards_zero(void) { fesetround(FE_TOWARDZERO); }
+static void towards_zero(void)
+{
+    fesetround(FE_TOWARDZERO);
+}
 #endif
 
 #if defined(HAS_MXCSR)
-static void flush_results(void) { _mm_setcsr(_mm_getcsr() | 0x8000); }
-static void flush_operands(void) { _mm_setcsr(_mm_getcsr() | 0x0040); }
-static void flush_both(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }
+static void flush_results(void)
+{
+    _mm_setcsr(_mm_getcsr() | 0x8000);
+}
+static void flush_operands(void)
+{
+    _mm_setcsr(_mm_getcsr() | 0x0040);
+}
+static void flush_both(void)
+{
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+}
 #elif defined(__aarch64__) && defined(__GNUC__)
 static void flush_both(void)
 {
@@ -55,9 +74,18 @@ static void x87_control(uint16_t mask, uint16_t bits)
     __asm__ volatile("fldcw %0" : : "m"(control));
 }
 /* Of the part of x86 that long double is computed in alone. */
-static void cut_long_double(void) { x87_control(0x0300, 0x0200); }
-static void long_double_upward(void) { x87_control(0x0c00, 0x0800); }
-static void long_double_downward(void) { x87_control(0x0c00, 0x0400); }
+static void cut_long_double(void)
+{
+    x87_control(0x0300, 0x0200);
+}
+static void long_double_upward(void)
+{
+    x87_control(0x0c00, 0x0800);
+}
+static void long_double_downward(void)
+{
+    x87_control(0x0c00, 0x0400);
+}
 #endif
 
 typedef struct mode {
@@ -111,8 +139,11 @@ static int no_curve(void *context, const double *epsilons, size_t length, double
     return 1;
 }
 
-#define CALL(name, arguments) \
-    static prv_status call_##name(void) { return name arguments; }
+#define CALL(name, arguments)                                                                                \
+    static prv_status call_##name(void)                                                                      \
+    {                                                                                                        \
+        return name arguments;                                                                               \
+    }
 CALL(prv_mechanism_gaussian, (0.7, &made))
 CALL(prv_mechanism_laplace, (0.7, 1.0, &made))
 CALL(prv_mechanism_discrete_gaussian, (0.7, 1, &made))
@@ -145,8 +176,14 @@ static prv_status call_prv_calibrate(void)
 }
 
 /* Those that do not compute are never refused. */
-static prv_status call_prv_mechanism_check_neighbors(void) { return prv_mechanism_check_neighbors(base, PRV_ADD); }
-static prv_status call_prv_check_steps(void) { return prv_check_steps(&step, 1, PRV_ADD); }
+static prv_status call_prv_mechanism_check_neighbors(void)
+{
+    return prv_mechanism_check_neighbors(base, PRV_ADD);
+}
+static prv_status call_prv_check_steps(void)
+{
+    return prv_check_steps(&step, 1, PRV_ADD);
+}
 static prv_status call_prv_history_new(void)
 {
     prv_history *h = NULL;
@@ -213,7 +250,8 @@ static void every_function(const mode *m)
         back();
         prv_mechanism_free(made);
         const prv_status expected = m != NULL && f->computes ? PRV_ERR_ARITHMETIC : PRV_OK;
-        check(status == expected, "%s, %s: %s", m != NULL ? m->name : "as it is", f->name, prv_status_message(status));
+        check(status == expected, "%s, %s: %s", m != NULL ? m->name : "as it is", f->name,
+              prv_status_message(status));
     }
 }
 
@@ -282,7 +320,8 @@ static void every_callback(const mode *m)
 int main(void)
 {
     fegetenv(&plain);
-    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK || prv_history_new(&history) != PRV_OK) abort();
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK || prv_history_new(&history) != PRV_OK)
+        abort();
     options = options_of(0.1);
     base = gaussian(2.0);
     step = (prv_step){base, 2};

@@ -1,7 +1,7 @@
 /* Checks tails of binomial laws against exact sums of integers, identities and known values. */
-#include "numerics/binomial.h"
-
 #include "check.h"
+
+#include "numerics/binomial.h"
 
 /* sum over j >= k of C(n, j) / 2^n, for n <= 60, exact. */
 static long double half_tail(unsigned n, unsigned k)
@@ -30,10 +30,14 @@ int main(void)
         }
     check(within, "fair coins: both tails within the error stated");
 
-    const prv_binomial_tails none = prv_binomial_tails_at(10, 0.3, 0), all_of = prv_binomial_tails_at(10, 0.3, 11);
-    const prv_binomial_tails never = prv_binomial_tails_at(10, 0.0, 1), always = prv_binomial_tails_at(10, 1.0, 10);
-    check(none.from == 1.0 && none.below == 0.0 && all_of.from == 0.0 && all_of.below == 1.0, "ends of k are exact");
-    check(never.from == 0.0 && never.below == 1.0 && always.from == 1.0 && always.below == 0.0, "ends of p are exact");
+    const prv_binomial_tails none = prv_binomial_tails_at(10, 0.3, 0),
+                             all_of = prv_binomial_tails_at(10, 0.3, 11);
+    const prv_binomial_tails never = prv_binomial_tails_at(10, 0.0, 1),
+                             always = prv_binomial_tails_at(10, 1.0, 10);
+    check(none.from == 1.0 && none.below == 0.0 && all_of.from == 0.0 && all_of.below == 1.0,
+          "ends of k are exact");
+    check(never.from == 0.0 && never.below == 1.0 && always.from == 1.0 && always.below == 0.0,
+          "ends of p are exact");
 
     /* All of n draws: p^n; at least one: 1 - (1 - p)^n. */
     static const double probabilities[] = {0.9, 0.5, 0.01, 1e-9};
@@ -41,18 +45,21 @@ int main(void)
     for (size_t i = 0; i < sizeof probabilities / sizeof *probabilities; i++)
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
             const long double p = (long double)probabilities[i], n = (long double)sizes[j];
-            const long double all = expl(n * logl(p)), some = -expm1l(n * log1pl(-p)), rest = expl(n * log1pl(-p));
+            const long double all = expl(n * logl(p)), some = -expm1l(n * log1pl(-p)),
+                              rest = expl(n * log1pl(-p));
             const prv_binomial_tails last = prv_binomial_tails_at(sizes[j], probabilities[i], sizes[j]);
             const prv_binomial_tails first = prv_binomial_tails_at(sizes[j], probabilities[i], 1);
             if (all > 1e-290L) check(close_to(last.from, all, last.error), "all of %.0Lf draws of %Lg", n, p);
             check(close_to(first.from, some, first.error), "some of %.0Lf draws of %Lg", n, p);
-            if (rest > 1e-290L) check(close_to(first.below, rest, first.error), "none of %.0Lf draws of %Lg", n, p);
+            if (rest > 1e-290L)
+                check(close_to(first.below, rest, first.error), "none of %.0Lf draws of %Lg", n, p);
         }
 
     /* The same tail, of successes and of failures. */
     within = 1;
     for (uint64_t k = 1; k < 2000; k += 37) {
-        const prv_binomial_tails t = prv_binomial_tails_at(2000, 0.25, k), f = prv_binomial_tails_at(2000, 0.75, 2001 - k);
+        const prv_binomial_tails t = prv_binomial_tails_at(2000, 0.25, k),
+                                 f = prv_binomial_tails_at(2000, 0.75, 2001 - k);
         const int normal = t.from >= DBL_MIN;
         within = within && (!normal || close_to(t.from, (long double)f.below, t.error + f.error)) &&
                  close_to(t.below, (long double)f.from, t.error + f.error);
@@ -66,18 +73,15 @@ int main(void)
         uint64_t k;
         double truth;
     } rows[] = {
-        {9999, 0.01, 110, 0.16913600235407109},
-        {9999, 0.01, 160, 1.695816139832486e-08},
-        {9999, 0.01, 400, 7.681098653858057e-115},
-        {59999, 0.00390625, 300, 2.100796771763971e-05},
-        {1000000, 0.5, 500500, 0.15889734568165276},
-        {1000000, 0.0009765625, 1500, 1.4062722853217715e-54},
+        {9999, 0.01, 110, 0.16913600235407109},      {9999, 0.01, 160, 1.695816139832486e-08},
+        {9999, 0.01, 400, 7.681098653858057e-115},   {59999, 0.00390625, 300, 2.100796771763971e-05},
+        {1000000, 0.5, 500500, 0.15889734568165276}, {1000000, 0.0009765625, 1500, 1.4062722853217715e-54},
         {123457, 0.75, 92000, 0.9999501937015772},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const prv_binomial_tails t = prv_binomial_tails_at(rows[i].n, rows[i].p, rows[i].k);
-        check(close_to(t.from, (long double)rows[i].truth, t.error + DBL_EPSILON), "n %.0f, p %g, k %.0f: %.3g",
-              (double)rows[i].n, rows[i].p, (double)rows[i].k, t.from);
+        check(close_to(t.from, (long double)rows[i].truth, t.error + DBL_EPSILON),
+              "n %.0f, p %g, k %.0f: %.3g", (double)rows[i].n, rows[i].p, (double)rows[i].k, t.from);
     }
     return summary();
 }

@@ -1,6 +1,7 @@
 /* Calibration: closed forms, proofs of tightness, exact steps, ends of the range, refusals. */
-#include "check.h"
 #include "prvcore.h"
+
+#include "check.h"
 #include "fft/plans.h"
 
 static prv_fft_provider *provider;
@@ -27,16 +28,19 @@ static prv_mechanism *sampled(prv_mechanism *base, double p)
 }
 
 /* What every calibration promises. */
-static void promises(const prv_step *steps, size_t count, prv_parameter parameter, double target, double delta,
-                     double tolerance, const prv_options *options, const prv_calibration *c)
+static void promises(const prv_step *steps, size_t count, prv_parameter parameter, double target,
+                     double delta, double tolerance, const prv_options *options, const prv_calibration *c)
 {
     const int up = parameter == PRV_NOISE_SCALE;
     check(c->epsilon.upper <= target, "... meets the target: %.12g <= %.12g", c->epsilon.upper, target);
-    check(c->compositions >= c->fine && c->fine <= 15, "... %d compositions, %d of them fine", (int)c->compositions, (int)c->fine);
+    check(c->compositions >= c->fine && c->fine <= 15, "... %d compositions, %d of them fine",
+          (int)c->compositions, (int)c->fine);
     if (!isnan(c->next_factor)) {
-        const double distance = parameter == PRV_STEPS ? c->next_factor - c->factor - 1.0
-                                                       : fabs(log(c->factor / c->next_factor)) - 1.02 * tolerance;
-        check(up == (c->next_factor < c->factor) && distance <= 0.0, "... next to %.12g: %.12g", c->factor, c->next_factor);
+        const double distance = parameter == PRV_STEPS
+                                    ? c->next_factor - c->factor - 1.0
+                                    : fabs(log(c->factor / c->next_factor)) - 1.02 * tolerance;
+        check(up == (c->next_factor < c->factor) && distance <= 0.0, "... next to %.12g: %.12g", c->factor,
+              c->next_factor);
         check(c->next_epsilon.upper > target, "... which is too much: %.12g", c->next_epsilon.upper);
     }
     /* The bounds stated are those of a query. */
@@ -53,7 +57,8 @@ static void promises(const prv_step *steps, size_t count, prv_parameter paramete
     again.eps_error = c->eps_error;
     prv_bounds b = {0.0, 0.0, 0.0};
     const prv_status status = prv_epsilon(scaled, count, &again, &delta, 1, &b, NULL);
-    check(status == PRV_OK && b.lower == c->epsilon.lower && b.upper == c->epsilon.upper, "... and its bounds come back");
+    check(status == PRV_OK && b.lower == c->epsilon.lower && b.upper == c->epsilon.upper,
+          "... and its bounds come back");
     for (size_t j = 0; j < count; j++) prv_mechanism_free(made[j]);
 }
 
@@ -61,8 +66,9 @@ static void closed_forms(void)
 {
     static const struct {
         double epsilon, delta, noise, tolerance;
-    } rows[] = {{0.01, 1e-5, 243.7854, 1e-5},   {0.1, 1e-6, 36.30469, 1e-5},     {10.0, 1e-6, 0.54108683, 1e-5},
-                {100.0, 1e-6, 0.09783722, 1e-5}, {700.0, 1e-6, 0.03031347, 1e-5}, {5000.0, 1e-6, 0.0104855618, 1e-5},
+    } rows[] = {{0.01, 1e-5, 243.7854, 1e-5},    {0.1, 1e-6, 36.30469, 1e-5},
+                {10.0, 1e-6, 0.54108683, 1e-5},  {100.0, 1e-6, 0.09783722, 1e-5},
+                {700.0, 1e-6, 0.03031347, 1e-5}, {5000.0, 1e-6, 0.0104855618, 1e-5},
                 {0.0, 1e-6, 398942.28, 1e-6}};
     const prv_options o = options_of(PRV_ADD_OR_REMOVE);
     prv_mechanism *m = gaussian(1.0);
@@ -72,12 +78,13 @@ static void closed_forms(void)
         prv_calibration c;
         const double half = 0.5 * rows[i].tolerance;
         status = prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c);
-        check(status == PRV_OK &&
-                  fabs(c.factor / rows[i].noise - 1.0) <= rows[i].tolerance,
-              "Gaussian, epsilon %g at %g: noise %.9g, got %.9g", rows[i].epsilon, rows[i].delta, rows[i].noise, c.factor);
+        check(status == PRV_OK && fabs(c.factor / rows[i].noise - 1.0) <= rows[i].tolerance,
+              "Gaussian, epsilon %g at %g: noise %.9g, got %.9g", rows[i].epsilon, rows[i].delta,
+              rows[i].noise, c.factor);
         promises(&step, 1, PRV_NOISE_SCALE, rows[i].epsilon, rows[i].delta, half, &o, &c);
         check(c.monotone == 1, "... and at all below");
-        check(c.next_epsilon.lower > rows[i].epsilon, "... proven by the lower bound %.12g", c.next_epsilon.lower);
+        check(c.next_epsilon.lower > rows[i].epsilon, "... proven by the lower bound %.12g",
+              c.next_epsilon.lower);
     }
     prv_mechanism_free(m);
     /* Pure: k steps of Laplace noise have epsilon k / scale at delta 0. */
@@ -85,8 +92,8 @@ static void closed_forms(void)
     const prv_step ten = {m, 10};
     prv_calibration c;
     status = prv_calibrate(&ten, 1, 0, PRV_NOISE_SCALE, 4.0, 0.0, 1e-6, &o, &c);
-    check(status == PRV_OK && fabs(c.factor / 2.5 - 1.0) <= 1e-6,
-          "Laplace at delta 0: scale 2.5, got %.9g", c.factor);
+    check(status == PRV_OK && fabs(c.factor / 2.5 - 1.0) <= 1e-6, "Laplace at delta 0: scale 2.5, got %.9g",
+          c.factor);
     const prv_step one = {m, 1};
     status = prv_calibrate(&one, 1, 0, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c);
     check(status == PRV_OK && c.factor == 4.0 && c.next_factor == 5.0,
@@ -94,15 +101,14 @@ static void closed_forms(void)
     /* After 3 that have run 1 is left; beside them 6 of the budget's 9 need 1.5 of the noise to be 4. */
     const prv_step after[2] = {{m, 3}, {m, 1}}, beside[2] = {{m, 3}, {m, 9}};
     status = prv_calibrate(after, 2, 1, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c);
-    check(status == PRV_OK && c.factor == 1.0 && c.next_factor == 2.0,
-          "1 step is left, got %g", c.factor);
+    check(status == PRV_OK && c.factor == 1.0 && c.next_factor == 2.0, "1 step is left, got %g", c.factor);
     status = prv_calibrate(beside, 2, 1, PRV_NOISE_SCALE, 9.0, 0.0, 1e-6, &o, &c);
-    check(status == PRV_OK && fabs(c.factor / 1.5 - 1.0) <= 1e-6,
-          "noise of the rest: 1.5, got %.9g", c.factor);
+    check(status == PRV_OK && fabs(c.factor / 1.5 - 1.0) <= 1e-6, "noise of the rest: 1.5, got %.9g",
+          c.factor);
     status = prv_calibrate(after, 2, 1, PRV_STEPS, 3.5, 0.0, 1e-4, &o, &c);
-    check(status == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
-          "no step is left, got %g", c.factor);
-    check(prv_calibrate(after, 2, 1, PRV_STEPS, 2.5, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.lower > 2.5,
+    check(status == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0, "no step is left, got %g", c.factor);
+    check(prv_calibrate(after, 2, 1, PRV_STEPS, 2.5, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET &&
+              c.epsilon.lower > 2.5,
           "what has run is too much");
     check(prv_calibrate(after, 2, 2, PRV_STEPS, 4.5, 0.0, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "all has run");
     prv_mechanism_free(m);
@@ -126,7 +132,8 @@ static void parameters(void)
             const prv_status status = prv_calibrate(steps, 3, 0, all[i], targets[k], 1e-5, 1e-3, &o, &c);
             check(status == PRV_OK, "a schedule, %s for epsilon %g: %g", names[i], targets[k], c.factor);
             promises(steps, 3, all[i], targets[k], 1e-5, 1e-3, &o, &c);
-            check(k == 0 || (i == 0 ? c.factor < last : c.factor >= last), "... and more epsilon allows more");
+            check(k == 0 || (i == 0 ? c.factor < last : c.factor >= last),
+                  "... and more epsilon allows more");
             last = c.factor;
         }
     }
@@ -143,47 +150,57 @@ static void ends(void)
     prv_mechanism *m = sampled(gaussian(5.0), 0.01);
     const prv_step step = {m, 10}, none = {m, 0}, many = {m, UINT64_C(1) << 54};
     status = prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c);
-    check(status == PRV_OK && isnan(c.next_factor) &&
-              fabs(0.01 * c.factor - 1.0) <= DBL_EPSILON,
+    check(status == PRV_OK && isnan(c.next_factor) && fabs(0.01 * c.factor - 1.0) <= DBL_EPSILON,
           "all records may be sampled: factor %.17g", c.factor);
     promises(&step, 1, PRV_SAMPLING_PROBABILITY, 20.0, 1e-6, 1e-4, &o, &c);
     status = prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 0.0, 0.2, 1e-4, &o, &c);
-    check(status == PRV_OK && c.factor == 0.0 && isnan(c.next_factor),
-          "no noise is needed: factor %g", c.factor);
+    check(status == PRV_OK && c.factor == 0.0 && isnan(c.next_factor), "no noise is needed: factor %g",
+          c.factor);
     status = prv_calibrate(&step, 1, 0, PRV_STEPS, 1e-9, 0.0, 1e-4, &o, &c);
-    check(status == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0,
-          "no step is allowed: %g", c.factor);
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET && c.epsilon.upper > 1.0,
+    check(status == PRV_OK && c.factor == 0.0 && c.next_factor == 1.0, "no step is allowed: %g", c.factor);
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-4, &o, &c) == PRV_ERR_TARGET &&
+              c.epsilon.upper > 1.0,
           "Gaussian noise at delta 0: %s", prv_status_message(PRV_ERR_TARGET));
-    check(prv_calibrate(&none, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "nothing runs");
-    check(prv_calibrate(&none, 1, 0, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "nothing runs, steps");
-    check(prv_calibrate(&many, 1, 0, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_COUNT, "2^54 steps to begin with");
-    check(prv_calibrate(NULL, 0, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no steps");
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, -1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON, "negative epsilon");
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, HUGE_VAL, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON, "infinite epsilon");
+    check(prv_calibrate(&none, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER,
+          "nothing runs");
+    check(prv_calibrate(&none, 1, 0, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER,
+          "nothing runs, steps");
+    check(prv_calibrate(&many, 1, 0, PRV_STEPS, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_COUNT,
+          "2^54 steps to begin with");
+    check(prv_calibrate(NULL, 0, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_PARAMETER,
+          "no steps");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, -1.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON,
+          "negative epsilon");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, HUGE_VAL, 1e-5, 1e-4, &o, &c) == PRV_ERR_EPSILON,
+          "infinite epsilon");
     check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 2.0, 1e-4, &o, &c) == PRV_ERR_DELTA, "delta 2");
     check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, NAN, 1e-4, &o, &c) == PRV_ERR_DELTA, "delta nan");
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.2, &o, &c) == PRV_ERR_TOLERANCE, "tolerance 0.2");
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, NAN, &o, &c) == PRV_ERR_TOLERANCE, "tolerance nan");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.2, &o, &c) == PRV_ERR_TOLERANCE,
+          "tolerance 0.2");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, NAN, &o, &c) == PRV_ERR_TOLERANCE,
+          "tolerance nan");
     prv_options wrong = o;
     wrong.mesh_size = 1e-3;
-    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &wrong, &c) == PRV_ERR_OPTIONS, "a mesh_size");
+    check(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-4, &wrong, &c) == PRV_ERR_OPTIONS,
+          "a mesh_size");
     prv_mechanism_free(m);
 
     /* With loss infinite with probability 1e-4 and else at most 0.5, outside of what noise can change. */
     if (prv_mechanism_approximate_dp(0.5, 1e-4, &m) != PRV_OK) abort();
     prv_mechanism *noisy = gaussian(1.0);
     const prv_step both[] = {{noisy, 1}, {m, 1}}, alone = {m, 1};
-    check(prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 9.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_TARGET && isinf(c.epsilon.lower),
+    check(prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 9.0, 1e-5, 1e-4, &o, &c) == PRV_ERR_TARGET &&
+              isinf(c.epsilon.lower),
           "the mass at infinity is above delta");
     status = prv_calibrate(both, 2, 0, PRV_NOISE_SCALE, 0.4, 2e-4, 1e-4, &o, &c);
-    check(status == PRV_ERR_TARGET && c.epsilon.lower > 0.4 &&
-              c.epsilon.upper <= 0.5,
+    check(status == PRV_ERR_TARGET && c.epsilon.lower > 0.4 && c.epsilon.upper <= 0.5,
           "what is left has an epsilon of %g", c.epsilon.lower);
-    check(prv_calibrate(&alone, 1, 0, PRV_NOISE_SCALE, 9.0, 2e-4, 1e-4, &o, &c) == PRV_ERR_PARAMETER, "no noise");
+    check(prv_calibrate(&alone, 1, 0, PRV_NOISE_SCALE, 9.0, 2e-4, 1e-4, &o, &c) == PRV_ERR_PARAMETER,
+          "no noise");
     prv_mechanism *scaled = NULL;
     check(prv_mechanism_scaled(m, PRV_NOISE_SCALE, 2.0, &scaled) == PRV_ERR_PARAMETER, "nothing to scale");
-    check(prv_mechanism_scaled(noisy, PRV_NOISE_SCALE, -2.0, &scaled) == PRV_ERR_PARAMETER, "a negative factor");
+    check(prv_mechanism_scaled(noisy, PRV_NOISE_SCALE, -2.0, &scaled) == PRV_ERR_PARAMETER,
+          "a negative factor");
     check(prv_mechanism_scaled(noisy, PRV_NOISE_SCALE, NAN, &scaled) == PRV_ERR_PARAMETER, "a factor nan");
     check(prv_mechanism_scaled(noisy, PRV_STEPS, 2.0, &scaled) == PRV_ERR_PARAMETER, "steps of a mechanism");
     check(scaled == NULL, "... and nothing was made");
@@ -197,12 +214,15 @@ static void scaling(void)
     const double losses[] = {-1.0, 1.0}, masses[] = {1.0 / (1.0 + exp(1.0)), exp(1.0) / (1.0 + exp(1.0))};
     prv_mechanism *pairs[12];
     size_t n = 0;
-    const prv_status made[] = {
-        prv_mechanism_gaussian(0.5, &pairs[0]),           prv_mechanism_gaussian(1.5, &pairs[1]),
-        prv_mechanism_laplace(0.5, 2.0, &pairs[2]),       prv_mechanism_laplace(1.5, 2.0, &pairs[3]),
-        prv_mechanism_discrete_gaussian(0.5, 3, &pairs[4]), prv_mechanism_discrete_gaussian(1.5, 3, &pairs[5]),
-        prv_mechanism_discrete_laplace(0.5, 3, &pairs[6]),  prv_mechanism_discrete_laplace(1.5, 3, &pairs[7]),
-        prv_mechanism_table(losses, masses, 2, 0.0, &pairs[8])};
+    const prv_status made[] = {prv_mechanism_gaussian(0.5, &pairs[0]),
+                               prv_mechanism_gaussian(1.5, &pairs[1]),
+                               prv_mechanism_laplace(0.5, 2.0, &pairs[2]),
+                               prv_mechanism_laplace(1.5, 2.0, &pairs[3]),
+                               prv_mechanism_discrete_gaussian(0.5, 3, &pairs[4]),
+                               prv_mechanism_discrete_gaussian(1.5, 3, &pairs[5]),
+                               prv_mechanism_discrete_laplace(0.5, 3, &pairs[6]),
+                               prv_mechanism_discrete_laplace(1.5, 3, &pairs[7]),
+                               prv_mechanism_table(losses, masses, 2, 0.0, &pairs[8])};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) n += made[i] == PRV_OK;
     if (!check(n == 9, "mechanisms to scale")) return;
     prv_options o = options_of(PRV_ADD);
@@ -222,11 +242,13 @@ static void scaling(void)
         const int asked = prv_epsilon(&a, 1, &o, &delta, 1, &x, NULL) == PRV_OK &&
                           prv_epsilon(&b, 1, &o, &delta, 1, &y, NULL) == PRV_OK &&
                           prv_epsilon(&c, 1, &o, &delta, 1, &z, NULL) == PRV_OK;
-        check(asked && x.lower == y.lower && x.upper == y.upper, "kind %d, scaled: %.12g and %.12g", (int)i, x.upper, y.upper);
+        check(asked && x.lower == y.lower && x.upper == y.upper, "kind %d, scaled: %.12g and %.12g", (int)i,
+              x.upper, y.upper);
         check(i < 4 ? x.upper < z.upper : x.upper > z.upper, "... from %.12g", z.upper);
         if (i == 4) {
             const prv_step d = {unscaled, 4};
-            check(prv_epsilon(&d, 1, &o, &delta, 1, &y, NULL) == PRV_OK && y.upper == z.upper, "... and by 1 nothing changes");
+            check(prv_epsilon(&d, 1, &o, &delta, 1, &y, NULL) == PRV_OK && y.upper == z.upper,
+                  "... and by 1 nothing changes");
         }
         prv_mechanism_free(low);
         prv_mechanism_free(high);

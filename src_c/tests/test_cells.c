@@ -1,9 +1,9 @@
 /* Checks the masses of cells against long double closed forms. */
-#include "lattices/cells.h"
-
 #include "check.h"
+
 #include "mechanisms/replace_one.h"
 #include "mechanisms/support.h"
+#include "lattices/cells.h"
 
 #define U (0.5 * DBL_EPSILON)
 
@@ -58,7 +58,9 @@ typedef enum noise_kind { GAUSSIAN, LAPLACE, BOUNDED_RANGE } noise_kind;
 static tails truth(noise_kind kind, long double x, long double mu, long double p, int add)
 {
     const long double y = base_loss(add ? -x : x, p);
-    const tails b = kind == LAPLACE ? laplace(y, mu) : kind == GAUSSIAN ? gaussian(y, mu) : bounded_range(y, mu);
+    const tails b = kind == LAPLACE    ? laplace(y, mu)
+                    : kind == GAUSSIAN ? gaussian(y, mu)
+                                       : bounded_range(y, mu);
     const tails r = {(1.0L - p) * b.upper_p + p * b.upper_q, b.upper_p,
                      (1.0L - p) * b.lower_p + p * b.lower_q, b.lower_p};
     if (!add) return r;
@@ -90,8 +92,8 @@ static tails mixture_tails(const mixture *m, long double x)
     for (size_t i = 0; i < m->length; i++) high = fmaxl(high, m->center[i] + 60.0L);
     for (int i = 0; i < 100; i++) {
         const long double z = 0.5L * (low + high);
-        const long double loss =
-            mixture_moment(m, z, 1.0L) - (m->mirrored ? mixture_moment(m, z, -1.0L) : 0.0L);
+        const long double loss = mixture_moment(m, z, 1.0L) -
+                                 (m->mirrored ? mixture_moment(m, z, -1.0L) : 0.0L);
         if (loss < x)
             low = z;
         else
@@ -160,8 +162,7 @@ static void ordered(const prv_cells *c, const char *what)
         if (i > 0) finite = finite && isfinite(c->relative[i]);
         sum += (long double)c->mass[i];
         const double anchor = c->knots[i > 0 ? i - 1 : 0];
-        sum_p += c->relative[i] > 0.0
-                     ? expl(logl((long double)c->relative[i]) - (long double)anchor) : 0.0L;
+        sum_p += c->relative[i] > 0.0 ? expl(logl((long double)c->relative[i]) - (long double)anchor) : 0.0L;
         if (i == 0) continue;
         const double width = i < c->length ? c->knots[i] - c->knots[i - 1] : HUGE_VAL;
         ok = ok && c->relative[i] <= c->mass[i] &&
@@ -173,8 +174,8 @@ static void ordered(const prv_cells *c, const char *what)
     check(fabsl(sum - 1.0L) <= (long double)slack, "%s: the masses sum to 1 (off by %.2Lg)", what,
           sum - 1.0L);
     if (isfinite(c->relative[0]))
-        check(sum_p <= 1.0L + (long double)(slack + c->tail_error), "%s: P's masses sum to at most 1 (%.2Lg over)",
-              what, sum_p - 1.0L);
+        check(sum_p <= 1.0L + (long double)(slack + c->tail_error),
+              "%s: P's masses sum to at most 1 (%.2Lg over)", what, sum_p - 1.0L);
 }
 
 /* Tails of the computed masses against the truth's, as cells.h promises: a relative error and a shift of the
@@ -184,8 +185,7 @@ static void against(const prv_mechanism *m, const law *l, double low, double hig
 {
     prv_cells c;
     if (prv_cells_new(length, &c) != PRV_OK) abort();
-    for (size_t i = 0; i < length; i++)
-        c.knots[i] = low + (high - low) * (double)i / (double)(length - 1);
+    for (size_t i = 0; i < length; i++) c.knots[i] = low + (high - low) * (double)i / (double)(length - 1);
     check(prv_cells_compute(m, l->add, PRV_DOMINATING, &c) == PRV_OK, "%s: computes", what);
     ordered(&c, what);
 
@@ -204,8 +204,7 @@ static void against(const prv_mechanism *m, const law *l, double low, double hig
         if (at.upper_q > 1e-290L) worst = fmax(worst, fabs((double)(q / at.upper_q - 1.0L)));
         if (x < 300.0L && at.upper_p > 1e-300L) {
             const long double scaled = expl(x);
-            if (!(r <= scaled * below.upper_p * factor + tiny &&
-                  r * factor + tiny >= scaled * above.upper_p))
+            if (!(r <= scaled * below.upper_p * factor + tiny && r * factor + tiny >= scaled * above.upper_p))
                 r_within = 0;
         }
         if (i == 0) break;
@@ -218,20 +217,19 @@ static void against(const prv_mechanism *m, const law *l, double low, double hig
     prv_cells_free(&c);
 }
 
-static void additive(int is_laplace, double noise, double p, int add, double low, double high,
-                     size_t length)
+static void additive(int is_laplace, double noise, double p, int add, double low, double high, size_t length)
 {
     char what[120];
-    snprintf(what, sizeof what, "%s noise %g p %g %s on [%g, %g]", is_laplace ? "Laplace" : "Gaussian",
-             noise, p, add ? "add" : "remove", low, high);
+    snprintf(what, sizeof what, "%s noise %g p %g %s on [%g, %g]", is_laplace ? "Laplace" : "Gaussian", noise,
+             p, add ? "add" : "remove", low, high);
     prv_mechanism *m = subsampled(is_laplace, noise, p);
     const law l = {is_laplace ? LAPLACE : GAUSSIAN, 1.0L / (long double)noise, (long double)p, NULL, add, 0};
     against(m, &l, low, high, length, what);
     prv_mechanism_free(m);
 }
 
-/* Samples without replacement: 'remove' above 0 and 'add' below, of twice the sensitivity; with knots at 0 and
- * without. */
+/* Samples without replacement: 'remove' above 0 and 'add' below, of twice the sensitivity; with knots at 0
+ * and without. */
 static void folds(void)
 {
     static const double probabilities[] = {0.9, 0.1, 1e-4};
@@ -243,10 +241,11 @@ static void folds(void)
                                           : kind == GAUSSIAN ? prv_mechanism_gaussian(2.0, &base)
                                                              : prv_mechanism_bounded_range(1.0, &base);
                 if (status != PRV_OK) abort();
-                if (prv_mechanism_subsampled_without_replacement(base, probabilities[j], &m) != PRV_OK) abort();
+                if (prv_mechanism_subsampled_without_replacement(base, probabilities[j], &m) != PRV_OK)
+                    abort();
                 char what[120];
-                snprintf(what, sizeof what, "kind %d without replacement, p %g, %zu knots", kind, probabilities[j],
-                         length);
+                snprintf(what, sizeof what, "kind %d without replacement, p %g, %zu knots", kind,
+                         probabilities[j], length);
                 const law l = {(noise_kind)kind, 1.0L, (long double)probabilities[j], NULL, 0, 1};
                 const double reach = kind == GAUSSIAN ? 8.0 : prv_greatest_loss(m, 0) * 1.1;
                 against(m, &l, -reach, reach, length, what);
@@ -262,8 +261,10 @@ static void mixtures(void)
 {
     static const double noises[] = {0.1, 1.0, 30.0};
     static const double sensitivities[][4] = {{0.0, 1.0}, {2.0, 0.0, 1.0}, {1.0, 0.5}, {0.0, 1.0, 5.0, 0.25}};
-    static const double probabilities[][4] = {{0.75, 0.25}, {0x1p-50, 1.0 - 0x1p-10 - 0x1p-50, 0x1p-10},
-                                              {0.5, 0.5}, {0.75, 0.125, 0x1p-40, 0.125 - 0x1p-40}};
+    static const double probabilities[][4] = {{0.75, 0.25},
+                                              {0x1p-50, 1.0 - 0x1p-10 - 0x1p-50, 0x1p-10},
+                                              {0.5, 0.5},
+                                              {0.75, 0.125, 0x1p-40, 0.125 - 0x1p-40}};
     static const size_t lengths[] = {2, 3, 2, 4};
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++)
         for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
@@ -292,13 +293,17 @@ static void mixtures(void)
     prv_mechanism *group = NULL;
     if (prv_mechanism_group_gaussian(2.0, 0.125, 3, &group) != PRV_OK) abort();
     const long double p = 0.125L, rest = 0.875L;
-    const mixture three = {4, {0.0L, 0.5L, 1.0L, 1.5L},
-                           {rest * rest * rest, 3.0L * p * rest * rest, 3.0L * p * p * rest, p * p * p}, 0};
+    const mixture three = {4,
+                           {0.0L, 0.5L, 1.0L, 1.5L},
+                           {rest * rest * rest, 3.0L * p * rest * rest, 3.0L * p * p * rest, p * p * p},
+                           0};
     const law of_three = {GAUSSIAN, 0.0L, 0.0L, &three, 0, 0}, of_one = {GAUSSIAN, 0.5L, p, NULL, 0, 0};
     against(group, &of_three, -1.0, 12.0, 801, "a group of three");
     prv_mechanism_free(group);
-    /* Each member of a group enters one more sample by itself, in whatever order, also where the group always did. */
-    static const double again[][2] = {{0.25, 0.5}, {1.0, 0.125}, {0.125, 1.0}, {0.3, 0.7}, {1e-3, 0.9999}, {1.0 - 0x1p-52, 1.0 - 0x1p-50}};
+    /* Each member of a group enters one more sample by itself, in whatever order, also where the group always
+     * did. */
+    static const double again[][2] = {{0.25, 0.5}, {1.0, 0.125},   {0.125, 1.0},
+                                      {0.3, 0.7},  {1e-3, 0.9999}, {1.0 - 0x1p-52, 1.0 - 0x1p-50}};
     for (size_t i = 0; i < sizeof again / sizeof *again; i++)
         for (int changed = 0; changed <= 1; changed++) {
             prv_mechanism *base = NULL, *sampled = NULL;
@@ -307,10 +312,12 @@ static void mixtures(void)
             if (changed && prv_mechanism_scaled(group, PRV_NOISE_SCALE, 0.25, &sampled) != PRV_OK) abort();
             const long double a = (long double)again[i][0], b = (long double)again[i][1], t = a * b;
             const long double not_a = 1.0L - a, not_b = 1.0L - b, r = not_a + a * not_b;
-            const mixture drawn = {4, {0.0L, 0.5L, 1.0L, 1.5L}, {r * r * r, 3.0L * t * r * r, 3.0L * t * t * r, t * t * t}, 0};
+            const mixture drawn = {
+                4, {0.0L, 0.5L, 1.0L, 1.5L}, {r * r * r, 3.0L * t * r * r, 3.0L * t * t * r, t * t * t}, 0};
             const law of_drawn = {GAUSSIAN, 0.0L, 0.0L, &drawn, 0, 0};
             const double lowest = i + 1 < sizeof again / sizeof *again ? -1.0 : -8.0;
-            against(changed ? sampled : group, &of_drawn, lowest, 12.0, 801, "a group of three sampled again");
+            against(changed ? sampled : group, &of_drawn, lowest, 12.0, 801,
+                    "a group of three sampled again");
             prv_mechanism_free(base);
             prv_mechanism_free(group);
             prv_mechanism_free(sampled);
@@ -350,7 +357,8 @@ static void choices(void)
         }
         check(same, "a choice, %s: masses are those of its parts", add ? "add" : "remove");
         ordered(&c[2], "a choice");
-        check(c[2].tail_error >= fmax(c[0].tail_error, c[1].tail_error) + m->part_error, "... and so is the error");
+        check(c[2].tail_error >= fmax(c[0].tail_error, c[1].tail_error) + m->part_error,
+              "... and so is the error");
         for (int j = 0; j < 3; j++) prv_cells_free(&c[j]);
     }
     prv_mechanism_free(m);
@@ -377,14 +385,15 @@ static void deep_tails(void)
             worst = fmax(worst, fabs((double)((long double)c.mass[1] / q - 1.0L)) / (1.0 + z));
             /* Where e^-z^2/2 of P leaves the normal range nothing is promised. */
             if (p / expl((long double)c.knots[0]) > 1e-290L)
-                worst_relative =
-                    fmax(worst_relative, fabs((double)((long double)c.relative[1] / p - 1.0L)) / (1.0 + z));
+                worst_relative = fmax(worst_relative,
+                                      fabs((double)((long double)c.relative[1] / p - 1.0L)) / (1.0 + z));
             least = fmin(least, (double)q);
             prv_cells_free(&c);
         }
         const double allowed = 100.0 * U;
-        check(least < 1e-290 && worst < allowed, "Gaussian %s tail down to %.1g: masses within %.1f u (1 + z)",
-              up ? "upper" : "lower", least, worst / U);
+        check(least < 1e-290 && worst < allowed,
+              "Gaussian %s tail down to %.1g: masses within %.1f u (1 + z)", up ? "upper" : "lower", least,
+              worst / U);
         check(worst_relative < allowed, "Gaussian %s tail: relative masses within %.1f u (1 + z)",
               up ? "upper" : "lower", worst_relative / U);
     }
@@ -435,7 +444,8 @@ static void discrete(void)
     int ok = 1;
     for (size_t i = 0; i < 4; i++) ok = ok && fabs(c.mass[i] - masses[i]) <= 4.0 * U;
     check(ok, "table: every atom is in its cell");
-    check(fabs(c.relative[1] - 0.3 * exp(-1.5)) <= 8.0 * U && fabs(c.relative[2] - 0.3 * exp(-0.25)) <= 8.0 * U,
+    check(fabs(c.relative[1] - 0.3 * exp(-1.5)) <= 8.0 * U &&
+              fabs(c.relative[2] - 0.3 * exp(-0.25)) <= 8.0 * U,
           "table: relative masses are the atoms' e^(knot - loss)");
     check(c.infinite_mass == 0.25, "table: the mass at infinity is kept");
     ordered(&c, "table");

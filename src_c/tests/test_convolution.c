@@ -1,12 +1,12 @@
 /* Checks compositions against direct convolution in long double. */
-#include "composition/kernel.h"
-#include "composition/convolution.h"
-#include "composition/direct_convolution.h"
-#include "lattices/tilt.h"
-
 #include "check.h"
 #include "fft/plans.h"
 #include "transforms.h"
+
+#include "lattices/tilt.h"
+#include "composition/convolution.h"
+#include "composition/direct_convolution.h"
+#include "composition/kernel.h"
 
 #define U (0.5 * DBL_EPSILON)
 
@@ -74,8 +74,8 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
             memset(next, 0, span * sizeof *next);
             for (size_t i = 0; i < y[j].length; i++) {
                 const size_t shift = (size_t)(y[j].index[i] - y[j].index[0]);
-                const long double w =
-                    (long double)y[j].mass[i] * expl((long double)tilt * (long double)y[j].loss[i]) / moment;
+                const long double w = (long double)y[j].mass[i] *
+                                      expl((long double)tilt * (long double)y[j].loss[i]) / moment;
                 for (size_t x = 0; x + shift < span; x++) next[x + shift] += w * truth[x];
             }
             long double *swap = truth;
@@ -97,18 +97,21 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
     size_t length = n;
     const prv_fft fft = naive_fft(&length);
     prv_composed c;
-    const prv_status status = prv_compose(list, k, steps, tilt, &window, how == DIRECT ? NULL : &fft, &work, &c);
+    const prv_status status = prv_compose(list, k, steps, tilt, &window, how == DIRECT ? NULL : &fft, &work,
+                                          &c);
     if (status != PRV_OK) {
         check(0, "composing failed: %s", prv_status_message(status));
         return;
     }
     t->tried++;
     t->infinite += fabs(c.tilted.infinite.mass - (1.0 - infinite)) <= 64.0 * U;
-    t->moment += fabsl((long double)c.tilted.log_moment - log_moment) <= (long double)c.tilted.relative_error + 1e-13L * fabsl(log_moment);
+    t->moment += fabsl((long double)c.tilted.log_moment - log_moment) <=
+                 (long double)c.tilted.relative_error + 1e-13L * fabsl(log_moment);
     /* The window starts at a lattice point at or just below the one asked. */
     const long double point = (c.lowest - offset) / (long double)step;
     const double rounded = floor((double)point + 0.5);
-    t->place += fabsl(point - (long double)rounded) < 1e-9L && (double)c.lowest <= window.lowest + 1e-9 * step &&
+    t->place += fabsl(point - (long double)rounded) < 1e-9L &&
+                (double)c.lowest <= window.lowest + 1e-9 * step &&
                 (double)c.lowest > window.lowest - (1.0 + 1e-9) * step;
     /* Every mass: the circular sums of the truth. */
     const int64_t low = (int64_t)rounded;
@@ -123,7 +126,8 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
     int within = 1;
     double square = 0.0, sum = 0.0;
     /* Tails that were dropped: the composition says that they count among what is outside. */
-    const double dropped = how == DIRECT ? fmin(0.1 * window.tolerance / prv_kernel_maximum(tilt), c.outside) : 0.0;
+    const double dropped = how == DIRECT ? fmin(0.1 * window.tolerance / prv_kernel_maximum(tilt), c.outside)
+                                         : 0.0;
     for (size_t i = 0; i < n; i++) {
         const long double error = (long double)c.mass[(c.start + i) % n] - circular[i];
         const double allowed = c.rounding + dropped + c.tilted.relative_error * (double)circular[i] + 1e-300;
@@ -154,11 +158,13 @@ static void against_convolution(way how, double at, size_t least, size_t most, c
         compose(steps, counts, tilt, least + random_below(most - least + 1), how, at, &t);
     }
     const char *name = names[how];
-    check(t.masses == t.tried, "%s, %s: masses are those of the written-out product within their errors (%d of %d; at most %.2g)",
+    check(t.masses == t.tried,
+          "%s, %s: masses are those of the written-out product within their errors (%d of %d; at most %.2g)",
           name, what, t.masses, t.tried, t.most);
     check(t.outside == t.tried, "%s, %s: `outside` bounds the mass outside the window (%d of %d)", name, what,
           t.outside, t.tried);
-    check(t.place == t.tried, "%s, %s: the window starts where asked (%d of %d)", name, what, t.place, t.tried);
+    check(t.place == t.tried, "%s, %s: the window starts where asked (%d of %d)", name, what, t.place,
+          t.tried);
     check(t.moment == t.tried, "%s, %s: log M (%d of %d)", name, what, t.moment, t.tried);
     check(t.infinite == t.tried, "%s, %s: mass at infinity (%d of %d)", name, what, t.infinite, t.tried);
 }
@@ -179,8 +185,11 @@ static void binomial(way how, int k, double rare, size_t n)
     const prv_lattice *list = &y;
     const double counts = k;
     const double middle = 0.375 * floor((double)k * rare);
-    const prv_window window = {.lowest = middle - 0.0625 * (double)n, .length = n, .shift_up = 2.0,
-                               .shift_down = 2.0, .tolerance = 1e-15,
+    const prv_window window = {.lowest = middle - 0.0625 * (double)n,
+                               .length = n,
+                               .shift_up = 2.0,
+                               .shift_down = 2.0,
+                               .tolerance = 1e-15,
                                .precise = how == PRECISE};
     prv_workspace work;
     if (prv_workspace_new(n, 1, 2, &work) != PRV_OK) abort();
@@ -189,7 +198,8 @@ static void binomial(way how, int k, double rare, size_t n)
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     if (provider->plan(provider->context, n, &fft) != PRV_OK) abort();
     prv_composed c;
-    const prv_status status = prv_compose(&list, &counts, 1, 0.0, &window, how == DIRECT ? NULL : &fft, &work, &c);
+    const prv_status status = prv_compose(&list, &counts, 1, 0.0, &window, how == DIRECT ? NULL : &fft, &work,
+                                          &c);
     check(status == PRV_OK, "binomial of %d at %g, %s: composes", k, rare, names[how]);
     if (status == PRV_OK) {
         double worst = 0.0, error_most = 0.0;
@@ -206,7 +216,8 @@ static void binomial(way how, int k, double rare, size_t n)
             worst = fmax(worst, error / allowed);
             error_most = fmax(error_most, error);
         }
-        check(worst <= 1.0, "binomial of %d at %g, %s: masses within the bounds (%.2g of them; error %.2g, rounding %.2g)",
+        check(worst <= 1.0,
+              "binomial of %d at %g, %s: masses within the bounds (%.2g of them; error %.2g, rounding %.2g)",
               k, rare, names[how], worst, error_most, c.rounding);
     }
     prv_fft_provider_free(provider);
@@ -254,11 +265,14 @@ static void lengths(void)
     const double longest = (double)PRV_LONGEST_TRANSFORM;
     ok = prv_transform_length(longest, 0) == PRV_LONGEST_TRANSFORM;
     for (int odd = 0; odd <= 1; odd++)
-        ok = ok && prv_transform_length(longest + 1.0, odd) == 0 && prv_transform_length(HUGE_VAL, odd) == 0 &&
-             prv_transform_length(NAN, odd) == 0 && (double)prv_transform_length(0.9 * longest, odd) <= longest;
-    check(ok && longest * sizeof(double) < (double)SIZE_MAX, "no length is above the longest, whose buffers have a size");
+        ok = ok && prv_transform_length(longest + 1.0, odd) == 0 &&
+             prv_transform_length(HUGE_VAL, odd) == 0 && prv_transform_length(NAN, odd) == 0 &&
+             (double)prv_transform_length(0.9 * longest, odd) <= longest;
+    check(ok && longest * sizeof(double) < (double)SIZE_MAX,
+          "no length is above the longest, whose buffers have a size");
     prv_workspace work;
-    check(prv_workspace_new(0, 2, 10, &work) == PRV_ERR_MEMORY_LIMIT, "a length of 0 is one that is too long");
+    check(prv_workspace_new(0, 2, 10, &work) == PRV_ERR_MEMORY_LIMIT,
+          "a length of 0 is one that is too long");
 }
 
 /* What decides between direct products and transforms grows with the steps, and forbids long windows. */
@@ -275,7 +289,8 @@ static void predictions(void)
     }
     check(grows, "more steps take more products");
     const double counts[1] = {2.0};
-    check(!isfinite(prv_direct_products(list, counts, 1, (size_t)1 << 21)) && prv_direct_bytes((size_t)1 << 21) == 0.0,
+    check(!isfinite(prv_direct_products(list, counts, 1, (size_t)1 << 21)) &&
+              prv_direct_bytes((size_t)1 << 21) == 0.0,
           "long windows are not composed directly");
     prv_lattice_free(&y);
 }

@@ -1,10 +1,10 @@
 /* Checks delta and epsilon of composed, tilted masses against direct long double sums. */
-#include "curve/curve.h"
+#include "check.h"
 
+#include "numerics/wide.h"
 #include "composition/kernel.h"
 #include "curve/certificate.h"
-#include "numerics/wide.h"
-#include "check.h"
+#include "curve/curve.h"
 
 #define U (0.5 * DBL_EPSILON)
 
@@ -34,7 +34,9 @@ static law law_new(size_t n, double tilt)
     long double total = 0.0L, moment = 0.0L;
     for (size_t i = 0; i < n; i++) {
         l.loss[i] = (double)(l.c.lowest + (long double)l.c.step * (long double)i);
-        l.mass[i] = i > 0 && random_below(5) == 0 ? 0.0 : log_uniform(1e-6, 1.0) * exp(-l.c.tilted.tilt * (l.loss[i] - l.loss[0]));
+        l.mass[i] = i > 0 && random_below(5) == 0
+                        ? 0.0
+                        : log_uniform(1e-6, 1.0) * exp(-l.c.tilted.tilt * (l.loss[i] - l.loss[0]));
         total += (long double)l.mass[i];
     }
     for (size_t i = 0; i < n; i++) {
@@ -48,7 +50,8 @@ static law law_new(size_t n, double tilt)
     const long double exact = expl((long double)l.c.tilted.log_moment);
     for (size_t i = 0; i < n; i++) {
         const long double x = l.c.lowest + (long double)l.c.step * (long double)i;
-        l.c.mass[(l.c.start + i) % n] = (double)((long double)l.mass[i] * expl((long double)l.c.tilted.tilt * x) / exact);
+        l.c.mass[(l.c.start + i) % n] = (double)((long double)l.mass[i] *
+                                                 expl((long double)l.c.tilted.tilt * x) / exact);
     }
     return l;
 }
@@ -104,7 +107,8 @@ static void deltas(double tilt)
         const long double truth = delta_of(&l, (long double)epsilon);
         const prv_value v = prv_curve_delta(&l.c, epsilon, 1, &none);
         /* An ulp of epsilon or of a loss shifts delta by up to slope ulp; near the top that is all of it. */
-        const long double moved = delta_of(&l, (long double)epsilon + (long double)(4.0 * U * (1.0 + fabs(epsilon)))) ;
+        const long double moved = delta_of(&l, (long double)epsilon +
+                                                   (long double)(4.0 * U * (1.0 + fabs(epsilon))));
         const double noise = (double)fabsl(truth - moved);
         const double error = (double)fabsl((long double)v.plain - truth);
         worst = fmax(worst, error / ((double)truth * allowed + 2.0 * noise + 1e-320));
@@ -117,27 +121,34 @@ static void deltas(double tilt)
             if (fabs(remainder(epsilon - l.loss[0], l.c.step)) > 1e-6 * l.c.step)
                 worst_slope = fmax(worst_slope, fabs(v.slope * finite / (double)reverse - 1.0));
         }
-        /* Slack: delta of the shifted curve, plus additive times the scale, times the factor; less, divided. */
-        const prv_slack slack = {.additive = log_uniform(1e-12, 1e-3), .relative = log_uniform(1e-12, 1e3), .shift = log_uniform(1e-9, 1e-3)};
+        /* Slack: delta of the shifted curve, plus additive times the scale, times the factor; less, divided.
+         */
+        const prv_slack slack = {.additive = log_uniform(1e-12, 1e-3),
+                                 .relative = log_uniform(1e-12, 1e3),
+                                 .shift = log_uniform(1e-9, 1e-3)};
         const prv_value up = prv_curve_delta(&l.c, epsilon, 1, &slack);
         const prv_value down = prv_curve_delta(&l.c, epsilon, -1, &slack);
         const long double infinite = (long double)l.c.tilted.infinite.mass;
         for (int side = 1; side >= -1; side -= 2) {
             const long double s = (long double)side, at = (long double)epsilon - s * (long double)slack.shift;
-            const long double scale = expl((long double)l.c.tilted.log_moment - (long double)l.c.tilted.tilt * at);
+            const long double scale = expl((long double)l.c.tilted.log_moment -
+                                           (long double)l.c.tilted.tilt * at);
             const long double slackened = finite_of(&l, at) + s * scale * (long double)slack.additive;
             const long double factor = 1.0L + (long double)slack.relative;
             long double want = fmaxl(slackened, 0.0L) * (side > 0 ? factor : 1.0L / factor) + infinite;
             want = fminl(fmaxl(want, 0.0L), 1.0L);
             const double got = side > 0 ? up.delta : down.delta;
-            slack_ok = slack_ok && fabsl((long double)got - want) <= 1e-9L * want + 1e-12L * scale * (long double)slack.additive + 1e-14L;
+            slack_ok = slack_ok && fabsl((long double)got - want) <=
+                                       1e-9L * want + 1e-12L * scale * (long double)slack.additive + 1e-14L;
             /* Slack only widens. */
-            above_zero = above_zero && (side > 0 ? got >= v.plain * (1.0 - 1e-12) : got <= v.plain * (1.0 + 1e-12)) &&
+            above_zero = above_zero &&
+                         (side > 0 ? got >= v.plain * (1.0 - 1e-12) : got <= v.plain * (1.0 + 1e-12)) &&
                          got >= 0.0 && got <= 1.0;
         }
         law_free(&l);
     }
-    check(worst <= 1.0, "tilt * window %g: delta is the direct sum (%.2g of the certificate's rounding)", tilt, worst);
+    check(worst <= 1.0, "tilt * window %g: delta is the direct sum (%.2g of the certificate's rounding)",
+          tilt, worst);
     check(worst_slope <= 1e-7, "tilt * window %g: slope (off by %.2g)", tilt, worst_slope);
     check(slack_ok, "tilt * window %g: slack enters as stated", tilt);
     check(above_zero, "tilt * window %g: slack widens, and stays within [0, 1]", tilt);
@@ -164,21 +175,26 @@ static void epsilons(double tilt)
         const long double back = delta_of(&l, (long double)e.plain);
         worst = fmax(worst, fabs((double)(back / exact) - 1.0));
         inverse = inverse && fabsl(back / exact - 1.0L) <= 1e-10L;
-        const prv_slack slack = {.additive = log_uniform(1e-13, 1e-9), .relative = log_uniform(1e-12, 1e-6), .shift = log_uniform(1e-12, 1e-6)};
+        const prv_slack slack = {.additive = log_uniform(1e-13, 1e-9),
+                                 .relative = log_uniform(1e-12, 1e-6),
+                                 .shift = log_uniform(1e-12, 1e-6)};
         const prv_inverse up = prv_curve_epsilon(&l.c, delta, 1, &slack, random_guess(&l));
         const prv_inverse down = prv_curve_epsilon(&l.c, delta, -1, &slack, random_guess(&l));
         sides = sides && down.epsilon <= epsilon * (1.0 + 1e-12) && up.epsilon >= epsilon * (1.0 - 1e-12);
         /* At the bound the slackened curve is indeed on the right side of delta. */
         if (isfinite(up.epsilon))
-            sides = sides && prv_curve_delta(&l.c, up.epsilon * (1.0 + 1e-12), 1, &slack).delta <= delta * (1.0 + 1e-10);
+            sides = sides && prv_curve_delta(&l.c, up.epsilon * (1.0 + 1e-12), 1, &slack).delta <=
+                                 delta * (1.0 + 1e-10);
         if (down.epsilon > 0.0)
-            sides = sides && prv_curve_delta(&l.c, down.epsilon * (1.0 - 1e-12), -1, &slack).delta >= delta * (1.0 - 1e-10);
+            sides = sides && prv_curve_delta(&l.c, down.epsilon * (1.0 - 1e-12), -1, &slack).delta >=
+                                 delta * (1.0 - 1e-10);
         resolved = resolved && e.resolved;
         law_free(&l);
     }
     check(found > 50, "tilt * window %g: %d crossings", tilt, found);
     check(inverse, "tilt * window %g: delta(epsilon(delta)) = delta (off by %.2g)", tilt, worst);
-    check(sides, "tilt * window %g: bounds of epsilon lie on their sides, and no farther than the slack", tilt);
+    check(sides, "tilt * window %g: bounds of epsilon lie on their sides, and no farther than the slack",
+          tilt);
     check(resolved, "tilt * window %g: crossings inside the window are resolved", tilt);
 }
 
@@ -197,19 +213,24 @@ static void by_hand(void)
     c.tilted.log_moment = log(0.75);
     const prv_value half = prv_curve_delta(&c, 0.5, 1, &none);
     check(fabs(half.plain - (0.25 + 0.75 * -expm1(-0.5))) <= 8.0 * U, "one atom: delta between points");
-    check(prv_curve_delta(&c, 1.0, 1, &none).plain == 0.25, "one atom: delta at its loss is the mass at infinity");
+    check(prv_curve_delta(&c, 1.0, 1, &none).plain == 0.25,
+          "one atom: delta at its loss is the mass at infinity");
     check(prv_curve_delta(&c, 50.0, 1, &none).plain == 0.25, "one atom: delta far above");
-    check(fabs(prv_curve_delta(&c, -50.0, 1, &none).plain - 1.0) <= 8.0 * U, "one atom: delta far below is 1");
+    check(fabs(prv_curve_delta(&c, -50.0, 1, &none).plain - 1.0) <= 8.0 * U,
+          "one atom: delta far below is 1");
     const prv_inverse e = prv_curve_epsilon(&c, 0.25 + 0.75 * -expm1(-0.5), 1, &none, 0.3);
-    check(fabs(e.plain - 0.5) <= 16.0 * U && fabs(e.epsilon - 0.5) <= 128.0 * U && e.resolved, "one atom: epsilon between points");
-    check(isinf(prv_curve_epsilon(&c, 0.25, 1, &none, 0.3).epsilon) && isinf(prv_curve_epsilon(&c, 0.1, -1, &none, 0.3).epsilon),
+    check(fabs(e.plain - 0.5) <= 16.0 * U && fabs(e.epsilon - 0.5) <= 128.0 * U && e.resolved,
+          "one atom: epsilon between points");
+    check(isinf(prv_curve_epsilon(&c, 0.25, 1, &none, 0.3).epsilon) &&
+              isinf(prv_curve_epsilon(&c, 0.1, -1, &none, 0.3).epsilon),
           "one atom: no epsilon at or below the mass at infinity");
     check(prv_curve_epsilon(&c, 0.9, 1, &none, 0.3).epsilon == 0.0, "one atom: epsilon above delta(0) is 0");
     /* A slack that hides everything leaves a weak bound, and says so. */
     const prv_slack much = {.additive = 0.9};
     const prv_inverse hidden = prv_curve_epsilon(&c, 0.3, 1, &much, 0.3);
     check(!hidden.resolved && isinf(hidden.epsilon), "slack above delta at the top: not resolved, infinite");
-    check(prv_curve_epsilon(&c, 0.3, -1, &much, 0.3).epsilon == 0.0, "slack above delta: the lower bound is 0");
+    check(prv_curve_epsilon(&c, 0.3, -1, &much, 0.3).epsilon == 0.0,
+          "slack above delta: the lower bound is 0");
     for (double lam = 1e-6; lam < 1e6; lam *= 7.0) {
         double greatest = 0.0;
         for (double s = 1e-7; s < 60.0; s *= 1.003) greatest = fmax(greatest, -exp(-lam * s) * expm1(-s));

@@ -1,20 +1,21 @@
 /* The transforms of every provider against the contract of prvcore.h: errors, threads, allocations. */
+#include <pthread.h>
+
 #include "prvcore.h"
+
+#include "base/allocate.h"
 
 #include "check.h"
 #include "planners.h"
 #include "pool.h"
 #include "transforms.h"
 
-#include <pthread.h>
-
-#include "base/allocate.h"
-
 #define UNIT (0.5 * DBL_EPSILON)
 
-static const size_t lengths[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,    10,   12,   14,   15,  16,  18,   20,  21,
-                                 25,  27,  28,  30,  35,  36,  42,  45,  49,   60,   63,   64,   70,  75,  81,   105, 128,
-                                 175, 192, 243, 245, 256, 315, 320, 576, 1024, 1225, 1575, 2187, 2450, 3840, 4375};
+static const size_t lengths[] = {1,   2,   3,   4,    5,    6,    7,    8,    9,    10,  12,  14,  15,
+                                 16,  18,  20,  21,   25,   27,   28,   30,   35,   36,  42,  45,  49,
+                                 60,  63,  64,  70,   75,   81,   105,  128,  175,  192, 243, 245, 256,
+                                 315, 320, 576, 1024, 1225, 1575, 2187, 2450, 3840, 4375};
 
 typedef struct buffers {
     size_t length;
@@ -31,7 +32,8 @@ static double *numbers(size_t n)
 
 static buffers buffers_new(size_t n)
 {
-    const buffers b = {n, numbers(n), numbers(n), numbers(2 * (n / 2 + 1)), numbers(n), numbers(2 * (n / 2 + 1))};
+    const buffers b = {
+        n, numbers(n), numbers(n), numbers(2 * (n / 2 + 1)), numbers(n), numbers(2 * (n / 2 + 1))};
     return b;
 }
 
@@ -44,7 +46,8 @@ static void buffers_free(buffers *b)
     prv_release(b->exact);
 }
 
-/* Forward, against the definition: the L2 error, and that of each output, in units of what prvcore.h allows; then back. */
+/* Forward, against the definition: the L2 error, and that of each output, in units of what prvcore.h allows;
+ * then back. */
 static void measure(prv_fft *fft, buffers *b, double *l2, double *each, double *back)
 {
     const size_t n = b->length;
@@ -60,7 +63,8 @@ static void measure(prv_fft *fft, buffers *b, double *l2, double *each, double *
     }
     for (size_t j = 0; j <= n / 2; j++) {
         const double twice = j == 0 || 2 * j == n ? 1.0 : 2.0;
-        const double re = b->spectrum[2 * j] - b->exact[2 * j], im = b->spectrum[2 * j + 1] - b->exact[2 * j + 1];
+        const double re = b->spectrum[2 * j] - b->exact[2 * j],
+                     im = b->spectrum[2 * j + 1] - b->exact[2 * j + 1];
         square += twice * (b->exact[2 * j] * b->exact[2 * j] + b->exact[2 * j + 1] * b->exact[2 * j + 1]);
         error += twice * (re * re + im * im);
         largest = fmax(largest, hypot(re, im));
@@ -87,7 +91,8 @@ static void accuracy(const prv_planner *planner)
         const size_t n = lengths[i];
         prv_fft fft;
         const prv_status status = p->plan(p->context, n, &fft);
-        if (!check(status == PRV_OK && fft.length == n, "%s: length %zu: %s", planner->name, n, prv_status_message(status)))
+        if (!check(status == PRV_OK && fft.length == n, "%s: length %zu: %s", planner->name, n,
+                   prv_status_message(status)))
             continue;
         buffers b = buffers_new(n);
         double worst = 0.0;
@@ -108,7 +113,8 @@ static void accuracy(const prv_planner *planner)
     prv_fft fft;
     check(p->plan(p->context, 0, &fft) == PRV_ERR_FFT, "%s: length 0 is refused", planner->name);
     if (planner == &prv_portable_planner)
-        check(p->plan(p->context, 11 * 64, &fft) == PRV_ERR_FFT, "%s: a length with the factor 11 is refused", planner->name);
+        check(p->plan(p->context, 11 * 64, &fft) == PRV_ERR_FFT, "%s: a length with the factor 11 is refused",
+              planner->name);
     prv_fft_provider_free(p);
     prv_fft_provider_free(NULL);
 }
@@ -131,12 +137,13 @@ static void long_transforms(const prv_planner *planner)
         }
         fft.forward(fft.forward_plan, b.in, b.spectrum);
         for (size_t j = 0; j <= n / 2; j++)
-            spectral += (j == 0 || 2 * j == n ? 1.0 : 2.0) *
-                        (b.spectrum[2 * j] * b.spectrum[2 * j] + b.spectrum[2 * j + 1] * b.spectrum[2 * j + 1]);
+            spectral += (j == 0 || 2 * j == n ? 1.0 : 2.0) * (b.spectrum[2 * j] * b.spectrum[2 * j] +
+                                                              b.spectrum[2 * j + 1] * b.spectrum[2 * j + 1]);
         fft.inverse(fft.inverse_plan, b.spectrum, b.out);
         for (size_t j = 0; j < n; j++) error += pow(b.out[j] / (double)n - b.values[j], 2.0);
         const double allowed = 7.0 * UNIT * log2((double)n);
-        check(fabs(spectral / (energy * (double)n) - 1.0) <= 2.0 * allowed + 1e-13, "%s: energy of length %zu", planner->name, n);
+        check(fabs(spectral / (energy * (double)n) - 1.0) <= 2.0 * allowed + 1e-13,
+              "%s: energy of length %zu", planner->name, n);
         check(sqrt(error / energy) <= 2.0 * allowed, "... back and forth: %.2f of what is allowed",
               sqrt(error / energy) / (2.0 * allowed));
         buffers_free(&b);
@@ -163,7 +170,8 @@ static void *work(void *argument)
             prv_fft fft;
             if (w->provider->plan(w->provider->context, lengths[i], &fft) != PRV_OK) abort();
             buffers b = buffers_new(lengths[i]);
-            for (size_t j = 0; j < lengths[i]; j++) b.in[j] = 1.0 / (double)(1 + (j * j + (size_t)round) % 31);
+            for (size_t j = 0; j < lengths[i]; j++)
+                b.in[j] = 1.0 / (double)(1 + (j * j + (size_t)round) % 31);
             fft.forward(fft.forward_plan, b.in, b.spectrum);
             fft.inverse(fft.inverse_plan, b.spectrum, b.out);
             for (size_t j = 0; j < lengths[i]; j++) {
@@ -219,7 +227,8 @@ static void allocations(const prv_planner *planner)
         wrong += status != PRV_ERR_MEMORY;
     }
     prv_use_allocator(before);
-    check(n >= 2 && n < 1000 && wrong == 0, "%s: fails properly at each of %d allocations (%d not)", planner->name, n, wrong);
+    check(n >= 2 && n < 1000 && wrong == 0, "%s: fails properly at each of %d allocations (%d not)",
+          planner->name, n, wrong);
 }
 
 int main(void)

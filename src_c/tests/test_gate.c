@@ -1,8 +1,9 @@
-/* The gate: what is known without a composition, and what no answer may contradict. Truths are sums of long double. */
-#include "curve/gate.h"
+/* The gate: what is known without a composition, and what no answer may contradict. Truths are sums of long
+ * double. */
+#include "check.h"
 
 #include "numerics/rounding.h"
-#include "check.h"
+#include "curve/gate.h"
 
 #define U (0.5 * DBL_EPSILON)
 
@@ -43,7 +44,8 @@ static void masses_at_infinity(void)
     }
     prv_infinite s = {0};
     for (int j = 0; j < 5; j++) prv_infinite_add(&s, 0.0, 0.0, 1e9);
-    check(exact && s.low == 0.0 && s.high == 0.0, "a mass of one step that runs once is exact, and so is none at all");
+    check(exact && s.low == 0.0 && s.high == 0.0,
+          "a mass of one step that runs once is exact, and so is none at all");
     prv_infinite_add(&s, 1.0, 0.0, 3.0);
     check(s.low == 1.0 && s.high == 1.0, "a step that gives everything away does so in a composition");
     memset(&s, 0, sizeof s);
@@ -62,10 +64,12 @@ static void floors(void)
         close = close && high - low <= 9.0 * U * high;
     }
     check(within && close, "1 - e^epsilon lies between its floors, a few units apart");
-    check(prv_least_delta(0.0, -1) == 0.0 && prv_least_delta(3.0, 1) == 0.0, "... and is 0 from epsilon 0 on");
+    check(prv_least_delta(0.0, -1) == 0.0 && prv_least_delta(3.0, 1) == 0.0,
+          "... and is 0 from epsilon 0 on");
 }
 
-static int direct(const prv_totals *a, const prv_totals *b, prv_question question, double value, prv_bounds *bounds)
+static int direct(const prv_totals *a, const prv_totals *b, prv_question question, double value,
+                  prv_bounds *bounds)
 {
     const prv_totals *each[2] = {a, b};
     return prv_gate_direct(each, b != NULL ? 2 : 1, question, value, bounds);
@@ -82,38 +86,46 @@ static void known_at_once(void)
     check(direct(&leaky, NULL, PRV_ASK_EPSILON, 1e-3, &b) && b.lower == 2.0 && b.upper == 2.0,
           "a delta that is the mass at infinity has the greatest loss");
     check(!direct(&leaky, NULL, PRV_ASK_EPSILON, 1.0001e-3, &b), "a delta above it needs a composition");
-    check(direct(&unsure, NULL, PRV_ASK_EPSILON, unsure.infinite.mass, &b) && b.lower == 0.0 && b.upper == HUGE_VAL,
+    check(direct(&unsure, NULL, PRV_ASK_EPSILON, unsure.infinite.mass, &b) && b.lower == 0.0 &&
+              b.upper == HUGE_VAL,
           "if rounding hides which is greater, nothing is certain");
     check(direct(&unsure, NULL, PRV_ASK_EPSILON, prv_below(unsure.infinite.low), &b) && b.lower == HUGE_VAL,
           "... and just below that everything is");
-    check(direct(&endless, NULL, PRV_ASK_EPSILON, 0.0, &b) && b.lower == HUGE_VAL, "losses without end, delta 0");
+    check(direct(&endless, NULL, PRV_ASK_EPSILON, 0.0, &b) && b.lower == HUGE_VAL,
+          "losses without end, delta 0");
     check(direct(&nothing, NULL, PRV_ASK_EPSILON, 0.0, &b) && b.upper == 0.0, "no step, no epsilon");
-    check(direct(&pure, &leaky, PRV_ASK_EPSILON, 1e-5, &b) && b.upper == HUGE_VAL, "one direction that gives away decides");
+    check(direct(&pure, &leaky, PRV_ASK_EPSILON, 1e-5, &b) && b.upper == HUGE_VAL,
+          "one direction that gives away decides");
     check(direct(&pure, NULL, PRV_ASK_DELTA, 2.0, &b) && b.upper == 0.0, "no delta at the greatest loss");
     check(direct(&leaky, NULL, PRV_ASK_DELTA, HUGE_VAL, &b) && b.lower == 1e-3 && b.upper == 1e-3,
           "delta is the mass at infinity at the end");
     check(!direct(&unsure, NULL, PRV_ASK_DELTA, 2.0, &b) && direct(&unsure, NULL, PRV_ASK_DELTA, 2.1, &b),
           "a greatest loss that is not known exactly is one from its upper end on");
     check(direct(&pure, NULL, PRV_ASK_DELTA, -HUGE_VAL, &b) && b.lower == 1.0, "delta is 1 at the other end");
-    check(direct(&nothing, NULL, PRV_ASK_DELTA, -1.0, &b) && b.lower < b.upper && b.lower > 0.63, "no step: the floor");
+    check(direct(&nothing, NULL, PRV_ASK_DELTA, -1.0, &b) && b.lower < b.upper && b.lower > 0.63,
+          "no step: the floor");
 }
 
 static void the_way_out(void)
 {
     const prv_totals leaky = totals_of(1.0, 2.0, 0.5, 1e-3, 0.0);
     prv_bounds b = {1.0, 1.5, 9.0};
-    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 0.1, &b) == PRV_OK && b.lower == 1.0 && b.upper >= 2.5 && b.upper < 2.6,
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 0.1, &b) == PRV_OK && b.lower == 1.0 && b.upper >= 2.5 &&
+              b.upper < 2.6,
           "epsilon is at most the greatest loss with its error");
     b = (prv_bounds){1.0, 1.5, 9.0};
     check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 1e-4, &b) == PRV_ERR_BOUNDS,
           "a finite upper bound where the mass at infinity is above delta is refused");
     b = (prv_bounds){1.0, 1.5, HUGE_VAL};
-    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 1e-4, &b) == PRV_OK && b.lower == HUGE_VAL, "... and an infinite one is right");
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 1e-4, &b) == PRV_OK && b.lower == HUGE_VAL,
+          "... and an infinite one is right");
     b = (prv_bounds){-1.0, NAN, NAN};
-    check(prv_gate_close(&leaky, PRV_ASK_DELTA, 1.0, &b) == PRV_OK && b.lower == 1e-3 && b.upper == 1.0 && b.estimate >= b.lower,
+    check(prv_gate_close(&leaky, PRV_ASK_DELTA, 1.0, &b) == PRV_OK && b.lower == 1e-3 && b.upper == 1.0 &&
+              b.estimate >= b.lower,
           "what is no number says nothing");
     b = (prv_bounds){0.0, 0.0, 0.1};
-    check(prv_gate_close(&leaky, PRV_ASK_DELTA, -1.0, &b) == PRV_ERR_BOUNDS, "no delta is below 1 - e^epsilon");
+    check(prv_gate_close(&leaky, PRV_ASK_DELTA, -1.0, &b) == PRV_ERR_BOUNDS,
+          "no delta is below 1 - e^epsilon");
     b = (prv_bounds){0.3, 0.2, 0.2};
     check(prv_gate_range(0.0, 1.0, &b) == PRV_ERR_BOUNDS, "a lower bound above the upper one is refused");
     b = (prv_bounds){0.2, 7.0, 0.3};

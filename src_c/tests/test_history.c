@@ -67,9 +67,10 @@ static void closed_forms(void)
         const long double delta = gaussian_delta((long double)epsilon, sqrtl(square));
         prv_bounds b;
         prv_report r;
-        close = close && prv_history_delta(h, steps, i + 1, &part, &epsilon, 1, &b, &r) == PRV_OK && r.accurate &&
-                (long double)b.lower <= delta * (1.0L + 1e-11L) && delta * (1.0L - 1e-11L) <= (long double)b.upper &&
-                b.upper - b.lower <= 1e-3 * b.upper && r.width > 1e-7;
+        close = close && prv_history_delta(h, steps, i + 1, &part, &epsilon, 1, &b, &r) == PRV_OK &&
+                r.accurate && (long double)b.lower <= delta * (1.0L + 1e-11L) &&
+                delta * (1.0L - 1e-11L) <= (long double)b.upper && b.upper - b.lower <= 1e-3 * b.upper &&
+                r.width > 1e-7;
     }
     check(close, "a delta is done within a thousandth of itself");
     check(within, "bounds hold the closed form after each of %d Gaussians", KINDS);
@@ -96,8 +97,8 @@ static void what_is_kept_makes_no_difference(void)
         else if (action < 4 && length > 0)
             steps[length - 1].count += 1 + random_below(200);
         else if (length < KINDS) {
-            steps[length] =
-                (prv_step){made[random_below(5) ? length : random_below(KINDS)], 1 + random_below(300)};
+            steps[length] = (prv_step){made[random_below(5) ? length : random_below(KINDS)],
+                                       1 + random_below(300)};
             length++;
         }
         if (length == 0) continue;
@@ -162,8 +163,8 @@ static void interruptions(void)
         stopping.progress = stop_after;
         stopping.progress_context = &left;
         good = good && prv_history_epsilon(h, steps, KINDS / 2, &o, &delta, 1, &b, NULL) == PRV_OK;
-        interrupted +=
-            prv_history_epsilon(h, steps, KINDS, &stopping, &delta, 1, &b, NULL) == PRV_ERR_INTERRUPTED;
+        interrupted += prv_history_epsilon(h, steps, KINDS, &stopping, &delta, 1, &b, NULL) ==
+                       PRV_ERR_INTERRUPTED;
         good = good && prv_history_epsilon(h, steps, KINDS, &o, &delta, 1, &b, NULL) == PRV_OK &&
                memcmp(&b, &right, sizeof b) == 0;
     }

@@ -1,10 +1,10 @@
 /* The heart of soundness: a dominating lattice's curve is nowhere below, a dominated lattice's nowhere
  * above, the curve of the step itself. Checked against closed forms of the step, and for arbitrary
  * cells against the two extreme pairs that have such cells. */
+#include "check.h"
+
 #include "lattices/lattice.h"
 #include "lattices/tilt.h"
-
-#include "check.h"
 
 #define U (0.5 * DBL_EPSILON)
 
@@ -216,7 +216,8 @@ static void build_frame(built *b, size_t count, double offset, double step, cons
 /* Excesses of cells that were made by hand. */
 static void build_excess(built *b)
 {
-    for (size_t i = 0; i <= b->cells.length; i++) b->cells.excess[i] = b->cells.mass[i] - b->cells.relative[i];
+    for (size_t i = 0; i <= b->cells.length; i++)
+        b->cells.excess[i] = b->cells.mass[i] - b->cells.relative[i];
 }
 
 static void build_lattices(built *b)
@@ -234,7 +235,8 @@ static void build_free(built *b)
     free(b->left);
 }
 
-/* Masses not negative, losses on the lattice and increasing, totals at most one; and P's total at most one. */
+/* Masses not negative, losses on the lattice and increasing, totals at most one; and P's total at most one.
+ */
 static int is_valid(const prv_lattice *l, double total)
 {
     long double sum = (long double)l->infinite_mass;
@@ -273,7 +275,9 @@ static void run_pair(const pair *s, double step, double offset_part, int on_knot
     const double offset = low + offset_part * step;
     int64_t *index = malloc(count * sizeof *index);
     for (size_t i = 0; i < count; i++)
-        index[i] = i == 0 ? 0 : index[i - 1] + (random_mesh ? 1 + (int64_t)random_below(random_below(3) ? 2 : 30) : 1);
+        index[i] = i == 0 ? 0
+                          : index[i - 1] +
+                                (random_mesh ? 1 + (int64_t)random_below(random_below(3) ? 2 : 30) : 1);
     /* Where 3000 knots do not reach the top they start around the bulk instead. */
     double from = offset;
     if ((double)index[count - 1] * step < high - low && !random_mesh)
@@ -354,7 +358,8 @@ static void many_spacings(void)
     static const struct {
         double noise, p, tilt, low, high;
         int add;
-    } cases[] = {{0.8, 1e-3, 9.2, -5.0, 0.02, 1}, {0.8, 1e-3, 7.1, -0.02, 5.0, 0}, {0.3, 1e-4, 10.0, -12.0, 0.01, 1}};
+    } cases[] = {
+        {0.8, 1e-3, 9.2, -5.0, 0.02, 1}, {0.8, 1e-3, 7.1, -0.02, 5.0, 0}, {0.3, 1e-4, 10.0, -12.0, 0.01, 1}};
     for (size_t k = 0; k < 3; k++) {
         const double step = 3e-6, p = cases[k].p, edge = cases[k].add ? -log1p(-p) : log1p(-p);
         int64_t at = cases[k].add ? (int64_t)((cases[k].low - edge) / step) : 0;
@@ -396,8 +401,8 @@ static void many_spacings(void)
         const double above = prv_tilt(b.above.loss, b.above.mass, count, tilt, NULL).log_moment - exact;
         const double below = exact - prv_tilt(b.below.loss, b.below.mass, count, tilt, NULL).log_moment;
         check(above > 0.0 && below > 0.0 && below < 0.7 * above,
-              "%zu knots 1 to 4096 steps apart, noise %g %s: merging costs %.2f of splitting", count, cases[k].noise,
-              cases[k].add ? "add" : "remove", below / above);
+              "%zu knots 1 to 4096 steps apart, noise %g %s: merging costs %.2f of splitting", count,
+              cases[k].noise, cases[k].add ? "add" : "remove", below / above);
         double worst_above = 0.0, worst_below = 0.0;
         const pair s = {0, cases[k].add, cases[k].noise, p};
         against_closed_form(&s, &b.cells, &b.above, &b.below, &worst_above, &worst_below);
@@ -431,18 +436,19 @@ static void random_cells(unsigned kind, tally *t)
         const unsigned shape = (unsigned)random_below(6);
         double mass = uniform(0.0, 1.0);
         switch (kind % 7) {
-        case 1: mass = shape < 4 ? 0.0 : mass; break;                       /* isolated */
-        case 2: mass = pow(10.0, uniform(-300.0, 0.0)); break;              /* any size */
-        case 3: mass = shape == 0 ? 1.0 : 1e-18 * mass; break;              /* near-empty between */
-        case 4: mass = i + 1 == count || shape == 0 ? mass : 0.0; break;    /* only the last */
-        case 5: mass = exp(-(double)i * 3.0) * mass; break;                 /* steeply falling */
-        case 6: mass = exp((double)i * 3.0 - 180.0) * mass; break;          /* steeply rising */
+        case 1: mass = shape < 4 ? 0.0 : mass; break;                    /* isolated */
+        case 2: mass = pow(10.0, uniform(-300.0, 0.0)); break;           /* any size */
+        case 3: mass = shape == 0 ? 1.0 : 1e-18 * mass; break;           /* near-empty between */
+        case 4: mass = i + 1 == count || shape == 0 ? mass : 0.0; break; /* only the last */
+        case 5: mass = exp(-(double)i * 3.0) * mass; break;              /* steeply falling */
+        case 6: mass = exp((double)i * 3.0 - 180.0) * mass; break;       /* steeply rising */
         default: break;
         }
         c->mass[i] = mass;
         total += (long double)mass;
     }
-    for (size_t i = 0; i <= count; i++) c->mass[i] = total > 0.0L ? (double)((long double)c->mass[i] / total) : 0.0;
+    for (size_t i = 0; i <= count; i++)
+        c->mass[i] = total > 0.0L ? (double)((long double)c->mass[i] / total) : 0.0;
     c->infinite_mass = 0.0;
     for (size_t i = 0; i <= count; i++) {
         const double width = i > 0 && i < count ? c->knots[i] - c->knots[i - 1] : 1.0;
@@ -474,10 +480,11 @@ static void random_cells(unsigned kind, tally *t)
     const double short_by = excess_over(&least, &above, c->tail_error);
     if (!is_valid(&b.above, 1.0) || !is_valid(&b.below, 1.0)) t->invalid++;
     if (over > 0.0 || short_by > 0.0 || (t->invalid > 0 && t->tried == t->invalid))
-        printf("     kind %u, %zu knots, step %g, on_knots %d, tilt %g: dominating short by %.3g, dominated over by "
-               "%.3g of delta (at %.17g: %.17g, %.17g)\n",
-               kind, count, step, b.mesh.on_knots, b.mesh.tilt, short_by, over, worst_epsilon,
-               worst_low, worst_high);
+        printf(
+            "     kind %u, %zu knots, step %g, on_knots %d, tilt %g: dominating short by %.3g, dominated over by "
+            "%.3g of delta (at %.17g: %.17g, %.17g)\n",
+            kind, count, step, b.mesh.on_knots, b.mesh.tilt, short_by, over, worst_epsilon, worst_low,
+            worst_high);
     t->above = fmax(t->above, short_by);
     t->below = fmax(t->below, over);
     t->tried++;
@@ -489,7 +496,7 @@ static void random_cells(unsigned kind, tally *t)
 
 static void arbitrary_cells(void)
 {
-    static const char *const names[] = {"uniform",       "isolated", "of any size",   "nearly empty",
+    static const char *const names[] = {"uniform",       "isolated", "of any size", "nearly empty",
                                         "only the last", "falling",  "rising"};
     for (unsigned kind = 0; kind < 7; kind++) {
         tally t = {0, 0, 0.0, 0.0};
@@ -540,7 +547,8 @@ static void discrete_losses(void)
         b.mesh.on_knots = on ? 1 : (int)random_below(2);
         b.mesh.tilt = random_below(2) ? log_uniform(0.1, 1e4) : 0.0;
         build_lattices(&b);
-        const atoms exact = {n, loss, q, infinite}, above = of_lattice(&b.above), below = of_lattice(&b.below);
+        const atoms exact = {n, loss, q, infinite}, above = of_lattice(&b.above),
+                    below = of_lattice(&b.below);
         const double a = b.cells.tail_error;
         t.above = fmax(t.above, excess_over(&exact, &above, a));
         t.below = fmax(t.below, excess_over(&below, &exact, a));

@@ -1,8 +1,9 @@
-/* What the platform's libm is trusted for (rounding.h): each function that bounds rest on against exact values, and where long
- * double has more than double, against that one's at many random arguments. A platform whose libm is worse fails here. */
-#include "numerics/rounding.h"
-
+/* What the platform's libm is trusted for (rounding.h): each function that bounds rest on against exact
+ * values, and where long double has more than double, against that one's at many random arguments. A platform
+ * whose libm is worse fails here. */
 #include "check.h"
+
+#include "numerics/rounding.h"
 
 /* high + middle + low is the value to 150 bits or more. */
 typedef struct value {
@@ -21,7 +22,8 @@ static double error_of(double found, double high, double middle)
 }
 static double wide_error_of(long double found, double high, double middle, double low)
 {
-    return (double)fabsl(((found - (long double)high) - (long double)middle - (long double)low) / (long double)high);
+    return (double)fabsl(((found - (long double)high) - (long double)middle - (long double)low) /
+                         (long double)high);
 }
 
 typedef struct named {
@@ -75,7 +77,10 @@ static const named_of_two functions_of_two[] = {
 enum { TRIALS = 100000 };
 
 /* Long double that is trusted for as much tells doubles' errors to a thousandth. */
-static int is_reference(void) { return PRV_WIDE_LIBM_UNIT < 0x1p-10 * DBL_EPSILON; }
+static int is_reference(void)
+{
+    return PRV_WIDE_LIBM_UNIT < 0x1p-10 * DBL_EPSILON;
+}
 
 static double worst_random(const named *f)
 {
@@ -109,7 +114,8 @@ int main(void)
                   worst_wide / PRV_WIDE_LIBM_UNIT, f->wide_trusted / PRV_WIDE_LIBM_UNIT);
         if (!is_reference()) continue;
         const double random = worst_random(f);
-        check(random <= f->trusted, "%s, in [%g, %g]: %.3f u of %.3f u", f->name, f->low, f->high, random / u, f->trusted / u);
+        check(random <= f->trusted, "%s, in [%g, %g]: %.3f u of %.3f u", f->name, f->low, f->high, random / u,
+              f->trusted / u);
     }
     for (size_t i = 0; i < sizeof functions_of_two / sizeof *functions_of_two; i++) {
         const named_of_two *f = &functions_of_two[i];
@@ -124,7 +130,8 @@ int main(void)
         for (int j = 0; j < TRIALS; j++) {
             const double x = uniform(f->low, f->high), y = uniform(f->low_y, f->high_y);
             const long double truth = f->wide((long double)x, (long double)y);
-            if (truth != 0.0L) worst = fmax(worst, (double)fabsl(((long double)f->narrow(x, y) - truth) / truth));
+            if (truth != 0.0L)
+                worst = fmax(worst, (double)fabsl(((long double)f->narrow(x, y) - truth) / truth));
         }
         check(worst <= f->trusted, "%s, random: %.3f u of %.3f u", f->name, worst / u, f->trusted / u);
     }

@@ -1,7 +1,7 @@
 /* Whole queries from C: closed forms, every status code, interrupts, and threads. */
-#include "prvcore.h"
-
 #include <pthread.h>
+
+#include "prvcore.h"
 
 #include "asking.h"
 
@@ -13,7 +13,8 @@ static void closed_forms(void)
         double noise;
         uint64_t count;
         double epsilon;
-    } cases[] = {{1.0, 1, 1.0}, {1.0, 1, 6.0}, {5.0, 7, 1.5}, {20.0, 100, 3.0}, {100.0, 999, 0.25}, {0.5, 2, 20.0}};
+    } cases[] = {{1.0, 1, 1.0},    {1.0, 1, 6.0},      {5.0, 7, 1.5},
+                 {20.0, 100, 3.0}, {100.0, 999, 0.25}, {0.5, 2, 20.0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         prv_mechanism *m = gaussian(cases[i].noise);
         const prv_step step = {m, cases[i].count};
@@ -24,18 +25,21 @@ static void closed_forms(void)
         prv_report r;
         /* Asked before: a message's numbers may be read before a call beside them is made. */
         prv_status status = prv_epsilon(&step, 1, &o, &delta, 1, &b, &r);
-        check(status == PRV_OK && b.lower <= e * (1.0 + 1e-12) &&
-                  e * (1.0 - 1e-12) <= b.upper && b.lower <= b.estimate && b.estimate <= b.upper,
-              "%d Gaussians of noise %g: epsilon %g in [%.9g, %.9g]", (int)cases[i].count, cases[i].noise, e, b.lower, b.upper);
-        check(b.upper - b.lower <= 3e-3 * (1.0 + 1e-9) && r.accurate, "... as narrow as asked (%.2g)", b.upper - b.lower);
+        check(status == PRV_OK && b.lower <= e * (1.0 + 1e-12) && e * (1.0 - 1e-12) <= b.upper &&
+                  b.lower <= b.estimate && b.estimate <= b.upper,
+              "%d Gaussians of noise %g: epsilon %g in [%.9g, %.9g]", (int)cases[i].count, cases[i].noise, e,
+              b.lower, b.upper);
+        check(b.upper - b.lower <= 3e-3 * (1.0 + 1e-9) && r.accurate, "... as narrow as asked (%.2g)",
+              b.upper - b.lower);
         const prv_options loose = options_of(2.0 * e);
         status = prv_epsilon(&step, 1, &loose, &delta, 1, &b, &r);
-        check(status == PRV_OK && b.lower == 0.0 && r.engine == PRV_ENGINE_AUTO && r.width == b.upper && r.accurate,
+        check(status == PRV_OK && b.lower == 0.0 && r.engine == PRV_ENGINE_AUTO && r.width == b.upper &&
+                  r.accurate,
               "... twice as wide without a composition (up to %.9g)", b.upper);
-        check(e * (1.0 - 1e-12) <= b.upper && b.estimate <= b.upper && b.upper <= 2.0 * e, "... and that holds");
+        check(e * (1.0 - 1e-12) <= b.upper && b.estimate <= b.upper && b.upper <= 2.0 * e,
+              "... and that holds");
         status = prv_delta(&step, 1, &o, &e, 1, &b, NULL);
-        check(status == PRV_OK && b.lower <= delta * (1.0 + 1e-11) &&
-                  delta * (1.0 - 1e-11) <= b.upper,
+        check(status == PRV_OK && b.lower <= delta * (1.0 + 1e-11) && delta * (1.0 - 1e-11) <= b.upper,
               "... delta %.9g in [%.9g, %.9g]", delta, b.lower, b.upper);
         prv_mechanism_free(m);
     }
@@ -52,7 +56,8 @@ static void closed_forms(void)
     prv_mechanism_free(m);
     /* Steps of count 0, and none. */
     prv_bounds nothing = {1.0, 1.0, 1.0};
-    check(prv_epsilon(NULL, 0, &o, &delta, 1, &nothing, NULL) == PRV_OK && nothing.upper == 0.0, "no steps: epsilon 0");
+    check(prv_epsilon(NULL, 0, &o, &delta, 1, &nothing, NULL) == PRV_OK && nothing.upper == 0.0,
+          "no steps: epsilon 0");
     check(prv_epsilon(NULL, 0, &o, NULL, 0, NULL, NULL) == PRV_OK, "no questions");
 }
 
@@ -63,15 +68,16 @@ static void widths_of_delta(void)
         double noise;
         uint64_t count;
         double epsilon;
-    } cases[] = {{1.0, 1, 0.25}, {2.0, 60, -3.0}, {2.0, 60, 0.0}, {2.0, 60, 2.0}, {20.0, 500, 1.0}, {1.0, 400, 40.0}, {1.0, 400, 180.0}};
+    } cases[] = {{1.0, 1, 0.25},   {2.0, 60, -3.0},  {2.0, 60, 0.0},   {2.0, 60, 2.0},
+                 {20.0, 500, 1.0}, {1.0, 400, 40.0}, {1.0, 400, 180.0}};
     static const double parts[] = {0.5, 1e-2, 1e-3, 1e-6, 0.0};
     const double width = 1e-6;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         prv_mechanism *m = gaussian(cases[i].noise);
         const prv_step step = {m, cases[i].count};
         const double e = cases[i].epsilon;
-        const long double truth =
-            gaussian_delta((long double)e, sqrtl((long double)cases[i].count) / (long double)cases[i].noise);
+        const long double truth = gaussian_delta((long double)e, sqrtl((long double)cases[i].count) /
+                                                                     (long double)cases[i].noise);
         double coarsest = 0.0;
         for (size_t j = 0; j < sizeof parts / sizeof *parts; j++) {
             prv_options o = options_of(width);
@@ -80,14 +86,17 @@ static void widths_of_delta(void)
             prv_report r;
             const prv_status status = prv_delta(&step, 1, &o, &e, 1, &b, &r);
             check(status == PRV_OK && (long double)b.lower <= truth * (1.0L + 1e-15L) &&
-                      truth * (1.0L - 1e-15L) <= (long double)b.upper && b.lower <= b.estimate && b.estimate <= b.upper,
-                  "%d Gaussians of noise %g: delta(%g) = %.17Lg in [%.17g, %.17g] by a part of %g", (int)cases[i].count,
-                  cases[i].noise, e, truth, b.lower, b.upper, parts[j]);
+                      truth * (1.0L - 1e-15L) <= (long double)b.upper && b.lower <= b.estimate &&
+                      b.estimate <= b.upper,
+                  "%d Gaussians of noise %g: delta(%g) = %.17Lg in [%.17g, %.17g] by a part of %g",
+                  (int)cases[i].count, cases[i].noise, e, truth, b.lower, b.upper, parts[j]);
             check(!r.accurate || b.upper - b.lower <= parts[j] * b.upper || r.width <= width * (1.0 + 1e-9),
-                  "... and accurate where a width is met (%.3g of it, %.3g in epsilon)", 1.0 - b.lower / b.upper, r.width);
+                  "... and accurate where a width is met (%.3g of it, %.3g in epsilon)",
+                  1.0 - b.lower / b.upper, r.width);
             check(r.accurate || parts[j] == 0.0, "... which some part of delta always is");
             if (j == 0) coarsest = b.upper - b.lower;
-            if (parts[j] == 0.0) check(b.upper - b.lower <= coarsest, "... and no wider if nothing but epsilon counts");
+            if (parts[j] == 0.0)
+                check(b.upper - b.lower <= coarsest, "... and no wider if nothing but epsilon counts");
         }
         prv_mechanism_free(m);
     }
@@ -116,8 +125,10 @@ static void no_noise(void)
             o.neighbors = PRV_REMOVE;
             const double epsilon = 1.0;
             prv_bounds b = {NAN, NAN, NAN};
-            const prv_status asked = status[i] == PRV_OK ? prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL) : status[i];
-            check(asked == PRV_OK && fabs(b.lower - disjoint[i]) <= 1e-12 && fabs(b.upper - disjoint[i]) <= 1e-12,
+            const prv_status asked = status[i] == PRV_OK ? prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL)
+                                                         : status[i];
+            check(asked == PRV_OK && fabs(b.lower - disjoint[i]) <= 1e-12 &&
+                      fabs(b.upper - disjoint[i]) <= 1e-12,
                   "mechanism %d without noise, %g: delta %g", (int)i, zero, b.upper);
             prv_mechanism_free(made[i]);
         }
@@ -209,17 +220,24 @@ static prv_status unknown_plan(void *context, size_t length, prv_fft *fft)
 /* Records and groups, or groups of different sizes, are asked about together; whichever question it is. */
 static void mixed_groups(const prv_step *records)
 {
-    prv_mechanism *pair = NULL, *three = NULL, *sampled = NULL, *always = NULL, *one = NULL, *never = NULL, *m = NULL;
+    prv_mechanism *pair = NULL, *three = NULL, *sampled = NULL, *always = NULL, *one = NULL, *never = NULL,
+                  *m = NULL;
     if (prv_mechanism_group_gaussian(1.0, 0.5, 2, &pair) != PRV_OK) abort();
     if (prv_mechanism_group_gaussian(1.0, 0.5, 3, &three) != PRV_OK) abort();
     if (prv_mechanism_poisson_subsampled(three, 0.5, &sampled) != PRV_OK) abort();
     if (prv_mechanism_group_gaussian(1.0, 1.0, 3, &always) != PRV_OK) abort();
     if (prv_mechanism_group_gaussian(1.0, 0.5, 1, &one) != PRV_OK) abort();
     if (prv_mechanism_poisson_subsampled(always, 0.0, &never) != PRV_OK) abort();
-    const prv_step mixed[][2] = {
-        {*records, {pair, 1}}, {{pair, 1}, {three, 1}}, {{pair, 2}, {sampled, 1}}, {{always, 1}, *records}, {{never, 1}, *records}};
-    const prv_step same[][2] = {
-        {*records, {one, 1}}, {{three, 1}, {sampled, 1}}, {{three, 1}, {always, 1}}, {*records, {pair, 0}}, {{three, 1}, {never, 1}}};
+    const prv_step mixed[][2] = {{*records, {pair, 1}},
+                                 {{pair, 1}, {three, 1}},
+                                 {{pair, 2}, {sampled, 1}},
+                                 {{always, 1}, *records},
+                                 {{never, 1}, *records}};
+    const prv_step same[][2] = {{*records, {one, 1}},
+                                {{three, 1}, {sampled, 1}},
+                                {{three, 1}, {always, 1}},
+                                {*records, {pair, 0}},
+                                {{three, 1}, {never, 1}}};
     prv_options o = options_of(1e-2);
     const double delta = 1e-3, epsilon = 1.0, rate = 0.5, order = 2.0;
     prv_bounds b;
@@ -230,25 +248,32 @@ static void mixed_groups(const prv_step *records)
         expect(prv_check_steps(mixed[i], 2, o.neighbors), PRV_ERR_GROUPS, "mixed groups");
         expect(prv_epsilon(mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... epsilon");
         expect(prv_delta(mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS, "... delta");
-        expect(prv_history_epsilon(history, mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... of a history");
-        expect(prv_history_delta(history, mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS, "... and delta");
+        expect(prv_history_epsilon(history, mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS,
+               "... of a history");
+        expect(prv_history_delta(history, mixed[i], 2, &o, &epsilon, 1, &b, NULL), PRV_ERR_GROUPS,
+               "... and delta");
         expect(prv_power(mixed[i], 2, &o, &rate, 1, &b, NULL), PRV_ERR_GROUPS, "... power");
         expect(prv_gaussian_mu(mixed[i], 2, &o, &delta, 1, &b, NULL), PRV_ERR_GROUPS, "... mu");
-        expect(prv_renyi_divergence(mixed[i], 2, &o, &order, 1, &b), PRV_ERR_GROUPS, "... a Renyi divergence");
+        expect(prv_renyi_divergence(mixed[i], 2, &o, &order, 1, &b), PRV_ERR_GROUPS,
+               "... a Renyi divergence");
         for (int p = PRV_NOISE_SCALE; p <= PRV_STEPS; p++)
             for (size_t fixed = 0; fixed < 2; fixed++)
-                expect(prv_calibrate(mixed[i], 2, fixed, (prv_parameter)p, 1.0, 1e-3, 1e-3, &o, &c), PRV_ERR_GROUPS,
-                       "... a calibration");
+                expect(prv_calibrate(mixed[i], 2, fixed, (prv_parameter)p, 1.0, 1e-3, 1e-3, &o, &c),
+                       PRV_ERR_GROUPS, "... a calibration");
         expect(prv_epsilon(same[i], 2, &o, &delta, 1, &b, NULL), PRV_OK, "the same unit");
         expect(prv_history_epsilon(history, same[i], 2, &o, &delta, 1, &b, NULL), PRV_OK, "... of a history");
     }
-    expect(prv_mechanism_subsampled_without_replacement(pair, 0.5, &m), PRV_ERR_NEIGHBORS, "a group in a sample of fixed size");
-    expect(prv_mechanism_subsampled_without_replacement(always, 0.5, &m), PRV_ERR_NEIGHBORS, "... of the whole group");
-    expect(prv_mechanism_subsampled_without_replacement(never, 0.5, &m), PRV_ERR_NEIGHBORS, "... of none of it");
+    expect(prv_mechanism_subsampled_without_replacement(pair, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "a group in a sample of fixed size");
+    expect(prv_mechanism_subsampled_without_replacement(always, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "... of the whole group");
+    expect(prv_mechanism_subsampled_without_replacement(never, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "... of none of it");
     expect(prv_mechanism_scaled(always, PRV_NOISE_SCALE, 1e300, &m), PRV_OK, "a group, much noise");
     expect(prv_mechanism_scaled(m, PRV_NOISE_SCALE, 1e300, &m), PRV_ERR_NOISE_MULTIPLIER, "... and too much");
     prv_mechanism_free(m);
-    expect(prv_mechanism_scaled(pair, PRV_SAMPLING_PROBABILITY, 1e-310, &m), PRV_ERR_SAMPLING_PROBABILITY, "a group, sampled too rarely");
+    expect(prv_mechanism_scaled(pair, PRV_SAMPLING_PROBABILITY, 1e-310, &m), PRV_ERR_SAMPLING_PROBABILITY,
+           "a group, sampled too rarely");
     prv_mechanism *made[] = {pair, three, sampled, always, one, never};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) prv_mechanism_free(made[i]);
     prv_history_free(history);
@@ -265,10 +290,13 @@ static void status_codes(void)
     expect(prv_mechanism_laplace(-1.0, 1.0, &m), PRV_ERR_SCALE, "negative scale");
     expect(prv_mechanism_laplace(1.0, 0.0, &m), PRV_ERR_SENSITIVITY, "no sensitivity");
     expect(prv_mechanism_discrete_gaussian(0.0, 1, &m), PRV_ERR_SCALE, "discrete Gaussian without scale");
-    expect(prv_mechanism_discrete_gaussian(1.0, 0, &m), PRV_ERR_SENSITIVITY, "discrete Gaussian, sensitivity 0");
-    expect(prv_mechanism_discrete_gaussian(1e9, 1, &m), PRV_ERR_SUPPORT, "discrete Gaussian of too many atoms");
+    expect(prv_mechanism_discrete_gaussian(1.0, 0, &m), PRV_ERR_SENSITIVITY,
+           "discrete Gaussian, sensitivity 0");
+    expect(prv_mechanism_discrete_gaussian(1e9, 1, &m), PRV_ERR_SUPPORT,
+           "discrete Gaussian of too many atoms");
     expect(prv_mechanism_discrete_laplace(NAN, 1, &m), PRV_ERR_SCALE, "discrete Laplace of nan scale");
-    expect(prv_mechanism_discrete_laplace(1.0, INT64_MAX, &m), PRV_ERR_SUPPORT, "discrete Laplace of too many atoms");
+    expect(prv_mechanism_discrete_laplace(1.0, INT64_MAX, &m), PRV_ERR_SUPPORT,
+           "discrete Laplace of too many atoms");
     expect(prv_mechanism_approximate_dp(-1.0, 0.0, &m), PRV_ERR_EPSILON, "negative epsilon");
     expect(prv_mechanism_approximate_dp(1.0, 1.5, &m), PRV_ERR_DELTA, "delta above 1");
     const double falling[] = {1.0, 0.0}, rising[] = {0.0, 1.0}, half[] = {0.5, 0.5}, low[] = {-9.0, 1.0};
@@ -276,28 +304,38 @@ static void status_codes(void)
     expect(prv_mechanism_table(rising, half, 2, 0.5, &m), PRV_ERR_TABLE_SUM, "a table of sum 1.5");
     expect(prv_mechanism_table(low, half, 2, 0.0, &m), PRV_ERR_TABLE_REVERSE, "a table with P above 1");
     const double negative[] = {-1.0, 0.0}, apart[] = {1e-200, 1e-10};
-    expect(prv_mechanism_gaussian_mixture(-1.0, rising, half, 2, &m), PRV_ERR_NOISE_MULTIPLIER, "mixture, noise");
+    expect(prv_mechanism_gaussian_mixture(-1.0, rising, half, 2, &m), PRV_ERR_NOISE_MULTIPLIER,
+           "mixture, noise");
     expect(prv_mechanism_gaussian_mixture(1.0, negative, half, 2, &m), PRV_ERR_COMPONENTS, "sensitivity -1");
-    expect(prv_mechanism_gaussian_mixture(1.0, half, half, 1, &m), PRV_ERR_COMPONENTS, "a mixture of sum 1/2");
-    expect(prv_mechanism_gaussian_mixture(1e-200, apart, half, 2, &m), PRV_ERR_COMPONENTS, "sensitivities apart");
+    expect(prv_mechanism_gaussian_mixture(1.0, half, half, 1, &m), PRV_ERR_COMPONENTS,
+           "a mixture of sum 1/2");
+    expect(prv_mechanism_gaussian_mixture(1e-200, apart, half, 2, &m), PRV_ERR_COMPONENTS,
+           "sensitivities apart");
     expect(prv_mechanism_gaussian_mixture(1.0, half, half, 0, &m), PRV_ERR_COMPONENTS, "an empty mixture");
-    expect(prv_mechanism_group_gaussian(1.0, 2.0, 2, &m), PRV_ERR_SAMPLING_PROBABILITY, "group, probability 2");
+    expect(prv_mechanism_group_gaussian(1.0, 2.0, 2, &m), PRV_ERR_SAMPLING_PROBABILITY,
+           "group, probability 2");
     expect(prv_mechanism_group_gaussian(1.0, 0.5, 0, &m), PRV_ERR_COMPONENTS, "a group of none");
-    expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 0, 1, &m), PRV_ERR_BATCHES, "a data set of none");
-    expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 9, UINT64_MAX, &m), PRV_ERR_BATCHES, "a huge batch");
-    expect(prv_mechanism_truncated_poisson_gaussian(-1.0, 0.5, 9, 3, &m), PRV_ERR_NOISE_MULTIPLIER, "truncated");
+    expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 0, 1, &m), PRV_ERR_BATCHES,
+           "a data set of none");
+    expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 9, UINT64_MAX, &m), PRV_ERR_BATCHES,
+           "a huge batch");
+    expect(prv_mechanism_truncated_poisson_gaussian(-1.0, 0.5, 9, 3, &m), PRV_ERR_NOISE_MULTIPLIER,
+           "truncated");
     expect(prv_mechanism_shuffled_from_below(1.0, 0, 0, &m), PRV_ERR_BATCHES, "no batches to shuffle");
     expect(prv_mechanism_bounded_range(-1.0, &m), PRV_ERR_EPSILON, "a range of -1");
     expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
     expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");
-    expect(prv_mechanism_group_gaussian(1.0, 5e-324, 2, &m), PRV_ERR_SAMPLING_PROBABILITY, "group, probability 2^-1074");
+    expect(prv_mechanism_group_gaussian(1.0, 5e-324, 2, &m), PRV_ERR_SAMPLING_PROBABILITY,
+           "group, probability 2^-1074");
     prv_mechanism *good = gaussian(2.0);
     prv_mechanism *response = NULL, *table = NULL;
     const double even[] = {-1.0, 1.0}, odds[] = {1.0 / (1.0 + exp(1.0)), 1.0 / (1.0 + exp(-1.0))};
     if (prv_mechanism_randomized_response(1.0, 3, &response) != PRV_OK) abort();
     if (prv_mechanism_table(even, odds, 2, 0.0, &table) != PRV_OK) abort();
-    expect(prv_mechanism_poisson_subsampled(response, 0.5, &m), PRV_ERR_NEIGHBORS, "a sample of replaced records");
-    expect(prv_mechanism_subsampled_without_replacement(table, 0.5, &m), PRV_ERR_NEIGHBORS, "a table replaced");
+    expect(prv_mechanism_poisson_subsampled(response, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "a sample of replaced records");
+    expect(prv_mechanism_subsampled_without_replacement(table, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "a table replaced");
     expect(prv_mechanism_subsampled_without_replacement(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "1.5");
     check(prv_mechanism_check_neighbors(response, PRV_ADD) == PRV_ERR_NEIGHBORS &&
               prv_mechanism_check_neighbors(response, PRV_REPLACE_ONE) == PRV_OK &&
@@ -308,8 +346,10 @@ static void status_codes(void)
     expect(prv_mechanism_poisson_subsampled(good, NAN, &m), PRV_ERR_SAMPLING_PROBABILITY, "probability nan");
     prv_mechanism *rare = NULL;
     if (prv_mechanism_poisson_subsampled(good, 1e-200, &rare) != PRV_OK) abort();
-    expect(prv_mechanism_poisson_subsampled(rare, 1e-200, &m), PRV_ERR_SAMPLING_PROBABILITY, "a product of 1e-400");
-    expect(prv_mechanism_poisson_subsampled(rare, 1e-120, &m), PRV_ERR_SAMPLING_PROBABILITY, "a product of 1e-320");
+    expect(prv_mechanism_poisson_subsampled(rare, 1e-200, &m), PRV_ERR_SAMPLING_PROBABILITY,
+           "a product of 1e-400");
+    expect(prv_mechanism_poisson_subsampled(rare, 1e-120, &m), PRV_ERR_SAMPLING_PROBABILITY,
+           "a product of 1e-320");
     prv_mechanism_free(rare);
     const prv_step step = {good, 10};
     prv_options o = options_of(1e-2);
@@ -326,20 +366,24 @@ static void status_codes(void)
     expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
     expect(prv_power(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_RATE, "a false positive rate of 1.5");
     const double zero = 0.0, one = 1.0;
-    expect(prv_gaussian_mu(&step, 1, &o, &zero, 1, &b, NULL), PRV_ERR_DELTA, "the mu of a Gaussian down to delta 0");
+    expect(prv_gaussian_mu(&step, 1, &o, &zero, 1, &b, NULL), PRV_ERR_DELTA,
+           "the mu of a Gaussian down to delta 0");
     expect(prv_renyi_divergence(&step, 1, &o, &one, 1, &b), PRV_ERR_ORDER, "a Renyi divergence of order 1");
     prv_calibration calibration;
-    expect(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_PARAMETER,
-           "the sampling probability of what is not sampled");
-    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.5, &o, &calibration), PRV_ERR_TOLERANCE, "tolerance 0.5");
-    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET, "delta 0 by noise");
+    expect(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration),
+           PRV_ERR_PARAMETER, "the sampling probability of what is not sampled");
+    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.5, &o, &calibration), PRV_ERR_TOLERANCE,
+           "tolerance 0.5");
+    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET,
+           "delta 0 by noise");
     /* One more than 2^53 rounds to it. */
     const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1}}, more = {good, ((uint64_t)1 << 53) + 1};
     const prv_step most[] = {{good, (uint64_t)1 << 63}, {good, (uint64_t)1 << 63}};
     expect(prv_epsilon(many, 2, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "counts above 2^53");
     expect(prv_epsilon(&more, 1, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "2^53 + 1 steps");
     expect(prv_epsilon(most, 2, &o, &delta, 1, &b, NULL), PRV_ERR_COUNT, "counts whose sum overflows");
-    expect(prv_calibrate(many, 2, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_COUNT, "2^53 + 1 steps");
+    expect(prv_calibrate(many, 2, 1, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &o, &calibration), PRV_ERR_COUNT,
+           "2^53 + 1 steps");
     prv_options wrong = options_of(-1.0);
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "negative width");
     static const double no_parts[] = {-1e-3, 1.0, HUGE_VAL, NAN};
@@ -355,7 +399,8 @@ static void status_codes(void)
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "mesh nan");
     wrong = options_of(1e-2);
     wrong.discretization = PRV_MEAN_MATCHING;
-    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "mean-matching without delta_error");
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS,
+           "mean-matching without delta_error");
     wrong = options_of(1e-2);
     wrong.engine = PRV_ENGINE_CONVOLUTION;
     wrong.fft = NULL;
@@ -363,22 +408,27 @@ static void status_codes(void)
     expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "no provider");
     const prv_fft_provider refusing = {NULL, no_plan};
     wrong.fft = &refusing;
-    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider that cannot plan");
+    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT,
+           "a provider that cannot plan");
     const prv_fft_provider lying = {NULL, unknown_plan};
     wrong.fft = &lying;
-    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT, "a provider with a status of its own");
+    expect(prv_epsilon(&transformed, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_FFT,
+           "a provider with a status of its own");
     wrong = options_of(1e-2);
     wrong.mesh_size = 1e-6;
     wrong.memory_limit = 1000;
     prv_report r;
     memset(&r, 0, sizeof r);
-    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT, "a mesh above the memory limit");
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT,
+           "a mesh above the memory limit");
     check(r.memory > 1000, "... and the report says what it needs (%zu)", r.memory);
-    /* Such a window is longer than any transform on a machine of 32 bits, and its bytes are more than a size holds. */
+    /* Such a window is longer than any transform on a machine of 32 bits, and its bytes are more than a size
+     * holds. */
     wrong.engine = PRV_ENGINE_CONVOLUTION;
     wrong.mesh_size = 1e-9;
     wrong.memory_limit = (size_t)1 << 29;
-    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT, "a mesh of more bytes than 2^32");
+    expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, &r), PRV_ERR_MEMORY_LIMIT,
+           "a mesh of more bytes than 2^32");
     check(r.memory > (size_t)UINT32_MAX || r.memory == SIZE_MAX, "... which the report says (%zu)", r.memory);
     wrong.engine = PRV_ENGINE_AUTO;
     wrong.discretization = PRV_MEAN_MATCHING;
@@ -402,12 +452,15 @@ static void status_codes(void)
         if (prv_mechanism_cdfs(wrong_cdfs, &kind, 0.0, &m) != PRV_OK) abort();
         own.mechanism = m;
         static const char *const names[] = {"a cdf above 1", "a falling cdf", "a nan cdf", "cdfs of no pair"};
-        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), kind == 3 ? PRV_ERR_CDF_PAIR : PRV_ERR_CDF, names[kind]);
+        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), kind == 3 ? PRV_ERR_CDF_PAIR : PRV_ERR_CDF,
+               names[kind]);
         prv_mechanism_free(m);
         if (prv_mechanism_curve(wrong_curve, &kind, 0.0, &m) != PRV_OK) abort();
         own.mechanism = m;
-        static const char *const curves[] = {"a curve above 1", "a nan curve", "a rising curve", "a curve that fails"};
-        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), kind == 3 ? PRV_ERR_CALLBACK : PRV_ERR_CURVE, curves[kind]);
+        static const char *const curves[] = {"a curve above 1", "a nan curve", "a rising curve",
+                                             "a curve that fails"};
+        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), kind == 3 ? PRV_ERR_CALLBACK : PRV_ERR_CURVE,
+               curves[kind]);
         prv_mechanism_free(m);
     }
     int right = 4;
@@ -416,9 +469,11 @@ static void status_codes(void)
     wrong = options_of(0.1);
     wrong.discretization = PRV_MEAN_MATCHING;
     wrong.delta_error = 1e-8;
-    expect(prv_epsilon(&own, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_DISCRETIZATION, "mean-matching of a curve");
+    expect(prv_epsilon(&own, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_DISCRETIZATION,
+           "mean-matching of a curve");
     const double order = 2.0;
-    expect(prv_renyi_divergence(&own, 1, &o, &order, 1, &b), PRV_ERR_MOMENTS, "a Renyi divergence of a curve");
+    expect(prv_renyi_divergence(&own, 1, &o, &order, 1, &b), PRV_ERR_MOMENTS,
+           "a Renyi divergence of a curve");
     prv_mechanism_free(m);
     /* Interrupts at every place where they are asked about. */
     int stops = 0, calls = 0;
@@ -445,9 +500,11 @@ static void status_codes(void)
     }
     check(prv_status_message((prv_status)12345) != NULL, "an unknown status has a message too");
     for (int i = 0; i < PRV_STATUS_COUNT; i++)
-        /* A spectrum that falls too slowly takes long to tell: test_spectrum.c limits its work. Other arithmetic:
-         * test_arithmetic.c. Bounds that contradict each other would be a fault: test_gate.c makes some. */
-        if (!reached[i] && i != PRV_ERR_MEMORY && i != PRV_ERR_ENGINE && i != PRV_ERR_ARITHMETIC && i != PRV_ERR_BOUNDS)
+        /* A spectrum that falls too slowly takes long to tell: test_spectrum.c limits its work. Other
+         * arithmetic: test_arithmetic.c. Bounds that contradict each other would be a fault: test_gate.c
+         * makes some. */
+        if (!reached[i] && i != PRV_ERR_MEMORY && i != PRV_ERR_ENGINE && i != PRV_ERR_ARITHMETIC &&
+            i != PRV_ERR_BOUNDS)
             check(0, "status %d was not reached: %s", i, prv_status_message((prv_status)i));
 }
 
@@ -491,24 +548,28 @@ static void threads(void)
     prv_mechanism_free(m);
 }
 
-/* Two steps of range 1: the greatest delta at 1/2 is that of two responses with the losses 1/2 and -1/2 (PAIRS.md,
- * section 8), which is less than the dominating pair's. */
+/* Two steps of range 1: the greatest delta at 1/2 is that of two responses with the losses 1/2 and -1/2
+ * (PAIRS.md, section 8), which is less than the dominating pair's. */
 static void what_is_attained(void)
 {
     prv_mechanism *range = NULL;
     if (prv_mechanism_bounded_range(1.0, &range) != PRV_OK) abort();
     const prv_step once = {range, 1}, twice = {range, 2}, split[] = {{range, 1}, {range, 0}, {range, 1}};
-    check(prv_is_attained(&once, 1) && !prv_is_attained(&twice, 1) && !prv_is_attained(split, 3) && prv_is_attained(NULL, 0),
+    check(prv_is_attained(&once, 1) && !prv_is_attained(&twice, 1) && !prv_is_attained(split, 3) &&
+              prv_is_attained(NULL, 0),
           "a bounded range is attained once");
     const long double high = -expm1l(-0.5L) / -expm1l(-1.0L), both = high * high * -expm1l(-0.5L);
     const prv_options o = options_of(1e-3);
     const double half = 0.5;
     prv_bounds b;
     prv_report r;
-    check(prv_delta(&twice, 1, &o, &half, 1, &b, &r) == PRV_OK && (long double)b.lower <= both && both <= (long double)b.upper,
+    check(prv_delta(&twice, 1, &o, &half, 1, &b, &r) == PRV_OK && (long double)b.lower <= both &&
+              both <= (long double)b.upper,
           "... and twice bounded by data sets (%.9Lg in [%.9g, %.9g])", both, b.lower, b.upper);
-    check(!r.attained && r.accurate && r.unattained > 0.0 && r.unattained <= r.width, "... which the report tells");
-    check(prv_delta(&once, 1, &o, &half, 1, &b, &r) == PRV_OK && r.attained && r.unattained == 0.0, "... and once as well");
+    check(!r.attained && r.accurate && r.unattained > 0.0 && r.unattained <= r.width,
+          "... which the report tells");
+    check(prv_delta(&once, 1, &o, &half, 1, &b, &r) == PRV_OK && r.attained && r.unattained == 0.0,
+          "... and once as well");
     prv_mechanism_free(range);
 }
 

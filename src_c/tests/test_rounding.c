@@ -1,12 +1,13 @@
-/* The rounding that convolutions certify, against the same transforms and powers in long double: never exceeded,
- * and not far larger than what happens. Meshes from 1e-8 to 10, tilts from nothing to very large. */
+/* The rounding that convolutions certify, against the same transforms and powers in long double: never
+ * exceeded, and not far larger than what happens. Meshes from 1e-8 to 10, tilts from nothing to very large.
+ */
 #include <complex.h>
-
-#include "composition/convolution.h"
-#include "lattices/tilt.h"
 
 #include "check.h"
 #include "fft/plans.h"
+
+#include "lattices/tilt.h"
+#include "composition/convolution.h"
 
 /* The error of long double itself must be far below what is tested. */
 #define WIDE_ENOUGH (LDBL_EPSILON < 1e-3 * DBL_EPSILON)
@@ -36,7 +37,8 @@ static void problem_new(problem *p, double step, double tilt_by_step, double mos
         y->step = step;
         double total = 0.0;
         for (size_t i = 0; i < atoms; i++) {
-            y->index[i] = (int64_t)i - (int64_t)(atoms / 2) + (smooth || i == 0 ? 0 : (int64_t)random_below(3));
+            y->index[i] = (int64_t)i - (int64_t)(atoms / 2) +
+                          (smooth || i == 0 ? 0 : (int64_t)random_below(3));
             if (i > 0 && y->index[i] <= y->index[i - 1]) y->index[i] = y->index[i - 1] + 1;
             y->loss[i] = y->offset + step * (double)y->index[i];
             /* Masses that the tilt makes comparable. */
@@ -123,7 +125,8 @@ static void against_long_double(int precise, int smooth, double most_count, cons
             reference(&p, truth);
             for (size_t i = 0; i < n; i++) {
                 const long double relative = (long double)c.tilted.relative_error * fabsl(truth[i]);
-                const long double off = fabsl((long double)c.mass[i] - truth[i]), error = fmaxl(off - relative, 0.0L);
+                const long double off = fabsl((long double)c.mass[i] - truth[i]),
+                                  error = fmaxl(off - relative, 0.0L);
                 most = fmax(most, (double)(error / (long double)c.rounding));
                 square += error * error;
                 whole += off * off;
@@ -141,10 +144,10 @@ static void against_long_double(int precise, int smooth, double most_count, cons
     qsort(loose, (size_t)tried, sizeof *loose, ascending);
     check(tried + refused == TRIALS && tried > TRIALS / 2, "%s%s: composed (%d of %d)", what,
           precise ? ", precise" : "", tried, TRIALS);
-    check(most <= 1.0 && norms, "%s%s: rounding is within its bounds (at most %.2g of that of one mass)", what,
-          precise ? ", precise" : "", most);
-    check(loose[tried / 2] <= 1000.0, "%s%s: which are not far larger (usually %.3g times, at least %.3g)", what,
-          precise ? ", precise" : "", loose[tried / 2], loose[0]);
+    check(most <= 1.0 && norms, "%s%s: rounding is within its bounds (at most %.2g of that of one mass)",
+          what, precise ? ", precise" : "", most);
+    check(loose[tried / 2] <= 1000.0, "%s%s: which are not far larger (usually %.3g times, at least %.3g)",
+          what, precise ? ", precise" : "", loose[tried / 2], loose[0]);
 }
 
 int main(void)

@@ -1,14 +1,15 @@
 /* Checks the spectrum against direct convolution in long double, and each part of its certificate alone. */
-#include "composition/kernel.h"
-#include "composition/remainder.h"
-#include "composition/spectrum.h"
-
 #include <complex.h>
 
 #include "base/allocate.h"
-#include "curve/certificate.h"
-#include "lattices/tilt.h"
+
 #include "check.h"
+
+#include "lattices/tilt.h"
+#include "composition/kernel.h"
+#include "composition/remainder.h"
+#include "composition/spectrum.h"
+#include "curve/certificate.h"
 
 typedef long double complex wide_complex;
 
@@ -24,16 +25,20 @@ static void kernel(void)
         const double q = log_uniform(1e-8, 10.0), lam = log_uniform(1e-4, 1e4);
         const double theta = random_below(2) ? log_uniform(1e-9, 3.1415926535) : uniform(1e-9, 3.1415926535);
         const double u = random_below(4) ? q * uniform(1e-9, 1.0) : q;
-        const long double r = expl(-(long double)lam * (long double)q), r1 = expl(-((long double)lam + 1.0L) * (long double)q);
-        const wide_complex turn = cexpl(-I * (long double)theta), part = cexpl(-I * (long double)theta * (long double)u / (long double)q);
+        const long double r = expl(-(long double)lam * (long double)q),
+                          r1 = expl(-((long double)lam + 1.0L) * (long double)q);
+        const wide_complex turn = cexpl(-I * (long double)theta),
+                           part = cexpl(-I * (long double)theta * (long double)u / (long double)q);
         const long double s = sinl(0.5L * (long double)theta);
         const wide_complex turn_less_one = -2.0L * s * s - I * sinl((long double)theta);
         /* 1 - e^(-z q) = (1 - r) - r (turn - 1). */
         const wide_complex a = -expm1l(-(long double)lam * (long double)q) - r * turn_less_one;
         const wide_complex b = -expm1l(-((long double)lam + 1.0L) * (long double)q) - r1 * turn_less_one;
-        /* e^(-z u) (1/a - e^-u / b) = e^(-z u) (b - a + a (1 - e^-u)) / (a b), b - a = e^(-z q) (1 - e^-q). */
+        /* e^(-z u) (1/a - e^-u / b) = e^(-z u) (b - a + a (1 - e^-u)) / (a b), b - a = e^(-z q) (1 - e^-q).
+         */
         const wide_complex difference = r * turn * -expm1l(-(long double)q) - a * expm1l(-(long double)u);
-        const long double modulus = cabsl(expl(-(long double)lam * (long double)u) * part * difference / (a * b));
+        const long double modulus = cabsl(expl(-(long double)lam * (long double)u) * part * difference /
+                                          (a * b));
         const double bound = q / prv_kernel_divisor(lam * q, theta), ratio = (double)modulus / bound;
         most = fmax(most, ratio);
         if (lam * q < 0.1 && theta < 0.1) least = fmin(least, ratio);
@@ -115,7 +120,8 @@ static void problem_new(problem *p, size_t most_atoms, size_t most_count)
             memset(next, 0, p->span * sizeof *next);
             for (size_t i = 0; i < y->length; i++) {
                 const size_t shift = (size_t)(y->index[i] - y->index[0]);
-                const long double w = (long double)y->mass[i] * expl((long double)p->tilt * (long double)y->loss[i]) / moment;
+                const long double w = (long double)y->mass[i] *
+                                      expl((long double)p->tilt * (long double)y->loss[i]) / moment;
                 for (size_t x = 0; x < used && x + shift < p->span; x++) next[x + shift] += w * p->mass[x];
             }
             used += (size_t)(y->index[y->length - 1] - y->index[0]);
@@ -150,8 +156,11 @@ static prv_window random_window(const problem *p, double tolerance)
 {
     const double step = p->list[0]->step, width = step * (double)p->span;
     const double at = (double)p->offset + step * (double)p->first + width * uniform(0.0, 0.9);
-    return (prv_window){.low_epsilon = at, .high_epsilon = at + width * uniform(0.0, 0.2), .tolerance = tolerance,
-                        .shift_up = log_uniform(0.1, 3.0) * p->tilt, .shift_down = log_uniform(0.1, 3.0) * p->tilt};
+    return (prv_window){.low_epsilon = at,
+                        .high_epsilon = at + width * uniform(0.0, 0.2),
+                        .tolerance = tolerance,
+                        .shift_up = log_uniform(0.1, 3.0) * p->tilt,
+                        .shift_down = log_uniform(0.1, 3.0) * p->tilt};
 }
 
 /* Computed sums against the true ones: never below them but for what is left out and rounding, never above
@@ -194,8 +203,10 @@ static void against_truth(size_t atoms, size_t count, int trials)
         prv_spectrum_free(&s);
         problem_free(&p);
     }
-    check(lower, "%d atoms, %d times: D is never too small by more than the certificate", (int)atoms, (int)count);
-    check(upper && looked > tried, "%d atoms, %d times: D is never too large by more than it, with images (%d points, %.3g of it)",
+    check(lower, "%d atoms, %d times: D is never too small by more than the certificate", (int)atoms,
+          (int)count);
+    check(upper && looked > tried,
+          "%d atoms, %d times: D is never too large by more than it, with images (%d points, %.3g of it)",
           (int)atoms, (int)count, looked, most);
 }
 
@@ -209,7 +220,8 @@ static long double periodic(const problem *p, long double x, long double period)
         long double s = fmodl(y - x, period);
         if (s < -1e-6L * step) s += period;
         if (s > period - 1e-6L * step) s -= period;
-        sum += p->mass[i] * (expl(-lam * s) / -expm1l(-lam * period) - expl(-(lam + 1.0L) * s) / -expm1l(-(lam + 1.0L) * period));
+        sum += p->mass[i] * (expl(-lam * s) / -expm1l(-lam * period) -
+                             expl(-(lam + 1.0L) * s) / -expm1l(-(lam + 1.0L) * period));
     }
     return sum;
 }
@@ -245,9 +257,10 @@ static void against_full_sum(size_t atoms, size_t count, int trials)
         prv_spectrum_free(&s);
         problem_free(&p);
     }
-    check(ok && truncated > trials / 4,
-          "%d atoms, %d times: frequencies left out cost no more than the certificate says (%d of %d truncated, %d in several runs; at most %.3g of it)",
-          (int)atoms, (int)count, truncated, trials, apart, most);
+    check(
+        ok && truncated > trials / 4,
+        "%d atoms, %d times: frequencies left out cost no more than the certificate says (%d of %d truncated, %d in several runs; at most %.3g of it)",
+        (int)atoms, (int)count, truncated, trials, apart, most);
 }
 
 /* ---- Rounding ------------------------------------------------------------------------------- */
@@ -280,8 +293,11 @@ static void rounding(size_t atoms, double k, double rare, int trials)
         }
         const double center = (double)(mean / moment), variance = (double)(square / moment) - center * center;
         const double reach = 8.0 * sqrt(k * variance) + 2.0 * y.step * (double)atoms;
-        const prv_window window = {.low_epsilon = k * center, .high_epsilon = k * center + 0.1 * reach,
-                                   .shift_up = 6.0 / sqrt(k * variance), .shift_down = 6.0 / sqrt(k * variance), .tolerance = 1e-9};
+        const prv_window window = {.low_epsilon = k * center,
+                                   .high_epsilon = k * center + 0.1 * reach,
+                                   .shift_up = 6.0 / sqrt(k * variance),
+                                   .shift_down = 6.0 / sqrt(k * variance),
+                                   .tolerance = 1e-9};
         prv_spectrum s;
         prv_composed c;
         if (prv_spectrum_new(&list, &k, 1, tilt, &window, 4e5, &s, &c) != PRV_OK) {
@@ -294,14 +310,16 @@ static void rounding(size_t atoms, double k, double rare, int trials)
         size_t heaviest = 0;
         for (size_t i = 0; i < y.length; i++)
             if (logl((long double)y.mass[i]) + (long double)tilt * (long double)y.loss[i] >
-                logl((long double)y.mass[heaviest]) + (long double)tilt * (long double)y.loss[heaviest]) heaviest = i;
+                logl((long double)y.mass[heaviest]) + (long double)tilt * (long double)y.loss[heaviest])
+                heaviest = i;
         wide_complex *power = calloc(s.count, sizeof *power); /* log of Phi */
         double *number = calloc(s.count, sizeof *number);
         numbers(&s, number);
         for (size_t j = 0; j < s.count; j++) {
             wide_complex phi = 0.0L;
             for (size_t a = 0; a < y.length; a++) {
-                const long double w = (long double)y.mass[a] * expl((long double)tilt * (long double)y.loss[a]) / moment;
+                const long double w = (long double)y.mass[a] *
+                                      expl((long double)tilt * (long double)y.loss[a]) / moment;
                 const long double position = (long double)((y.index[a] - y.index[heaviest]) / unit);
                 const long double h = 0.5L * turn * (long double)number[j] * position;
                 phi += w * 2.0L * sinl(h) * (-sinl(h) + I * cosl(h));
@@ -314,7 +332,8 @@ static void rounding(size_t atoms, double k, double rare, int trials)
             long double sum = 0.0L, reversed = 0.0L;
             for (size_t j = 0; j < s.count; j++) {
                 const long double theta = turn * (long double)number[j];
-                const wide_complex turned = cexpl(power[j] - I * theta * fmodl((long double)n, (long double)s.points));
+                const wide_complex turned = cexpl(power[j] -
+                                                  I * theta * fmodl((long double)n, (long double)s.points));
                 const wide_complex back = cexpl(-I * theta), a = 1.0L - r * back, b = 1.0L - r1 * back;
                 const long double share = (number[j] == 0.0 ? 1.0L : 2.0L) / (long double)s.points;
                 sum += share * creall(turned * r * back * -expm1l(-q) / (a * b));
@@ -322,7 +341,8 @@ static void rounding(size_t atoms, double k, double rare, int trials)
             }
             double finite, reverse;
             prv_spectrum_at(&s, n, &finite, &reverse);
-            const double error = fabs((double)((long double)finite - sum)) + (double)q * fabs((double)((long double)reverse - reversed));
+            const double error = fabs((double)((long double)finite - sum)) +
+                                 (double)q * fabs((double)((long double)reverse - reversed));
             ok = ok && error <= s.rounding;
             most = fmax(most, error / s.rounding);
             largest = fmax(largest, s.rounding);
@@ -334,8 +354,11 @@ static void rounding(size_t atoms, double k, double rare, int trials)
         prv_spectrum_free(&s);
         prv_lattice_free(&y);
     }
-    check(ok && tried > 0, "%d atoms, %g times, others at %g: rounding is within its bound (at most %.2g of it, which is up to %.2g; "
-          "%d of %d in several runs)", (int)atoms, k, rare, most, largest, apart, tried);
+    check(
+        ok && tried > 0,
+        "%d atoms, %g times, others at %g: rounding is within its bound (at most %.2g of it, which is up to %.2g; "
+        "%d of %d in several runs)",
+        (int)atoms, k, rare, most, largest, apart, tried);
 }
 
 /* ---- Frequencies left out, alone ------------------------------------------------------------ */
@@ -344,12 +367,14 @@ static void rounding(size_t atoms, double k, double rare, int trials)
 static wide_complex characteristic(const prv_source *s, long double theta)
 {
     wide_complex phi = 0.0L;
-    for (size_t a = 0; a < s->length; a++) phi += (long double)s->weight[a] * cexpl(I * theta * (long double)s->position[a]);
+    for (size_t a = 0; a < s->length; a++)
+        phi += (long double)s->weight[a] * cexpl(I * theta * (long double)s->position[a]);
     return phi;
 }
 
 /* log |prod b^k| and of |prod (b + j)^k - prod b^k|, without cancellation. */
-static long double log_of_jumps(const prv_source *bulk, const prv_source *jumps, size_t steps, long double theta)
+static long double log_of_jumps(const prv_source *bulk, const prv_source *jumps, size_t steps,
+                                long double theta)
 {
     long double log_bulk = 0.0L, re = 0.0L, im = 0.0L;
     for (size_t m = 0; m < steps; m++) {
@@ -363,8 +388,8 @@ static long double log_of_jumps(const prv_source *bulk, const prv_source *jumps,
     return log_bulk + logl(cabsl(expm1l(re) * cosl(im) - 2.0L * s * s + I * expl(re) * sinl(im)) + 1e-4000L);
 }
 
-/* SPECTRUM.md, sections 5 and 7: subsets and curvature never promise less than each frequency's |Phi| times the bound of
- * its kernel. */
+/* SPECTRUM.md, sections 5 and 7: subsets and curvature never promise less than each frequency's |Phi| times
+ * the bound of its kernel. */
 static void gaps(size_t atoms, double most_count, int apart, int trials)
 {
     int ok = 1, tried = 0, kept = 0;
@@ -383,7 +408,8 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         }
         if (divisor == 0) divisor = 1;
         for (size_t m = 0; m < steps; m++) {
-            const size_t heaviest = prv_heaviest(weight[m], y[m].length), first = heaviest + 1 + random_below(atoms);
+            const size_t heaviest = prv_heaviest(weight[m], y[m].length),
+                         first = heaviest + 1 + random_below(atoms);
             const double count = floor(log_uniform(1.0, most_count));
             double sum = 0.0, total = 0.0;
             for (size_t i = 0; i < y[m].length; i++) {
@@ -410,19 +436,23 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         const size_t first = 1 + random_below(150);
         const double tolerance = log_uniform(1e-12, 1.0);
         double result;
-        prv_march march = {.sources = sources, .jumps = apart ? sources + steps : NULL, .steps = steps,
-                           .most_work = 1e9};
+        prv_march march = {
+            .sources = sources, .jumps = apart ? sources + steps : NULL, .steps = steps, .most_work = 1e9};
         const prv_status status = prv_left_out(&march, (double)first, points, unit, tilt, tolerance, &result);
         if (status == PRV_OK) {
             long double sum = 0.0L;
             for (size_t j = first, block = 0; (double)j <= 0.5 * (points - 1.0); j++) {
-                if (block < march.kept_length && (double)j >= march.kept[block] + PRV_FREQUENCY_BLOCK) block++;
+                if (block < march.kept_length && (double)j >= march.kept[block] + PRV_FREQUENCY_BLOCK)
+                    block++;
                 if (block < march.kept_length && (double)j >= march.kept[block]) continue;
-                const long double theta = 6.283185307179586476925286766559L * (long double)j / (long double)points;
+                const long double theta = 6.283185307179586476925286766559L * (long double)j /
+                                          (long double)points;
                 long double log_modulus = apart ? log_of_jumps(sources, sources + steps, steps, theta) : 0.0L;
                 for (size_t m = 0; !apart && m < steps; m++)
-                    log_modulus += (long double)sources[m].count * logl(cabsl(characteristic(&sources[m], theta)) + 1e-18L);
-                sum += 2.0L / (long double)points * expl(log_modulus) * (long double)(unit / prv_kernel_divisor(tilt * unit, (double)theta));
+                    log_modulus += (long double)sources[m].count *
+                                   logl(cabsl(characteristic(&sources[m], theta)) + 1e-18L);
+                sum += 2.0L / (long double)points * expl(log_modulus) *
+                       (long double)(unit / prv_kernel_divisor(tilt * unit, (double)theta));
             }
             ok = ok && (double)sum <= result * (1.0 + 1e-12) + 1e-300 && result <= tolerance;
             kept += march.kept_length > 0;
@@ -436,14 +466,16 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
             prv_lattice_free(&y[m]);
         }
     }
-    check(ok && tried > trials / 8, "%d atoms, up to %g times%s: what is left out is not more than the march says (%d marches, %d keep some; at least %.3g times as much)",
-          (int)atoms, most_count, apart ? ", jumps apart" : "", tried, kept, closest);
+    check(
+        ok && tried > trials / 8,
+        "%d atoms, up to %g times%s: what is left out is not more than the march says (%d marches, %d keep some; at least %.3g times as much)",
+        (int)atoms, most_count, apart ? ", jumps apart" : "", tried, kept, closest);
 }
 
 /* ---- Jumps apart ---------------------------------------------------------------------------- */
 
-/* A step whose jumps are as heavy as its bulk at one frequency, and one whose jumps take much of Phi there: what is
- * not computed is as large as both moduli (SPECTRUM.md, section 7). */
+/* A step whose jumps are as heavy as its bulk at one frequency, and one whose jumps take much of Phi there:
+ * what is not computed is as large as both moduli (SPECTRUM.md, section 7). */
 static void jumps_at_a_zero_of_the_bulk(void)
 {
     prv_lattice y[2];
@@ -462,28 +494,42 @@ static void jumps_at_a_zero_of_the_bulk(void)
     }
     const prv_lattice *list[2] = {&y[0], &y[1]};
     const double counts[2] = {1.0, 50.0};
-    const prv_window window = {.low_epsilon = 5.0, .high_epsilon = 6.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-13,
-                               .separate = 1, .bulk = 1.5, .bulk_tilt = 2.0, .bulk_low = 4.0};
+    const prv_window window = {.low_epsilon = 5.0,
+                               .high_epsilon = 6.0,
+                               .shift_up = 1.0,
+                               .shift_down = 1.0,
+                               .tolerance = 1e-13,
+                               .separate = 1,
+                               .bulk = 1.5,
+                               .bulk_tilt = 2.0,
+                               .bulk_low = 4.0};
     prv_spectrum s;
     prv_composed c;
-    if (check(prv_spectrum_new(list, counts, 2, 1.0, &window, 1e9, &s, &c) == PRV_OK && s.left_out == 0.0, "jumps apart")) {
+    if (check(prv_spectrum_new(list, counts, 2, 1.0, &window, 1e9, &s, &c) == PRV_OK && s.left_out == 0.0,
+              "jumps apart")) {
         const long double r = expl(-1.0L), r1 = expl(-2.0L);
         double most = 0.0;
         for (int n = 4; n < 9; n++) {
             long double sum = 0.0L;
             for (size_t j = 0; j < s.count; j++) {
-                const long double theta = 6.283185307179586476925286766559L * (long double)j / (long double)s.points;
-                const wide_complex b = 0.49L + 0.49L * cexpl(I * theta), more = b + rare[0] * cexpl(2.0L * I * theta);
+                const long double theta = 6.283185307179586476925286766559L * (long double)j /
+                                          (long double)s.points;
+                const wide_complex b = 0.49L + 0.49L * cexpl(I * theta),
+                                   more = b + rare[0] * cexpl(2.0L * I * theta);
                 const wide_complex other = 0.9L + rare[1] * cexpl(3.0L * I * theta), back = cexpl(-I * theta);
                 const wide_complex phi = more * cpowl(other, 50.0L) - b * powl(0.9L, 50.0L);
                 sum += (j == 0 ? 1.0L : 2.0L) / (long double)s.points *
-                       creall(phi * cexpl(-I * theta * (long double)n) * r * back * -expm1l(-1.0L) / ((1.0L - r * back) * (1.0L - r1 * back)));
+                       creall(phi * cexpl(-I * theta * (long double)n) * r * back * -expm1l(-1.0L) /
+                              ((1.0L - r * back) * (1.0L - r1 * back)));
             }
             double finite, reverse;
             prv_spectrum_at(&s, (double)n - (double)c.lowest, &finite, &reverse);
             most = fmax(most, fabs(finite - (double)sum) / s.rounding);
         }
-        check(most <= 1.0, "what is not computed of the jumps' spectrum is within the rounding counted (at most %.3g of it)", most);
+        check(
+            most <= 1.0,
+            "what is not computed of the jumps' spectrum is within the rounding counted (at most %.3g of it)",
+            most);
     }
     prv_spectrum_free(&s);
     for (size_t m = 0; m < 2; m++) prv_lattice_free(&y[m]);
@@ -506,8 +552,15 @@ static void bulk_alone(double bulk_tilt)
     }
     const prv_lattice *list = &y;
     const double count = (double)k;
-    const prv_window window = {.low_epsilon = 2.0, .high_epsilon = 9.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-9,
-                               .separate = 1, .bulk = 1.0, .bulk_tilt = bulk_tilt, .bulk_low = 1.0};
+    const prv_window window = {.low_epsilon = 2.0,
+                               .high_epsilon = 9.0,
+                               .shift_up = 1.0,
+                               .shift_down = 1.0,
+                               .tolerance = 1e-9,
+                               .separate = 1,
+                               .bulk = 1.0,
+                               .bulk_tilt = bulk_tilt,
+                               .bulk_low = 1.0};
     prv_spectrum s;
     prv_composed c;
     double most = 0.0;
@@ -518,16 +571,20 @@ static void bulk_alone(double bulk_tilt)
             const long double loss = 0.5L * (long double)(2 * i - k);
             if (loss > (long double)epsilon)
                 sum -= expm1l((long double)epsilon - loss) *
-                       expl(lgammal(k + 1.0L) - lgammal(i + 1.0L) - lgammal(k - i + 1.0L) + i * logl(0.499L) + (k - i) * logl(0.5L));
+                       expl(lgammal(k + 1.0L) - lgammal(i + 1.0L) - lgammal(k - i + 1.0L) + i * logl(0.499L) +
+                            (k - i) * logl(0.5L));
         }
-        most = fmax(most, (double)(sum * expl((long double)epsilon - (long double)c.tilted.log_moment)) / s.bulk);
+        most = fmax(most,
+                    (double)(sum * expl((long double)epsilon - (long double)c.tilted.log_moment)) / s.bulk);
     }
     if (status == PRV_OK) {
         const prv_slack_parts slack = prv_certificate(&c, &exact_cells);
         check(slack.slack.apart && slack.slack.bulk > 0.0 && slack.slack.bulk_low == 1.0,
               "jumps apart: upper bounds hold from bulk_low on only, whatever the bulk is");
     }
-    check(most <= 1.0, "the bulk alone, bounded at tilt %g: refused, or within its bound (at most %.3g of it)", bulk_tilt, most);
+    check(most <= 1.0,
+          "the bulk alone, bounded at tilt %g: refused, or within its bound (at most %.3g of it)", bulk_tilt,
+          most);
     prv_spectrum_free(&s);
     prv_lattice_free(&y);
 }
@@ -546,21 +603,26 @@ static void shapes(void)
     y.infinite_mass = 0.0;
     const prv_lattice *list = &y;
     const double k = 1000.0;
-    const prv_window window = {.low_epsilon = 100.0, .high_epsilon = 100.0, .shift_up = 0.1, .shift_down = 0.1, .tolerance = 1e-9};
+    const prv_window window = {
+        .low_epsilon = 100.0, .high_epsilon = 100.0, .shift_up = 0.1, .shift_down = 0.1, .tolerance = 1e-9};
     prv_spectrum s;
     prv_composed c;
-    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 1e8, &s, &c) == PRV_OK && c.step == 1.5 && s.count < 300,
+    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 1e8, &s, &c) == PRV_OK && c.step == 1.5 &&
+              s.count < 300,
           "the unit is the greatest common divisor of the distances");
     prv_spectrum_free(&s);
-    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 10.0, &s, &c) == PRV_ERR_PRECISION, "the work has a limit");
+    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 10.0, &s, &c) == PRV_ERR_PRECISION,
+          "the work has a limit");
     /* A single atom: the sum is certain. */
     y.length = 1;
-    const prv_window narrow = {.low_epsilon = -1.0, .high_epsilon = 1.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-9};
+    const prv_window narrow = {
+        .low_epsilon = -1.0, .high_epsilon = 1.0, .shift_up = 1.0, .shift_down = 1.0, .tolerance = 1e-9};
     const double twice = 2.0;
     if (check(prv_spectrum_new(&list, &twice, 1, 1.0, &narrow, 1e8, &s, &c) == PRV_OK, "one atom")) {
         double finite, reverse;
         prv_spectrum_at(&s, 0.0, &finite, &reverse);
-        check(fabs(finite) <= s.rounding + 1e-9 && fabs(reverse - 1.0) <= 1e-9, "one atom: D = 0, B = 1 at the sum");
+        check(fabs(finite) <= s.rounding + 1e-9 && fabs(reverse - 1.0) <= 1e-9,
+              "one atom: D = 0, B = 1 at the sum");
     }
     prv_spectrum_free(&s);
     /* A lattice without mass: nothing to sum. */
@@ -568,9 +630,11 @@ static void shapes(void)
     if (check(prv_spectrum_new(&list, &twice, 1, 1.0, &narrow, 1e8, &s, &c) == PRV_OK, "no atom")) {
         double finite, reverse, low, high;
         prv_spectrum_at(&s, 7.0, &finite, &reverse);
-        check(finite == 0.0 && reverse == 0.0 && prv_spectrum_images(&c, &low, &high) >= 0.0, "no atom: nothing");
+        check(finite == 0.0 && reverse == 0.0 && prv_spectrum_images(&c, &low, &high) >= 0.0,
+              "no atom: nothing");
         const prv_slack_parts slack = prv_certificate(&c, &exact_cells);
-        check(isfinite(slack.slack.relative) && isfinite(slack.slack.additive), "no atom: nothing is not a number");
+        check(isfinite(slack.slack.relative) && isfinite(slack.slack.additive),
+              "no atom: nothing is not a number");
     }
     prv_spectrum_free(&s);
     prv_lattice_free(&y);

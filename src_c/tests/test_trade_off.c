@@ -8,16 +8,19 @@ static prv_fft_provider *provider;
 
 static prv_options options_of(double eps_error)
 {
-    const prv_options o = {.eps_error = eps_error, .eps_relative_error = 1e-3, .eps_floor = 1e-3,
-                           .memory_limit = (size_t)1 << 28, .fft = provider};
+    const prv_options o = {.eps_error = eps_error,
+                           .eps_relative_error = 1e-3,
+                           .eps_floor = 1e-3,
+                           .memory_limit = (size_t)1 << 28,
+                           .fft = provider};
     return o;
 }
 
 static int holds(const prv_bounds *b, double truth)
 {
     const double rounding = 1e-13 * truth;
-    return b->lower <= truth + rounding && truth - rounding <= b->upper && 0.0 <= b->lower && b->lower <= b->estimate &&
-           b->estimate <= b->upper && b->upper <= 1.0;
+    return b->lower <= truth + rounding && truth - rounding <= b->upper && 0.0 <= b->lower &&
+           b->lower <= b->estimate && b->estimate <= b->upper && b->upper <= 1.0;
 }
 
 /* The test that rejects above z has false positive rate Phi(-z) and power Phi(mu - z). */
@@ -43,7 +46,8 @@ static void gaussians(void)
             sound = sound && holds(&b[j], truth);
             worst = fmax(worst, (b[j].upper - b[j].lower) / truth);
         }
-        check(sound, "%d Gaussians of noise %g: power within its bounds", (int)cases[i].count, cases[i].noise);
+        check(sound, "%d Gaussians of noise %g: power within its bounds", (int)cases[i].count,
+              cases[i].noise);
         check(worst < 0.1, "... which are narrow (relatively %.2g)", worst);
         prv_mechanism_free(m);
     }
@@ -98,7 +102,8 @@ static void tables(void)
 static void edges(void)
 {
     prv_mechanism *base = NULL, *m = NULL, *leaky = NULL;
-    if (prv_mechanism_gaussian(0.8, &base) != PRV_OK || prv_mechanism_poisson_subsampled(base, 0.01, &m) != PRV_OK ||
+    if (prv_mechanism_gaussian(0.8, &base) != PRV_OK ||
+        prv_mechanism_poisson_subsampled(base, 0.01, &m) != PRV_OK ||
         prv_mechanism_approximate_dp(1.0, 0.25, &leaky) != PRV_OK)
         abort();
     const prv_options o = options_of(0.0);
@@ -107,14 +112,17 @@ static void edges(void)
     prv_bounds both[6], add[6], remove[6];
     prv_options one = o;
     one.neighbors = PRV_ADD;
-    int ok = prv_power(&step, 1, &o, rates, 6, both, NULL) == PRV_OK && prv_power(&step, 1, &one, rates, 6, add, NULL) == PRV_OK;
+    int ok = prv_power(&step, 1, &o, rates, 6, both, NULL) == PRV_OK &&
+             prv_power(&step, 1, &one, rates, 6, add, NULL) == PRV_OK;
     one.neighbors = PRV_REMOVE;
     ok = ok && prv_power(&step, 1, &one, rates, 6, remove, NULL) == PRV_OK;
     check(ok && both[0].upper == 0.0 && both[5].lower == 1.0, "rates 0 and 1");
     int larger = ok, grows = ok;
     for (size_t i = 0; i < 6; i++) {
-        larger = larger && both[i].upper == fmax(add[i].upper, remove[i].upper) && both[i].lower >= fmax(add[i].lower, remove[i].lower);
-        grows = grows && both[i].upper >= rates[i] && (i == 0 || both[i].lower >= both[i - 1].lower * (1.0 - 1e-2));
+        larger = larger && both[i].upper == fmax(add[i].upper, remove[i].upper) &&
+                 both[i].lower >= fmax(add[i].lower, remove[i].lower);
+        grows = grows && both[i].upper >= rates[i] &&
+                (i == 0 || both[i].lower >= both[i - 1].lower * (1.0 - 1e-2));
     }
     check(larger, "both directions: the greater of the two");
     check(grows, "power grows with the rate, and is no less than it");
@@ -124,10 +132,12 @@ static void edges(void)
     const prv_status status = prv_power(&leak, 1, &o, &small, 1, &b, NULL);
     check(status == PRV_OK && holds(&b, truth) && b.upper - b.lower < 1e-6,
           "(1, 0.25)-DP: %.9g in [%.9g, %.9g]", truth, b.lower, b.upper);
-    check(prv_power(NULL, 0, &o, &small, 1, &b, NULL) == PRV_OK && b.lower == small && b.upper == small, "nothing run: power alpha");
+    check(prv_power(NULL, 0, &o, &small, 1, &b, NULL) == PRV_OK && b.lower == small && b.upper == small,
+          "nothing run: power alpha");
     const double wrong[] = {-1e-9, 1.5, NAN};
     for (size_t i = 0; i < 3; i++)
-        check(prv_power(&step, 1, &o, &wrong[i], 1, &b, NULL) == PRV_ERR_RATE, "a rate of %g is refused", wrong[i]);
+        check(prv_power(&step, 1, &o, &wrong[i], 1, &b, NULL) == PRV_ERR_RATE, "a rate of %g is refused",
+              wrong[i]);
     prv_mechanism_free(base);
     prv_mechanism_free(m);
     prv_mechanism_free(leaky);

@@ -1,4 +1,5 @@
-/* Bounds against values from elsewhere, in high precision, through the transforms of one provider: test_truth PROVIDER. */
+/* Bounds against values from elsewhere, in high precision, through the transforms of one provider: test_truth
+ * PROVIDER. */
 #include "prvcore.h"
 
 #include "check.h"
@@ -32,7 +33,8 @@ static prv_mechanism *mechanism_of(const truth_step *s)
     prv_status status = PRV_ERR_OPTIONS;
     if (strcmp(type, "gaussian") == 0) status = prv_mechanism_gaussian(s->parameter, &base);
     if (strcmp(type, "laplace") == 0) status = prv_mechanism_laplace(s->parameter, 1.0, &base);
-    if (strcmp(type, "epsilon_delta") == 0) status = prv_mechanism_approximate_dp(s->parameter, s->delta, &base);
+    if (strcmp(type, "epsilon_delta") == 0)
+        status = prv_mechanism_approximate_dp(s->parameter, s->delta, &base);
     if (strcmp(type, "discrete_gaussian") == 0)
         status = prv_mechanism_discrete_gaussian(s->parameter, s->sensitivity, &base);
     if (strcmp(type, "discrete_laplace") == 0)
@@ -52,18 +54,22 @@ static void test_row(const truth_row *row, prv_options o)
         mechanisms[i] = mechanism_of(&row->steps[i]);
         steps[i] = (prv_step){mechanisms[i], row->steps[i].count};
     }
-    o.neighbors = row->direction[0] == 'r' ? PRV_REMOVE : row->direction[0] == 'a' ? PRV_ADD : PRV_ADD_OR_REMOVE;
+    o.neighbors = row->direction[0] == 'r'   ? PRV_REMOVE
+                  : row->direction[0] == 'a' ? PRV_ADD
+                                             : PRV_ADD_OR_REMOVE;
     const double eps = strtod(row->eps, NULL), delta = strtod(row->delta, NULL);
     const double slope = row->dlogdelta_deps != NULL ? fabs(strtod(row->dlogdelta_deps, NULL)) : 0.0;
     const double slack = SLACK + slope * eps * DBL_EPSILON;
     const char *way = o.discretization == PRV_MEAN_MATCHING ? "mean-matching" : "bracketing";
     prv_bounds b = {0.0, 0.0, 0.0};
     prv_status status = prv_delta(steps, row->step_count, &o, &eps, 1, &b, NULL);
-    const int refused = o.discretization == PRV_MEAN_MATCHING && (status == PRV_ERR_PRECISION || status == PRV_ERR_MEMORY_LIMIT);
+    const int refused = o.discretization == PRV_MEAN_MATCHING &&
+                        (status == PRV_ERR_PRECISION || status == PRV_ERR_MEMORY_LIMIT);
     if (!refused)
-        check(status == PRV_OK && b.lower <= delta * (1.0 + slack) + 5e-324 && b.upper >= delta * (1.0 - slack) &&
-                  b.lower <= b.estimate && b.estimate <= b.upper,
-              "%s, %s: delta %.9g in [%.9g, %.9g] (%s)", row->id, way, delta, b.lower, b.upper, prv_status_message(status));
+        check(status == PRV_OK && b.lower <= delta * (1.0 + slack) + 5e-324 &&
+                  b.upper >= delta * (1.0 - slack) && b.lower <= b.estimate && b.estimate <= b.upper,
+              "%s, %s: delta %.9g in [%.9g, %.9g] (%s)", row->id, way, delta, b.lower, b.upper,
+              prv_status_message(status));
     if (!refused && row->eps_at_delta != NULL) {
         const double asked = strtod(row->target_delta, NULL), truth = strtod(row->eps_at_delta, NULL);
         status = prv_epsilon(steps, row->step_count, &o, &asked, 1, &b, NULL);
@@ -80,15 +86,19 @@ int main(int argc, char **argv)
 {
     prv_fft_provider *provider = NULL;
     for (size_t i = 0; i < PLANNER_COUNT; i++)
-        if (argc == 2 && strcmp(argv[1], planners[i]->name) == 0 && prv_provider_new(planners[i], &provider) != PRV_OK) abort();
+        if (argc == 2 && strcmp(argv[1], planners[i]->name) == 0 &&
+            prv_provider_new(planners[i], &provider) != PRV_OK)
+            abort();
     if (provider == NULL) {
         fprintf(stderr, "usage: test_truth PROVIDER\n");
         return 2;
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *scale = rows[i].eps_at_delta != NULL ? rows[i].eps_at_delta : rows[i].eps;
-        prv_options o = {.eps_error = fmax(1e-2, 1e-3 * strtod(scale, NULL)), .engine = PRV_ENGINE_CONVOLUTION,
-                         .memory_limit = (size_t)1 << 25, .fft = provider};
+        prv_options o = {.eps_error = fmax(1e-2, 1e-3 * strtod(scale, NULL)),
+                         .engine = PRV_ENGINE_CONVOLUTION,
+                         .memory_limit = (size_t)1 << 25,
+                         .fft = provider};
         test_row(&rows[i], o);
         o.discretization = PRV_MEAN_MATCHING; /* transforms of odd lengths */
         o.eps_error = 0.2;

@@ -6,10 +6,10 @@
  * Errors are in units of u = 2^-53.  Functions are evaluated through plain loops over arrays, so
  * that an optimised build tests the vectorised code and not only the scalar one.
  */
-#include "numerics/vector_math.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "numerics/vector_math.h"
 
 #define BLOCK 1024
 
@@ -42,11 +42,10 @@ static double uniform01(void)
 typedef void (*array_function)(const double *in, double *out);
 typedef long double (*reference_function)(double x);
 
-#define ARRAY_FUNCTION(name)                                                                       \
-    static void array_##name(const double *in, double *out)                                        \
-    {                                                                                              \
-        for (int i = 0; i < BLOCK; i++)                                                            \
-            out[i] = prv_vm_##name(in[i]);                                                         \
+#define ARRAY_FUNCTION(name)                                                                                 \
+    static void array_##name(const double *in, double *out)                                                  \
+    {                                                                                                        \
+        for (int i = 0; i < BLOCK; i++) out[i] = prv_vm_##name(in[i]);                                       \
     }
 
 ARRAY_FUNCTION(exp)
@@ -62,27 +61,24 @@ ARRAY_FUNCTION(normal_density_exponent)
 /* log1p close to -1 and log close to 1, where the interesting variable is the distance. */
 static void array_log1p_near_minus_one(const double *in, double *out)
 {
-    for (int i = 0; i < BLOCK; i++)
-        out[i] = prv_vm_log1p(in[i] - 1.0);
+    for (int i = 0; i < BLOCK; i++) out[i] = prv_vm_log1p(in[i] - 1.0);
 }
 
 static void array_log_above_one(const double *in, double *out)
 {
-    for (int i = 0; i < BLOCK; i++)
-        out[i] = prv_vm_log(1.0 + in[i]);
+    for (int i = 0; i < BLOCK; i++) out[i] = prv_vm_log(1.0 + in[i]);
 }
 
 static void array_log_below_one(const double *in, double *out)
 {
-    for (int i = 0; i < BLOCK; i++)
-        out[i] = prv_vm_log(1.0 - in[i]);
+    for (int i = 0; i < BLOCK; i++) out[i] = prv_vm_log(1.0 - in[i]);
 }
 
 static void array_upper_tail(const double *in, double *out)
 {
     for (int i = 0; i < BLOCK; i++)
-        out[i] = prv_vm_normal_density_exponent(in[i]) * prv_vm_mills(in[i])
-            * 0x1.9884533d43651p-2; /* 1 / sqrt(2 pi) */
+        out[i] = prv_vm_normal_density_exponent(in[i]) * prv_vm_mills(in[i]) *
+                 0x1.9884533d43651p-2; /* 1 / sqrt(2 pi) */
 }
 
 static long double ref_exp(double x)
@@ -128,8 +124,7 @@ static long double ref_density(double z)
 {
     const double h = (double)(float)z;
     const double l = z - h;
-    return expl(-0.5L * ((long double)h * h))
-        * expl(-0.5L * (long double)l * ((long double)z + h));
+    return expl(-0.5L * ((long double)h * h)) * expl(-0.5L * (long double)l * ((long double)z + h));
 }
 
 static long double mills_by_erfc(double z)
@@ -143,8 +138,7 @@ static long double mills_by_fraction(double z)
 {
     const int terms = 10 + (int)(500.0 / (z * z));
     long double f = (long double)z;
-    for (int k = terms; k >= 1; k--)
-        f = (long double)z + (long double)k / f;
+    for (int k = terms; k >= 1; k--) f = (long double)z + (long double)k / f;
     return 1.0L / f;
 }
 
@@ -215,15 +209,14 @@ static void sample(const char *name, array_function f, reference_function ref, d
         }
     }
     snprintf(line, sizeof line, "%s %s [%g, %g]: %.3f %s at %.17g (bound %g)", name,
-             logarithmic ? "log-uniform" : "uniform", lo, hi, worst, subnormal ? "spacings" : "u",
-             worst_at, bound);
+             logarithmic ? "log-uniform" : "uniform", lo, hi, worst, subnormal ? "spacings" : "u", worst_at,
+             bound);
     report(worst <= bound + reference_slack(), line);
 }
 
 static int same(double a, double b)
 {
-    if (a != a || b != b)
-        return a != a && b != b;
+    if (a != a || b != b) return a != a && b != b;
     return a == b && signbit(a) == signbit(b);
 }
 
@@ -350,8 +343,7 @@ int main(int argc, char **argv)
     special_values();
     references_agree();
 
-#define SAMPLE(f, lo, hi, logarithmic, bound)                                                      \
-    sample(#f, array_##f, ref_##f, lo, hi, logarithmic, 0, n, bound)
+#define SAMPLE(f, lo, hi, logarithmic, bound) sample(#f, array_##f, ref_##f, lo, hi, logarithmic, 0, n, bound)
     SAMPLE(exp, -708.0, 709.7, 0, 1.5);
     SAMPLE(exp, -1.0, 1.0, 0, 1.5);
     SAMPLE(exp, 1e-20, 709.7, 1, 1.5);
@@ -393,14 +385,13 @@ int main(int argc, char **argv)
     SAMPLE(mills, 1e-20, 1e8, 1, 2.75);
     SAMPLE(mills, 0.01, 100.0, 1, 2.75);
 
-#define DENSITY(lo, hi, logarithmic)                                                               \
-    sample("normal_density_exponent", array_normal_density_exponent, ref_density, lo, hi,          \
-           logarithmic, 0, n, 1.5)
+#define DENSITY(lo, hi, logarithmic)                                                                         \
+    sample("normal_density_exponent", array_normal_density_exponent, ref_density, lo, hi, logarithmic, 0, n, \
+           1.5)
     DENSITY(-37.6, 37.6, 0);
     DENSITY(-2.0, 2.0, 0);
     DENSITY(1e-20, 37.6, 1);
-    sample("normal_density_exponent", array_normal_density_exponent, ref_density, 37.641, 40.0, 0, 1,
-           n, 1.0);
+    sample("normal_density_exponent", array_normal_density_exponent, ref_density, 37.641, 40.0, 0, 1, n, 1.0);
 
     SAMPLE(upper_tail, 0.0, 37.5, 0, 5.5);
     SAMPLE(upper_tail, 1e-10, 37.5, 1, 5.5);

@@ -1,5 +1,6 @@
-/* libFuzzer: bytes describe mechanisms, counts, options and questions of every kind; whatever they say, answers are in
- * order and errors are codes. Two mechanisms may be of the caller: their callbacks give whatever the bytes say. */
+/* libFuzzer: bytes describe mechanisms, counts, options and questions of every kind; whatever they say,
+ * answers are in order and errors are codes. Two mechanisms may be of the caller: their callbacks give
+ * whatever the bytes say. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -101,7 +102,8 @@ static prv_mechanism *mechanism_of(input *in, bent *b)
     }
     default: {
         const uint64_t wrong = bits(in, 1);
-        *b = (bent){number(in), wrong % 4 == 1 ? number(in) : 1.0, wrong % 4 == 2 ? number(in) : 0.0, wrong % 16 == 3};
+        *b = (bent){number(in), wrong % 4 == 1 ? number(in) : 1.0, wrong % 4 == 2 ? number(in) : 0.0,
+                    wrong % 16 == 3};
         status = kind % 2 == 0 ? prv_mechanism_cdfs(bent_cdfs, b, 0.0, &m)
                                : prv_mechanism_curve(bent_curve, b, 0.0, &m);
         break;
@@ -141,7 +143,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mechanisms[count] = mechanism_of(&in, &bents[count]);
         if (mechanisms[count] == NULL) break;
         const uint64_t small = bits(&in, 1);
-        steps[count] = (prv_step){mechanisms[count], small < 64 ? small : small < 250 ? bits(&in, 2) : bits(&in, 8)};
+        steps[count] = (prv_step){mechanisms[count], small < 64    ? small
+                                                     : small < 250 ? bits(&in, 2)
+                                                                   : bits(&in, 8)};
     }
     const uint64_t way = bits(&in, 1), limits = bits(&in, 1);
     int left = 20 + (int)(limits % 64);
