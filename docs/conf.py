@@ -31,7 +31,7 @@ autosummary_generate = True
 autosummary_context = {
     "properties": {
         name: [member for member, value in vars(cls).items() if isinstance(value, property)]
-        for name, cls in vars(prvcore).items()
+        for name, cls in ((name, getattr(prvcore, name)) for name in prvcore.__all__)
         if isinstance(cls, type)
     }
 }

@@ -15,12 +15,9 @@ from prvcore._names import public
 from prvcore._progress import Progress, listener
 from prvcore._settings import get_memory_limit
 from prvcore._steps import pairs, refuse_mixed_groups
-from prvcore.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mechanism,
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from prvcore.mechanisms.subsampled import (
     PoissonSubsampled,
     PoissonSubsampledGaussian,
     SubsampledWithoutReplacement,

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 import prvcore
+from prvcore import _plot
 from prvcore._explain import explain
 from prvcore.files.schedule import read_schedule
 
@@ -405,8 +406,6 @@ def _sweep(options: argparse.Namespace) -> None:
     settings = [part.ravel().tolist() for part in grid]
     rows = list(zip(*settings, *(part.tolist() for part in bounds), strict=True))
     if options.plot is not None:
-        from prvcore import _plot
-
         _save(_plot.plot_sweep(bounds), options.plot)
     if options.json:
         fields = (*names, *bounds._fields)

@@ -11,7 +11,7 @@ from prvcore._bounds import Bounds
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
 from prvcore._steps import pairs
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["compose", "delta_from_eps", "eps_from_delta"]
 

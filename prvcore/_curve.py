@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from html import escape
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore import _arguments, _pickling
+from prvcore import _arguments, _pickling, _plot
 from prvcore._bounds import Bounds, ErrorBudget, shaped
 from prvcore._core.composition import Composition, History
 from prvcore._core.mechanism import Handle
@@ -21,7 +20,7 @@ from prvcore._names import public
 from prvcore._progress import Progress, listener
 from prvcore._settings import Settings, get_memory_limit
 from prvcore._steps import Steps, merged, refuse_mixed_groups
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["PrivacyCurve"]
 
@@ -655,6 +654,8 @@ class PrivacyCurve:
         return f"PrivacyCurve([{steps}], {self._settings.assumed()}{unattained})"
 
     def _repr_html_(self) -> str:
+        from html import escape  # for notebooks alone
+
         rows = "".join(
             f"<tr><td>{escape(repr(mechanism))}</td><td>{count:,}</td></tr>"
             for mechanism, count in self._steps
@@ -702,8 +703,6 @@ class PrivacyCurve:
             An argument is of another kind or out of its range.
 
         """
-        from prvcore import _plot
-
         return _plot.plot(self, kind, ax, **options)
 
 

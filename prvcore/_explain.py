@@ -8,7 +8,7 @@ from prvcore import _pickling
 from prvcore._bounds import Bounds, ErrorBudget
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["Explanation", "StepShare", "explain"]
 

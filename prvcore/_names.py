@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["FORMER_MODULES", "public"]
+__all__ = ["FORMER_MODULES", "find_former_modules", "loaded_when_asked", "public"]
 
 _Thing = TypeVar("_Thing")
 
@@ -70,3 +71,32 @@ def find_former_modules() -> None:
     """Let `import` find modules by their former names."""
     if not any(isinstance(finder, _FormerModules) for finder in sys.meta_path):
         sys.meta_path.append(_FormerModules())
+
+
+def loaded_when_asked(
+    package: str, homes: dict[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package, as PEP 562 has them.
+
+    `homes` has the public names by the modules of the package that they are in. A module is loaded
+    when one of its names, or the module itself, is first asked for.
+    """
+    home = {name: module for module, names in homes.items() for name in names}
+    modules = {module.partition(".")[0] for module in homes}
+    inner = package.partition(".")[2]
+    former = (name.rpartition(".") for name in FORMER_MODULES)
+    modules |= {module for parent, _, module in former if parent == inner}
+
+    def find(name: str) -> Any:
+        if name in home:
+            found = getattr(import_module(f"{package}.{home[name]}"), name)
+            setattr(sys.modules[package], name, found)  # asked for once only
+            return found
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home})
+
+    return find, listed

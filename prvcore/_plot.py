@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,6 @@ from prvcore._bounds import Bounds
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from prvcore._curve import PrivacyCurve
-    from prvcore.dpsgd.sweeps import SweepBounds
-
 __all__ = ["plot", "plot_sweep"]
 
 # colours that colour-blind people can tell apart (Okabe and Ito)
@@ -24,6 +21,25 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 _CURVE, _REFERENCE = _COLOURS[:2]
 
 _MANY = 60  # points of a picture
+
+
+class Curve(Protocol):
+    """What a picture needs of a `PrivacyCurve`, whose module calls this one."""
+
+    @property
+    def counts(self) -> tuple[int, ...]: ...
+    def delta(self, epsilon: ArrayLike, /) -> Bounds: ...
+    def epsilon(self, delta: ArrayLike, /) -> Bounds: ...
+    def trade_off(self, false_positive_rate: ArrayLike, /) -> Bounds: ...
+    def __mul__(self, times: int, /) -> Curve: ...
+
+
+class Sweep(Protocol):
+    """What a picture needs of `SweepBounds`."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 def new_axes() -> Axes:
@@ -45,7 +61,7 @@ def _band(
     ax.plot(x, bounds.upper, linewidth=1.5, label=label, **style)
 
 
-def _delta(curve: PrivacyCurve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
+def _delta(curve: Curve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
     if epsilons is None:
         # from delta(0) down by ten decades, or as far as there is a finite epsilon
         levels = curve.delta(0.0).upper * np.array([1e-10, 1e-6, 1e-3, 0.5])
@@ -58,9 +74,7 @@ def _delta(curve: PrivacyCurve, ax: Axes, epsilons: ArrayLike | None = None) -> 
     ax.set_ylabel("delta")
 
 
-def _trade_off(
-    curve: PrivacyCurve, ax: Axes, false_positive_rates: ArrayLike | None = None
-) -> None:
+def _trade_off(curve: Curve, ax: Axes, false_positive_rates: ArrayLike | None = None) -> None:
     if false_positive_rates is None:
         # close together at both ends, where trade-off functions bend
         angles = np.linspace(0.0, np.pi, _MANY)
@@ -74,7 +88,7 @@ def _trade_off(
 
 
 def _steps(
-    curve: PrivacyCurve, ax: Axes, delta: float | None = None, multiples: ArrayLike | None = None
+    curve: Curve, ax: Axes, delta: float | None = None, multiples: ArrayLike | None = None
 ) -> None:
     if delta is None:
         raise TypeError("delta must be given to plot epsilon against steps")
@@ -101,7 +115,7 @@ _KINDS: dict[str, Callable[..., None]] = {
 }
 
 
-def plot(curve: PrivacyCurve, kind: str = "delta", ax: Axes | None = None, **options: Any) -> Axes:
+def plot(curve: Curve, kind: str = "delta", ax: Axes | None = None, **options: Any) -> Axes:
     """Draw `curve`: see `PrivacyCurve.plot`."""
     kind = _arguments.choice(kind, "kind", tuple(_KINDS))
     ax = new_axes() if ax is None else ax
@@ -115,7 +129,7 @@ def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
+def plot_sweep(bounds: Sweep, ax: Axes | None = None) -> Axes:
     """Draw the bounds of a sweep against steps, a line for each combination of the others.
 
     Parameters
@@ -136,12 +150,13 @@ def plot_sweep(bounds: SweepBounds, ax: Axes | None = None) -> Axes:
 
     """
     ax = new_axes() if ax is None else ax
-    shape = np.shape(bounds.upper)
+    lower, estimate, upper = bounds
+    shape = np.shape(upper)
     settings = {
         name: np.ravel(np.broadcast_to(values, shape)) for name, values in bounds.settings.items()
     }
     steps = settings.pop("steps")
-    parts = Bounds(*map(np.ravel, bounds))
+    parts = Bounds(*map(np.ravel, (lower, estimate, upper)))
     varied = [name for name, values in settings.items() if np.unique(values).size > 1]
     others = list(zip(*(values.tolist() for values in settings.values()), strict=True))
     for number, setting in enumerate(sorted(set(others))):

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from prvcore import _arguments
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["Steps", "merged", "pairs", "refuse_mixed_groups"]
 

@@ -29,14 +29,11 @@ from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
 from prvcore.adapters._rounding import quotient_rounded_down
 from prvcore.budgets.accountant import Accountant
-from prvcore.mechanisms import (
-    ApproximateDP,
-    DiscreteLaplace,
-    FromTable,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    MixtureOfGaussians,
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.custom import FromTable
+from prvcore.mechanisms.guarantees import ApproximateDP
+from prvcore.mechanisms.noise import DiscreteLaplace, Gaussian, Laplace, MixtureOfGaussians
+from prvcore.mechanisms.subsampled import (
     PoissonSubsampled,
     PoissonSubsampledGaussian,
     TruncatedPoissonSubsampledGaussian,

@@ -12,7 +12,7 @@ from opacus.accountants import IAccountant, register_accountant
 
 from prvcore._bounds import Bounds
 from prvcore._compose import compose
-from prvcore.mechanisms import PoissonSubsampledGaussian
+from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = ["OpacusAccountant"]
 

@@ -16,14 +16,10 @@ from prvcore._bounds import Bounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
 from prvcore.adapters._rounding import quotient_rounded_down
-from prvcore.mechanisms import (
-    ApproximateDP,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    PoissonSubsampledGaussian,
-    PureDP,
-)
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.guarantees import ApproximateDP, PureDP
+from prvcore.mechanisms.noise import Gaussian, Laplace
+from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = [
     "ApproximateDPMechanism",

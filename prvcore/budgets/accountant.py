@@ -23,7 +23,8 @@ from prvcore._settings import get_memory_limit
 from prvcore._steps import Steps, refuse_mixed_groups
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict, plain_values
-from prvcore.mechanisms import Mechanism, PoissonSubsampledGaussian
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = ["Accountant"]
 

@@ -9,7 +9,9 @@ from prvcore._bounds import Bounds
 from prvcore._errors import BudgetExceededError
 from prvcore._names import public
 from prvcore.budgets.accountant import Accountant, _Version
-from prvcore.mechanisms import Gaussian, Mechanism, PoissonSubsampled, PoissonSubsampledGaussian
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.noise import Gaussian
+from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
 
 __all__ = ["PrivacyFilter"]
 

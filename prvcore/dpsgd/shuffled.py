@@ -12,7 +12,7 @@ from prvcore import _arguments
 from prvcore._core import mechanism as core
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["shuffled_lower_bound"]
 

@@ -16,7 +16,7 @@ from prvcore._compose import compose
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
 from prvcore._settings import get_memory_limit
-from prvcore.mechanisms import PoissonSubsampledGaussian
+from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = [
     "SweepBounds",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prvcore import mechanisms
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from prvcore import _arguments
 from prvcore._names import public
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_kinds, plain_values, short
-from prvcore.mechanisms import Mechanism
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
 

@@ -4,46 +4,22 @@ Each is an immutable value: equal to another of the same parameters, hashable, a
 its parameters are. All losses, epsilons and scales of loss are in nats.
 """
 
-from prvcore.mechanisms.base import Mechanism
-from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
-from prvcore.mechanisms.guarantees import (
-    ApproximateDP,
-    BoundedRange,
-    PureDP,
-    RandomizedResponse,
-)
-from prvcore.mechanisms.noise import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    MixtureOfGaussians,
-)
-from prvcore.mechanisms.subsampled import (
-    GroupPoissonSubsampledGaussian,
-    PoissonSubsampled,
-    PoissonSubsampledGaussian,
-    SubsampledWithoutReplacement,
-    TruncatedPoissonSubsampledGaussian,
-)
+from prvcore._names import loaded_when_asked
 
-__all__ = [
-    "ApproximateDP",
-    "BoundedRange",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "FromCDFs",
-    "FromPrivacyCurve",
-    "FromTable",
-    "Gaussian",
-    "GroupPoissonSubsampledGaussian",
-    "Laplace",
-    "Mechanism",
-    "MixtureOfGaussians",
-    "PoissonSubsampled",
-    "PoissonSubsampledGaussian",
-    "PureDP",
-    "RandomizedResponse",
-    "SubsampledWithoutReplacement",
-    "TruncatedPoissonSubsampledGaussian",
-]
+# The module of each mechanism, which is loaded when the first of its mechanisms is asked for.
+HOMES = {
+    "base": ("Mechanism",),
+    "custom": ("FromCDFs", "FromPrivacyCurve", "FromTable"),
+    "guarantees": ("ApproximateDP", "BoundedRange", "PureDP", "RandomizedResponse"),
+    "noise": ("DiscreteGaussian", "DiscreteLaplace", "Gaussian", "Laplace", "MixtureOfGaussians"),
+    "subsampled": (
+        "GroupPoissonSubsampledGaussian",
+        "PoissonSubsampled",
+        "PoissonSubsampledGaussian",
+        "SubsampledWithoutReplacement",
+        "TruncatedPoissonSubsampledGaussian",
+    ),
+}
+
+__all__ = sorted(name for names in HOMES.values() for name in names)
+__getattr__, __dir__ = loaded_when_asked(__name__, HOMES)

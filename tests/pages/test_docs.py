@@ -18,10 +18,11 @@ if not DOCS.is_dir():
 
 PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if ">>> " in page.read_text("utf-8")]
 PUBLIC = [name for name in prv.__all__ if name != "__version__"]
+NAMES = {name: getattr(prv, name) for name in PUBLIC}
 EXAMPLES = [
     example
     for name in PUBLIC
-    for example in doctest.DocTestFinder().find(getattr(prv, name), name, False, globs=vars(prv))
+    for example in doctest.DocTestFinder().find(NAMES[name], name, False, globs=NAMES)
     if example.examples
 ]
 

@@ -1,0 +1,107 @@
+# What __init__.py loads when it is asked for: for type checkers and editors.
+
+from prvcore._bounds import Bounds, ErrorBudget
+from prvcore._calibrate import Calibration, calibrate
+from prvcore._compose import compose, delta_from_eps, eps_from_delta
+from prvcore._curve import PrivacyCurve
+from prvcore._errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
+from prvcore._explain import Explanation, StepShare, explain
+from prvcore._progress import Progress
+from prvcore._settings import get_memory_limit, set_memory_limit
+from prvcore.budgets.accountant import Accountant
+from prvcore.budgets.filter import PrivacyFilter
+from prvcore.budgets.odometer import OdometerReading, PrivacyOdometer
+from prvcore.dpsgd.plan import TrainingSchedule, dpsgd_schedule
+from prvcore.dpsgd.shuffled import shuffled_lower_bound
+from prvcore.dpsgd.sweeps import (
+    SweepBounds,
+    SweepCalibrations,
+    dpsgd_delta,
+    dpsgd_epsilon,
+    dpsgd_noise_multiplier,
+    dpsgd_steps,
+)
+from prvcore.files.schedule import read_schedule
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
+from prvcore.mechanisms.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    PureDP,
+    RandomizedResponse,
+)
+from prvcore.mechanisms.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    MixtureOfGaussians,
+)
+from prvcore.mechanisms.subsampled import (
+    GroupPoissonSubsampledGaussian,
+    PoissonSubsampled,
+    PoissonSubsampledGaussian,
+    SubsampledWithoutReplacement,
+    TruncatedPoissonSubsampledGaussian,
+)
+
+__all__ = [
+    "Accountant",
+    "AccuracyWarning",
+    "ApproximateDP",
+    "BoundedRange",
+    "Bounds",
+    "BudgetExceededError",
+    "Calibration",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "ErrorBudget",
+    "Explanation",
+    "FromCDFs",
+    "FromPrivacyCurve",
+    "FromTable",
+    "Gaussian",
+    "GroupPoissonSubsampledGaussian",
+    "Laplace",
+    "Mechanism",
+    "MixtureOfGaussians",
+    "OdometerReading",
+    "PoissonSubsampled",
+    "PoissonSubsampledGaussian",
+    "PrecisionError",
+    "PrivacyCurve",
+    "PrivacyFilter",
+    "PrivacyOdometer",
+    "Progress",
+    "PureDP",
+    "RandomizedResponse",
+    "StepShare",
+    "SubsampledWithoutReplacement",
+    "SweepBounds",
+    "SweepCalibrations",
+    "TargetError",
+    "TrainingSchedule",
+    "TruncatedPoissonSubsampledGaussian",
+    "__version__",
+    "calibrate",
+    "compose",
+    "delta_from_eps",
+    "dpsgd_delta",
+    "dpsgd_epsilon",
+    "dpsgd_noise_multiplier",
+    "dpsgd_schedule",
+    "dpsgd_steps",
+    "eps_from_delta",
+    "explain",
+    "get_include",
+    "get_library_dir",
+    "get_memory_limit",
+    "read_schedule",
+    "set_memory_limit",
+    "shuffled_lower_bound",
+]
+
+__version__: str
+
+def get_include() -> str: ...
+def get_library_dir() -> str: ...

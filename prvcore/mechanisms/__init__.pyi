@@ -1,0 +1,45 @@
+# What __init__.py loads when it is asked for: for type checkers and editors.
+
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
+from prvcore.mechanisms.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    PureDP,
+    RandomizedResponse,
+)
+from prvcore.mechanisms.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    MixtureOfGaussians,
+)
+from prvcore.mechanisms.subsampled import (
+    GroupPoissonSubsampledGaussian,
+    PoissonSubsampled,
+    PoissonSubsampledGaussian,
+    SubsampledWithoutReplacement,
+    TruncatedPoissonSubsampledGaussian,
+)
+
+__all__ = [
+    "ApproximateDP",
+    "BoundedRange",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "FromCDFs",
+    "FromPrivacyCurve",
+    "FromTable",
+    "Gaussian",
+    "GroupPoissonSubsampledGaussian",
+    "Laplace",
+    "Mechanism",
+    "MixtureOfGaussians",
+    "PoissonSubsampled",
+    "PoissonSubsampledGaussian",
+    "PureDP",
+    "RandomizedResponse",
+    "SubsampledWithoutReplacement",
+    "TruncatedPoissonSubsampledGaussian",
+]
