@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "numerics/constants.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
-
-#define PI 3.14159265358979323846
 
 enum { GROUP = 16 }; /* atoms that are rotated together: four chains of four hide the latency */
 
@@ -125,7 +124,7 @@ void prv_characteristic(const prv_source *s, double first, size_t count, double 
 
 double prv_characteristic_error(const prv_source *s, double end, double points)
 {
-    const double angle = 2.0 * PI / points * s->spread;
+    const double angle = 2.0 * PRV_PI / points * s->spread;
     const double most = 2.0 * s->total;
     return PRV_UNIT *
            ((160.0 + (double)s->length / GROUP) * fmin(most, end * angle) + 1600.0 * fmin(most, angle));

@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
+#include "numerics/constants.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
@@ -200,7 +201,6 @@ enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
 enum { FREQUENCIES_AT_ONCE = 1024 }; /* between looks whether to go on */
 #define SINES 2e7
 #define MOST_LENGTH 0x1p27 /* products of a frequency and a distance stay below 2^52, see prv_turns */
-#define TWO_PI 6.28318530717958647693
 
 typedef struct heavy_part {
     size_t length; /* a multiple of 8, padded with weight 0 */
@@ -274,7 +274,7 @@ PRV_VECTOR static void heavy_sum(const heavy_part *h, double j, double n, double
 static void power_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns, const heavy_part *h,
                      double *log_modulus, double *error)
 {
-    const double unit_angle = TWO_PI / (double)n;
+    const double unit_angle = PRV_TWO_PI / (double)n;
     /* The angle is from the heaviest atom. */
     const double back = unit_angle * (double)(j * h->origin % n), co = cos(back), si = sin(back);
     double x, y, absolute;

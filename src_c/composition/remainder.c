@@ -6,12 +6,12 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
+#include "numerics/constants.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "composition/kernel.h"
 
-#define PI 3.14159265358979323846
 #define UNKNOWN (-1.0) /* |A|^2 not computed */
 
 /* |A(theta)|^2 of the subset in use, A = sum w e^(i theta position), with its rounding on top. */
@@ -67,7 +67,7 @@ static void take_subset(prv_source *s, double radius)
 static double subset_square(const prv_source *s, double theta)
 {
     return modulus_square(s->position + s->first, s->weight + s->first, s->end - s->first,
-                          theta * (0.5 / PI));
+                          theta * (0.5 / PRV_PI));
 }
 
 /* 1 - |phi|^2 at least, on an interval whose larger end has |A|^2 = square. */
@@ -188,7 +188,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
                         double *result)
 {
     *result = 0.0;
-    const double last = 0.5 * (points - 1.0), scale = 2.0 * PI / points;
+    const double last = 0.5 * (points - 1.0), scale = 2.0 * PRV_PI / points;
     if (first > last) return PRV_OK;
     /* With this decay everywhere the sum is half the tolerance. */
     const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);

@@ -6,14 +6,13 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
+#include "numerics/constants.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "lattices/tilt.h"
 #include "composition/kernel.h"
 #include "composition/remainder.h"
-
-#define PI 3.14159265358979323846
 
 /* Logarithms and sines at one frequency of one step take as long as this many atoms. */
 #define FREQUENCY_WORK 256.0
@@ -59,7 +58,7 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate,
     for (size_t j = 0; j < n; j++) {
         if (starts_run(e, j)) out->runs[run++] = (prv_run){e->number[j], 0};
         out->runs[run - 1].length++;
-        const double theta = 2.0 * PI * e->number[j] / points, s = sin(0.5 * theta), si = sin(theta);
+        const double theta = 2.0 * PRV_PI * e->number[j] / points, s = sin(0.5 * theta), si = sin(theta);
         const double co = cos(theta), half = (e->number[j] == 0.0 ? 1.0 : 2.0) / points;
         /* 1 - e^(-z q) and 1 - e^(-(z + 1) q) without the cancellation of 1 - cos. */
         const double ar = below + 2.0 * r * s * s, ai = r * si;

@@ -24,6 +24,7 @@
 
 #include "fft/plans.h"
 
+#include "numerics/constants.h"
 #include "numerics/dispatch.h"
 
 #define MOST_STAGES 64
@@ -358,14 +359,14 @@ static void inverse(void *plan, void *in, void *out)
  * of it. */
 static complex_number root_of_unity(size_t j, size_t n)
 {
-    const double two_pi = 0x1.921fb54442d18p+2, two_pi_rest = 0x1.1a62633145c07p-52;
+    const double two_pi_rest = 0x1.1a62633145c07p-52; /* 2 pi - PRV_TWO_PI */
     /* j / n = eighths / 8 + part / n, |part| <= n / 16 in steps of 1 / 8. */
     const int64_t eight = 8 * (int64_t)j, length = (int64_t)n;
     const int64_t quarter = (eight + length) / (2 * length);
     const double part = (double)(eight - 2 * length * quarter), whole = 8.0 * (double)n;
     const double turns = part / whole, turns_rest = fma(-turns, whole, part) / whole;
-    const double angle = two_pi * turns;
-    const double rest = fma(two_pi, turns, -angle) + (two_pi_rest * turns + two_pi * turns_rest);
+    const double angle = PRV_TWO_PI * turns;
+    const double rest = fma(PRV_TWO_PI, turns, -angle) + (two_pi_rest * turns + PRV_TWO_PI * turns_rest);
     const double c0 = cos(angle), s0 = sin(angle), c = c0 - s0 * rest, s = s0 + c0 * rest;
     switch (quarter & 3) {
     case 0: return (complex_number){c, -s};

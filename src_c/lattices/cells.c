@@ -6,14 +6,13 @@
 
 #include "base/allocate.h"
 #include "base/arithmetic.h"
+#include "numerics/constants.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "numerics/wide.h"
 #include "mechanisms/subsampled.h"
 #include "mechanisms/support.h"
-
-#define INV_SQRT_2PI 0.39894228040143267794
 
 /* Above this loss e^loss times P's mass is formed without either factor. */
 #define SCALED_LOSS 30.0
@@ -80,8 +79,8 @@ PRV_VECTOR static void gaussian_tails(double mu, const double *restrict y, size_
     const double inverse = 1.0 / mu, half = 0.5 * mu;
     for (size_t i = 0; i < length; i++) {
         const double ratio = y[i] * inverse, zq = ratio - half, zp = ratio + half;
-        const double q = INV_SQRT_2PI * prv_vm_normal_density_exponent(zq) * prv_vm_mills(fabs(zq));
-        const double p = INV_SQRT_2PI * prv_vm_normal_density_exponent(zp) * prv_vm_mills(fabs(zp));
+        const double q = PRV_INV_SQRT_2PI * prv_vm_normal_density_exponent(zq) * prv_vm_mills(fabs(zq));
+        const double p = PRV_INV_SQRT_2PI * prv_vm_normal_density_exponent(zp) * prv_vm_mills(fabs(zp));
         tail_q[i] = copysign(q, zq);
         tail_p[i] = copysign(p, zp);
     }
@@ -96,7 +95,7 @@ PRV_VECTOR static void gaussian_scaled_tails(double mu, const double *restrict y
     for (size_t i = 0; i < length; i++) {
         const double ratio = y[i] * inverse;
         const double q = prv_vm_normal_density_exponent(ratio - half);
-        scaled[i] = INV_SQRT_2PI * q * prv_vm_mills(fabs(ratio + half));
+        scaled[i] = PRV_INV_SQRT_2PI * q * prv_vm_mills(fabs(ratio + half));
     }
 }
 

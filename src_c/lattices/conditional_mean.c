@@ -3,12 +3,11 @@
 #include <float.h>
 #include <math.h>
 
+#include "numerics/constants.h"
 #include "numerics/rounding.h"
 #include "mechanisms/subsampled.h"
 #include "mechanisms/support.h"
 
-#define PI 3.14159265358979323846L
-#define INV_SQRT_2PI 0.39894228040143267793994605993438L
 /* Of a term relative to the sum of all: what libm's functions are off by; or, where these have 113 bits, the
  * rule, whose nodes and weights below have 26 digits, and which is exact to 1e-23. */
 #define WIDE_UNIT fmax(PRV_WIDE_LIBM_UNIT, 0x1p-80)
@@ -49,7 +48,7 @@ static long double subsampled_loss(long double y, long double p)
 
 static long double density(const part *f, long double s)
 {
-    return f->gaussian ? INV_SQRT_2PI * expl(-0.5L * s * s) : 0.25L * expl(-0.5L * s);
+    return f->gaussian ? PRV_INV_SQRT_2PI_LONG * expl(-0.5L * s * s) : 0.25L * expl(-0.5L * s);
 }
 
 static void add_panel(const part *f, long double p, long double from, long double width, total *sum)
@@ -74,7 +73,7 @@ static void integrate(const part *f, long double p, long double low, long double
     long double s = fmaxl(f->first, fminl(a, b));
     const long double end = fminl(f->last, fmaxl(a, b));
     const long double pole = p < 1.0L ? (logl((1.0L - p) / p) - f->center) / f->slope : -HUGE_VALL;
-    const long double least = 0.75L * PI / fabsl(f->slope);
+    const long double least = 0.75L * PRV_PI_LONG / fabsl(f->slope);
     while (s < end) {
         const long double distance = pole > s ? 0.5L * (pole - s) : s - pole;
         long double width = fminl(fmaxl(distance, least), 2.0L);
@@ -156,7 +155,7 @@ static void add_mixture_panel(const prv_gaussian_mixture *m, const prv_component
             mass += (long double)law->weight[j] * expl(-0.5L * u * u);
         }
         const long double loss = log_moment(&m->q, z) - log_moment(&m->p, z);
-        const long double term = sign * half * weights[i / 2] * INV_SQRT_2PI * mass * loss;
+        const long double term = sign * half * weights[i / 2] * PRV_INV_SQRT_2PI_LONG * mass * loss;
         sum->value += term;
         sum->absolute += fabsl(term);
     }
@@ -170,7 +169,7 @@ static total mixture(const prv_gaussian_mixture *m, int add, double low, double 
     const prv_components *law = add ? &m->p : &m->q;
     const long double first = (long double)prv_gaussian_mixture_outcome(m, add ? -high : low);
     const long double last = (long double)prv_gaussian_mixture_outcome(m, add ? -low : high);
-    const long double widest = fminl(2.0L, 0.75L * PI / (long double)m->q.reach);
+    const long double widest = fminl(2.0L, 0.75L * PRV_PI_LONG / (long double)m->q.reach);
     total sum = {0.0L, 0.0L};
     long double z = first;
     for (size_t i = 0; i < law->length; i++) {

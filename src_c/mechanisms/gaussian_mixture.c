@@ -7,9 +7,8 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
+#include "numerics/constants.h"
 #include "numerics/vector_math.h"
-
-#define INV_SQRT_2PI 0.39894228040143267794
 
 /* Normal tails from here on are below the smallest double. */
 #define FARTHEST 40.0
@@ -234,7 +233,7 @@ enum { KNOTS_AT_ONCE = 256 }; /* between looks whether to go on */
 static double smaller_tail(double u)
 {
     if (isinf(u)) return u > 0.0 ? 0.0 : -0.0;
-    return copysign(INV_SQRT_2PI * prv_vm_normal_density_exponent(u) * prv_vm_mills(fabs(u)), u);
+    return copysign(PRV_INV_SQRT_2PI * prv_vm_normal_density_exponent(u) * prv_vm_mills(fabs(u)), u);
 }
 
 /* The mass between z and the outcome before, whose tails `before` are replaced by those at z. */
@@ -293,7 +292,7 @@ prv_status prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, cons
             sum += share;
             mills += share * prv_vm_mills(fabs(z - m->p.center[j]));
         }
-        scaled[i] = INV_SQRT_2PI * density * (mills / sum);
+        scaled[i] = PRV_INV_SQRT_2PI * density * (mills / sum);
     }
     return PRV_OK;
 }

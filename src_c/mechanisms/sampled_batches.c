@@ -5,6 +5,7 @@
 #include "base/allocate.h"
 #include "base/arithmetic.h"
 #include "numerics/binomial.h"
+#include "numerics/constants.h"
 #include "numerics/rounding.h"
 #include "mechanisms/noise.h"
 
@@ -72,7 +73,7 @@ typedef struct logarithm {
 /* log P(N(0, 1) <= z), z off by its last bit. */
 static logarithm log_normal_below(long double z)
 {
-    const long double root = 0.70710678118654752440084436210484904L, t = fabsl(z) * root;
+    const long double t = fabsl(z) * PRV_SQRT_HALF_LONG;
     const long double value = z < 0.0L ? logl(0.5L * erfcl(t)) : log1pl(-0.5L * erfcl(t));
     /* t is off by two steps of itself, and -t erfc'(t) / erfc(t) <= 2 t^2 + 1. Half of erfc is the argument
      * of the logarithm, or taken from 1 and then at most 1/2, so that the logarithm is off by no more than

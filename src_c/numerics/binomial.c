@@ -4,9 +4,8 @@
 #include <math.h>
 
 #include "base/allocate.h"
+#include "numerics/constants.h"
 #include "numerics/rounding.h"
-
-#define LOG_TWO_PI 1.8378770664093454835606594728112L
 
 /* log(n!) - log(sqrt(2 pi n) (n / e)^n). */
 static long double stirling_error(long double n)
@@ -14,7 +13,7 @@ static long double stirling_error(long double n)
     if (n < 16.0L) {
         long double factorial = 1.0L;
         for (long double i = 2.0L; i <= n; i += 1.0L) factorial *= i;
-        return logl(factorial) - ((n + 0.5L) * logl(n) - n + 0.5L * LOG_TWO_PI);
+        return logl(factorial) - ((n + 0.5L) * logl(n) - n + 0.5L * PRV_LOG_2PI_LONG);
     }
     const long double s = 1.0L / (n * n);
     const long double c3 = 1.0L / 1188.0L - s * (691.0L / 360360.0L - s * (1.0L / 156.0L));
@@ -45,7 +44,7 @@ static long double probability(long double n, long double p, long double k)
     if (k == n) return expl(n * logl(p));
     const long double exponent = stirling_error(n) - stirling_error(k) - stirling_error(n - k) -
                                  deviance(k, n * p) - deviance(n - k, n * rest);
-    return expl(exponent - 0.5L * (LOG_TWO_PI + logl(k) + log1pl(-k / n)));
+    return expl(exponent - 0.5L * (PRV_LOG_2PI_LONG + logl(k) + log1pl(-k / n)));
 }
 
 /* The sum from k outwards, upwards or downwards, away from the mode. */

@@ -2,18 +2,16 @@
 
 #include <math.h>
 
-#define SQRT_HALF 0.70710678118654752440
-#define SQRT_HALF_PI 1.25331413731550025121
-#define LOG_SQRT_2PI 0.91893853320467274178
+#include "numerics/constants.h"
 
 double prv_upper_tail(double x)
 {
-    return 0.5 * erfc(x * SQRT_HALF);
+    return 0.5 * erfc(x * PRV_SQRT_HALF);
 }
 
 double prv_mills_ratio(double x)
 {
-    if (x < 2.0) return SQRT_HALF_PI * exp(0.5 * x * x) * erfc(x * SQRT_HALF);
+    if (x < 2.0) return PRV_SQRT_HALF_PI * exp(0.5 * x * x) * erfc(x * PRV_SQRT_HALF);
     /* Laplace's continued fraction, whose convergents approach it like e^(-2 x sqrt(2 n)). */
     double tail = x;
     for (double n = 8.0 + floor(240.0 / (x * x)); n > 0.0; n -= 1.0) tail = x + n / tail;
@@ -23,13 +21,13 @@ double prv_mills_ratio(double x)
 double prv_log_upper_tail(double x)
 {
     if (x < 2.0) return log(prv_upper_tail(x));
-    return log(prv_mills_ratio(x)) - 0.5 * x * x - LOG_SQRT_2PI;
+    return log(prv_mills_ratio(x)) - 0.5 * x * x - PRV_LOG_SQRT_2PI;
 }
 
 double prv_log_between(double a, double b)
 {
     if (b <= 0.0) return prv_log_between(-b, -a);
-    if (a < 0.0) return log(0.5 * (erf(b * SQRT_HALF) - erf(a * SQRT_HALF)));
+    if (a < 0.0) return log(0.5 * (erf(b * PRV_SQRT_HALF) - erf(a * PRV_SQRT_HALF)));
     const double tail = prv_log_upper_tail(a);
     if (!isfinite(b)) return tail;
     /* The ratio of both tails, without their logarithms. */

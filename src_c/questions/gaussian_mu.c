@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "numerics/constants.h"
 #include "numerics/normal.h"
 #include "numerics/rounding.h"
 #include "curve/gate.h"
@@ -47,7 +48,7 @@ typedef struct gaussian {
 static gaussian gaussian_at(double epsilon, double mu)
 {
     const double x = epsilon / mu - 0.5 * mu, y = x + mu;
-    const double density = 0.39894228040143267794 * exp(-0.5 * x * x); /* phi(x) = e^eps phi(y) */
+    const double density = PRV_INV_SQRT_2PI * exp(-0.5 * x * x); /* phi(x) = e^eps phi(y) */
     gaussian g;
     double first;
     if (x >= 2.0) {
