@@ -1,4 +1,4 @@
-/* The paper's DiscretizePRV and ComposePRV (its Algorithms 1 and 2), with the errors of its
+/* The paper's ComposePRV, of lattices that DiscretizePRV makes (discretize_prv.h), with the errors of its
  * Theorem 5.5 and, on top of them, those of floating point. */
 #include <float.h>
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "numerics/wide.h"
 #include "mechanisms/support.h"
 #include "lattices/conditional_mean.h"
+#include "lattices/discretize_prv.h"
 #include "composition/convolution.h"
 #include "composition/kernel.h"
 #include "curve/certificate.h"
@@ -111,7 +112,7 @@ static double truncation(const prv_side_view *view, double eps_error, double del
     return 2.0 + fmax(eps_error + all, single);
 }
 
-/* ---- DiscretizePRV ------------------------------------------------------------------------- */
+/* ---- The lattices -------------------------------------------------------------------------- */
 
 /* Everything that holds for all steps of one direction. */
 typedef struct setting {
@@ -120,71 +121,19 @@ typedef struct setting {
     double bytes;
 } setting;
 
-/* What the certificate needs to know of the steps, each times its count. */
+/* What the certificate needs to know of the steps, each times its count: prv_discretization_error. */
 typedef struct errors {
     double cells, means, cdfs;
     size_t knots;
 } errors;
 
-/* The finite loss, truncated to |Y| <= L and normalised, on i h + mu. Cells that no loss can
- * reach are left out: i runs from `low` to `high`. */
-static prv_status discretize(const prv_mechanism *m, int add, double count, const setting *s,
-                             const prv_options *options, prv_lattice *lattice, errors *e)
+/* Counts a step's errors of rounding as often as it runs. */
+static void add_errors(errors *e, const prv_discretization_error *of_step, double count)
 {
-    const double h = s->step, n = (double)(s->length / 2);
-    /* One more cell on either side, for what rounding puts there. */
-    const double low = fmax(-n, floor(-prv_greatest_loss(m, !add) / h) - 1.0);
-    const double high = fmin(n, ceil(prv_greatest_loss(m, add) / h) + 1.0);
-    if (!(low <= high)) return PRV_ERR_PRECISION;
-    const size_t points = prv_size_of(high - low) + 1;
-    prv_cells cells;
-    prv_status status = prv_cells_new(points + 1, &cells);
-    if (status != PRV_OK) return status;
-    cells.options = options;
-    for (size_t i = 0; i <= points; i++) cells.knots[i] = (low + (double)i - 0.5) * h;
-    status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
-    if (status == PRV_OK) status = prv_lattice_new(points, lattice);
-    if (status != PRV_OK) {
-        prv_cells_free(&cells);
-        return status;
-    }
-
-    size_t first = 1, last = points; /* cells with mass in them */
-    while (first < last && cells.mass[first] == 0.0) first++;
-    while (last > first && cells.mass[last] == 0.0) last--;
-    long double total = 0.0L, moment = 0.0L;
-    for (size_t i = last; i >= first; i--) {
-        const long double q = (long double)cells.mass[i];
-        total += q;
-        moment += q * (long double)(low + (double)i - 1.0);
-    }
-    const double outside = cells.infinite_mass + cells.mass[0] + cells.mass[points + 1];
-    if (total > 0.0L && outside < 1.0) {
-        const prv_mean mean = prv_conditional_mean(m, add, &cells, outside);
-        const double finite = 1.0 - cells.infinite_mass;
-        const long double scale = (long double)finite / total;
-        lattice->offset = (double)(mean.value - moment / total * (long double)h);
-        lattice->step = h;
-        lattice->length = last - first + 1;
-        lattice->infinite_mass = cells.infinite_mass;
-        for (size_t i = 0; i < lattice->length; i++) {
-            const double at = low + (double)(first + i) - 1.0;
-            lattice->index[i] = (int64_t)at;
-            lattice->loss[i] = lattice->offset + h * at;
-            lattice->mass[i] = (double)((long double)cells.mass[first + i] * scale);
-        }
-        e->cells += count * cells.tail_error;
-        /* The sum of i h q is off by what the cells are. */
-        e->means += count * (mean.error + cells.tail_error * fabs((double)mean.value) + cells.tail_error * h +
-                             4.0 * PRV_UNIT * fabs(lattice->offset));
-        e->cdfs += count * prv_absolute_cdf_error(m);
-        e->knots += cells.length;
-    } else {
-        prv_lattice_free(lattice);
-        status = PRV_ERR_PRECISION;
-    }
-    prv_cells_free(&cells);
-    return status;
+    e->cells += count * of_step->cells;
+    e->means += count * of_step->mean;
+    e->cdfs += count * of_step->cdfs;
+    e->knots += of_step->knots;
 }
 
 /* ---- The composed curve, for many questions ------------------------------------------------- */
@@ -425,10 +374,12 @@ static prv_status compose(const prv_side_view *view, const prv_options *options,
     size_t made = 0;
     for (; made < view->steps && status == PRV_OK; made++) {
         status = prv_check_interrupt(options);
-        if (status == PRV_OK)
-            status = discretize(view->mechanisms[made], view->add, view->counts[made], s, options,
-                                &lattices[made], &e);
         if (status != PRV_OK) break;
+        prv_discretization_error error;
+        status = prv_discretize_prv(view->mechanisms[made], view->add, s->step, s->length / 2, options,
+                                    &lattices[made], &error);
+        if (status != PRV_OK) break;
+        add_errors(&e, &error, view->counts[made]);
         list[made] = &lattices[made];
     }
     if (status == PRV_OK) status = compose_lattices(view, options, list, s, &e, needed, c);
