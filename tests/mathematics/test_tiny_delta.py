@@ -2,26 +2,28 @@
 
 import numpy as np
 import pytest
+from flint import arb
 
 import prvcore as prv
+from tests.oracle.balls import Precision
 
-mpmath = pytest.importorskip("mpmath")
 
+def gaussian_epsilon(noise, count, delta):
+    """Return the epsilon of so many Gaussian steps at a decimal delta, found in 460 digits."""
+    with Precision(1530):
+        mu, delta, root = arb(count).sqrt() / arb(noise), arb(delta), arb(2).sqrt()
 
-def gaussian_epsilon(mu, delta):
-    """Return the epsilon of N(mu, 1) against N(0, 1) at delta, from 60 digits and 400 below."""
-    with mpmath.workdps(460):
-        mu, log_delta = mpmath.mpf(mu), mpmath.log(mpmath.mpf(delta))
+        def is_above(epsilon):
+            high = ((epsilon / mu - mu / 2) / root).erfc() / 2
+            low = ((epsilon / mu + mu / 2) / root).erfc() / 2
+            excess = high - epsilon.exp() * low - delta
+            assert not excess.contains(0)
+            return excess > 0
 
-        def excess(epsilon):
-            high = mpmath.erfc((epsilon / mu - mu / 2) / mpmath.sqrt(2)) / 2
-            low = mpmath.erfc((epsilon / mu + mu / 2) / mpmath.sqrt(2)) / 2
-            return mpmath.log(high - mpmath.exp(epsilon) * low) - log_delta
-
-        low, high = mpmath.mpf(0), mu * mu / 2 + 60 * mu
+        low, high = arb(0), mu * mu / 2 + 60 * mu
         for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+            middle = ((low + high) / 2).mid()
+            low, high = (middle, high) if is_above(middle) else (low, middle)
         return float(low)
 
 
@@ -30,7 +32,7 @@ def gaussian_epsilon(mu, delta):
     [(30.0, 1000, "1e-100"), (2.0, 10, "1e-300"), (1.0, 1, "1e-300"), (100.0, 10_000, "1e-200")],
 )
 def test_gaussians(noise, count, delta):
-    truth = gaussian_epsilon(mpmath.sqrt(count) / noise, delta)
+    truth = gaussian_epsilon(noise, count, delta)
     curve = prv.compose(prv.Gaussian(noise), count, eps_error=1e-2)
     bounds = curve.epsilon(float(delta))
     assert bounds.lower <= truth <= bounds.upper
@@ -47,7 +49,7 @@ def test_gaussians(noise, count, delta):
 @pytest.mark.parametrize("noise", [0.02, 0.015, 0.005, 1e-3])
 @pytest.mark.parametrize("count", [1, 2, 100])
 def test_gaussians_of_losses_whose_exponentials_overflow(noise, count, delta):
-    truth = gaussian_epsilon(mpmath.sqrt(count) / noise, delta)
+    truth = gaussian_epsilon(noise, count, delta)
     bounds = prv.eps_from_delta(prv.Gaussian(noise), float(delta), counts=count)
     assert bounds.lower <= truth <= bounds.upper
     assert bounds.upper - bounds.lower <= 1e-3 * truth

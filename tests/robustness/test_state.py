@@ -11,10 +11,9 @@ import prvcore as prv
 STEP = prv.PoissonSubsampledGaussian(0.9, 0.01)
 OTHER = prv.PoissonSubsampledGaussian(0.7, 0.02)
 DELTA = 1e-5
-WATCHED = {
-    str(Path(prv.__file__).parent / name)
-    for name in ("accountant.py", "budgets.py", "_chain.py", "adapters/dp_accounting.py")
-}
+PACKAGE = Path(prv.__file__).parent
+WATCHED = {str(path) for path in (PACKAGE / "budgets").glob("*.py")}
+WATCHED.add(str(PACKAGE / "adapters" / "dp_accounting.py"))
 
 
 class Interrupt(BaseException):
