@@ -19,7 +19,7 @@ typedef struct stages {
     uint64_t count;
     prv_options options;
     double delta, tilt, step;
-    prv_side_view view;
+    prv_direction direction;
     prv_aim aim;
     prv_layout layout;
     prv_lattice dominating, dominated;
@@ -35,7 +35,7 @@ static void forget_plan(stages *s)
 {
     if (!s->planned) return;
     prv_layout_free(&s->layout);
-    prv_side_view_free(&s->view);
+    prv_direction_free(&s->direction);
     s->planned = 0;
 }
 
@@ -64,19 +64,19 @@ prv_status stages_plan(stages *s)
 {
     forget_plan(s);
     const prv_step step = {s->mechanism, s->count};
-    prv_status status = prv_side_view_new(&step, 1, s->options.neighbors, 0, &s->view);
+    prv_status status = prv_direction_new(&step, 1, s->options.neighbors, 0, &s->direction);
     if (status != PRV_OK) return status;
     s->aim.strictness = 1.0;
     for (int changed = 1; changed && status == PRV_OK;) {
-        prv_aim_at_delta(&s->view, &s->options, s->delta, &s->aim);
-        status = prv_side_view_refine(&s->view, s->aim.saddle, &changed);
+        prv_aim_at_delta(&s->direction, &s->options, s->delta, &s->aim);
+        status = prv_direction_refine(&s->direction, s->aim.saddle, &changed);
     }
     s->aim.width = s->options.eps_error;
     if (status == PRV_OK)
-        status = prv_layout_new(&s->view, &s->aim, s->tilt, s->step, 0, s->options.engine, MEMORY_LIMIT,
+        status = prv_layout_new(&s->direction, &s->aim, s->tilt, s->step, 0, s->options.engine, MEMORY_LIMIT,
                                 &s->layout);
     if (status != PRV_OK) {
-        prv_side_view_free(&s->view);
+        prv_direction_free(&s->direction);
         return status;
     }
     s->planned = 1;

@@ -37,14 +37,14 @@ int prv_is_attained(const prv_step *steps, size_t step_count)
     return prv_attainment_of(steps, step_count) != PRV_NOT_ATTAINED;
 }
 
-prv_attainment prv_view_attainment(const prv_side_view *view)
+prv_attainment prv_direction_attainment(const prv_direction *direction)
 {
     prv_attainment worst = PRV_ATTAINED;
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_attainment step = attainment_of_step(view->mechanisms[j]);
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_attainment step = attainment_of_step(direction->mechanisms[j]);
         if (step > worst) worst = step;
     }
-    return together(worst, view->all.count);
+    return together(worst, direction->all.count);
 }
 
 /* The mechanism whose pair two data sets have, or that of all bounded ranges which one is to be chosen of. */
@@ -53,17 +53,17 @@ static const prv_mechanism *attained(const prv_mechanism *m)
     return m->attained != NULL ? m->attained : m;
 }
 
-int prv_has_range(const prv_side_view *view)
+int prv_has_range(const prv_direction *direction)
 {
-    for (size_t j = 0; j < view->steps; j++)
-        if (attained(view->mechanisms[j])->base == PRV_BASE_BOUNDED_RANGE) return 1;
+    for (size_t j = 0; j < direction->steps; j++)
+        if (attained(direction->mechanisms[j])->base == PRV_BASE_BOUNDED_RANGE) return 1;
     return 0;
 }
 
-int prv_are_data_discrete(const prv_side_view *view)
+int prv_are_data_discrete(const prv_direction *direction)
 {
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_base base = attained(view->mechanisms[j])->base;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_base base = attained(direction->mechanisms[j])->base;
         if (base != PRV_BASE_BOUNDED_RANGE && base != PRV_BASE_ATOMS) return 0;
     }
     return 1;
@@ -82,24 +82,24 @@ static prv_status worst_response(const prv_mechanism *m, int add, double lam, do
     return status;
 }
 
-static prv_status data_view(const prv_side_view *view, int add, double lam, double offset,
-                            prv_side_view *data)
+static prv_status data_direction(const prv_direction *direction, int add, double lam, double offset,
+                                 prv_direction *data)
 {
-    const size_t n = view->steps;
+    const size_t n = direction->steps;
     prv_step *steps = prv_allocate(n, sizeof *steps);
     prv_mechanism **made = prv_allocate(n, sizeof *made);
     prv_status status = steps != NULL && made != NULL ? PRV_OK : PRV_ERR_MEMORY;
     for (size_t j = 0; j < n && made != NULL; j++) made[j] = NULL;
     for (size_t j = 0; j < n && status == PRV_OK; j++) {
-        const prv_mechanism *m = attained(view->mechanisms[j]);
+        const prv_mechanism *m = attained(direction->mechanisms[j]);
         if (m->base == PRV_BASE_BOUNDED_RANGE)
-            status = worst_response(m, add, lam, offset / view->all.count, &made[j]);
-        steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)view->counts[j]};
+            status = worst_response(m, add, lam, offset / direction->all.count, &made[j]);
+        steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)direction->counts[j]};
     }
-    if (status == PRV_OK) status = prv_side_view_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
+    if (status == PRV_OK) status = prv_direction_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
     for (size_t j = 0; j < n && made != NULL; j++) {
         if (status == PRV_OK)
-            data->replaced[j] = made[j]; /* the view frees it */
+            data->replaced[j] = made[j]; /* the direction frees it */
         else
             prv_mechanism_free(made[j]);
     }
@@ -108,26 +108,21 @@ static prv_status data_view(const prv_side_view *view, int add, double lam, doub
     return status;
 }
 
-prv_status prv_data_views_new(const prv_side_view *views, size_t view_count, prv_neighbors neighbors,
-                              const double *lam, double offset, prv_data_views *data)
+prv_status prv_data_directions_new(const prv_direction *directions, size_t count, prv_neighbors neighbors,
+                                   const double *lam, double offset, prv_directions *data)
 {
     data->count = 0;
-    for (size_t v = 0; v < view_count; v++) {
+    for (size_t v = 0; v < count; v++) {
         int symmetric = 1;
-        for (size_t j = 0; j < views[v].steps; j++)
-            symmetric = symmetric && prv_is_symmetric(attained(views[v].mechanisms[j]));
+        for (size_t j = 0; j < directions[v].steps; j++)
+            symmetric = symmetric && prv_is_symmetric(attained(directions[v].mechanisms[j]));
         const int both = neighbors == PRV_REPLACE_ONE && !symmetric;
-        for (int add = both ? 0 : views[v].add; add <= (both ? 1 : views[v].add); add++) {
-            const prv_status status = data_view(&views[v], add, lam[v], offset, &data->views[data->count]);
+        for (int add = both ? 0 : directions[v].add; add <= (both ? 1 : directions[v].add); add++) {
+            const prv_status status = data_direction(&directions[v], add, lam[v], offset,
+                                                     &data->each[data->count]);
             if (status != PRV_OK) return status;
             data->count++;
         }
     }
     return PRV_OK;
-}
-
-void prv_data_views_free(prv_data_views *data)
-{
-    for (size_t v = 0; v < data->count; v++) prv_side_view_free(&data->views[v]);
-    data->count = 0;
 }

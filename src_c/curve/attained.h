@@ -14,27 +14,23 @@ typedef enum prv_attainment {
 
 /* Of a composition of steps with counts > 0, whichever pairs they stand for. */
 prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count);
-prv_attainment prv_view_attainment(const prv_side_view *view);
+prv_attainment prv_direction_attainment(const prv_direction *direction);
 
 /* 1 if a step has a bounded range, of which data sets that are worst at one question are not at another. */
-int prv_has_range(const prv_side_view *view);
+int prv_has_range(const prv_direction *direction);
 
 /* 1 if the losses of attained pairs have atoms alone. */
-int prv_are_data_discrete(const prv_side_view *view);
+int prv_are_data_discrete(const prv_direction *direction);
 
-/* Views of attained pairs: all steps of one have the laws of the same two data sets, with queries chosen for
- * them. */
-typedef struct prv_data_views {
-    size_t count;
-    prv_side_view views[2];
-} prv_data_views;
-
-/* For the directions of `views` (1 or 2); those with a record replaced stand for both orders of the data
- * sets. lam[v]: the tilt of the question in views[v], which chooses among data sets. Sums of few steps of two
- * losses each lie on a coarse lattice, which 1 / steps of the range moves by its period: `offset`, in [-1/2,
- * 1/2], moves it by a part of that. prv_data_views_free it in any case. */
-prv_status prv_data_views_new(const prv_side_view *views, size_t view_count, prv_neighbors neighbors,
-                              const double *lam, double offset, prv_data_views *data);
-void prv_data_views_free(prv_data_views *data);
+/* Directions of attained pairs: in each, all steps have the laws of the same two data sets, with queries
+ * chosen for them. A direction of PRV_REPLACE_ONE stands for both orders of the data sets, and becomes two
+ * unless these are alike.
+ *   lam      [count], the tilt of the question in directions[i], by which data sets are chosen
+ *   offset   in [-1/2, 1/2]. The sum of few steps with two losses each lies on a coarse lattice, which
+ *            moves by its period if the range moves by 1 / steps; `offset` moves the sum by this part of
+ *            the period
+ *   data     prv_directions_free frees it, whatever is returned */
+prv_status prv_data_directions_new(const prv_direction *directions, size_t count, prv_neighbors neighbors,
+                                   const double *lam, double offset, prv_directions *data);
 
 #endif

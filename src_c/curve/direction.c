@@ -12,81 +12,87 @@
 
 /* ---- Steps of one direction ---------------------------------------------------------------- */
 
-prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
-                             prv_side_view *view)
+prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
+                             prv_direction *direction)
 {
-    memset(view, 0, sizeof *view);
-    view->add = add;
-    view->mechanisms = prv_allocate(step_count, sizeof *view->mechanisms);
-    view->counts = prv_allocate(step_count, sizeof *view->counts);
-    view->profiles = prv_allocate(step_count, sizeof *view->profiles);
-    view->first = prv_allocate(2 * step_count, sizeof *view->first);
-    view->replaced = prv_allocate(step_count, sizeof *view->replaced);
-    if (view->mechanisms == NULL || view->counts == NULL || view->profiles == NULL || view->first == NULL ||
-        view->replaced == NULL) {
-        prv_side_view_free(view);
+    memset(direction, 0, sizeof *direction);
+    direction->add = add;
+    direction->mechanisms = prv_allocate(step_count, sizeof *direction->mechanisms);
+    direction->counts = prv_allocate(step_count, sizeof *direction->counts);
+    direction->profiles = prv_allocate(step_count, sizeof *direction->profiles);
+    direction->first = prv_allocate(2 * step_count, sizeof *direction->first);
+    direction->replaced = prv_allocate(step_count, sizeof *direction->replaced);
+    if (direction->mechanisms == NULL || direction->counts == NULL || direction->profiles == NULL ||
+        direction->first == NULL || direction->replaced == NULL) {
+        prv_direction_free(direction);
         return PRV_ERR_MEMORY;
     }
-    view->end = view->first + step_count;
-    view->fineness = 1;
+    direction->end = direction->first + step_count;
+    direction->fineness = 1;
     for (size_t j = 0; j < step_count; j++) {
-        const size_t k = view->steps;
+        const size_t k = direction->steps;
         const prv_mechanism *m = steps[j].mechanism;
         prv_mechanism *pair = NULL;
         prv_status status = PRV_OK;
         if (neighbors == PRV_REPLACE_ONE) status = prv_mechanism_replaced(m, &pair);
         if (pair != NULL) m = pair;
-        if (status == PRV_OK) status = prv_profile_new(m, add, 1, &view->profiles[k]);
+        if (status == PRV_OK) status = prv_profile_new(m, add, 1, &direction->profiles[k]);
         if (status != PRV_OK) {
             prv_mechanism_free(pair);
-            prv_side_view_free(view);
+            prv_direction_free(direction);
             return status;
         }
-        view->replaced[k] = pair;
-        view->steps++;
-        view->mechanisms[k] = m;
-        view->counts[k] = (double)steps[j].count;
-        view->first[k] = 0;
-        view->end[k] = view->profiles[k].length;
-        prv_totals_add(&view->all, m, view->counts[k], add);
+        direction->replaced[k] = pair;
+        direction->steps++;
+        direction->mechanisms[k] = m;
+        direction->counts[k] = (double)steps[j].count;
+        direction->first[k] = 0;
+        direction->end[k] = direction->profiles[k].length;
+        prv_totals_add(&direction->all, m, direction->counts[k], add);
     }
     return PRV_OK;
 }
 
-void prv_side_view_free(prv_side_view *view)
+void prv_direction_free(prv_direction *direction)
 {
-    for (size_t j = 0; j < view->steps; j++) {
-        prv_profile_free(&view->profiles[j]);
-        prv_mechanism_free(view->replaced[j]);
+    for (size_t j = 0; j < direction->steps; j++) {
+        prv_profile_free(&direction->profiles[j]);
+        prv_mechanism_free(direction->replaced[j]);
     }
-    prv_release(view->replaced);
-    prv_release(view->mechanisms);
-    prv_release(view->counts);
-    prv_release(view->profiles);
-    prv_release(view->first);
-    memset(view, 0, sizeof *view);
+    prv_release(direction->replaced);
+    prv_release(direction->mechanisms);
+    prv_release(direction->counts);
+    prv_release(direction->profiles);
+    prv_release(direction->first);
+    memset(direction, 0, sizeof *direction);
 }
 
-prv_status prv_side_view_profile(prv_side_view *view, size_t fineness)
+void prv_directions_free(prv_directions *directions)
 {
-    view->fineness = fineness;
-    for (size_t j = 0; j < view->steps; j++) {
-        prv_profile_free(&view->profiles[j]);
-        const prv_status status = prv_profile_new(view->mechanisms[j], view->add, fineness,
-                                                  &view->profiles[j]);
+    for (size_t i = 0; i < directions->count; i++) prv_direction_free(&directions->each[i]);
+    directions->count = 0;
+}
+
+prv_status prv_direction_profile(prv_direction *direction, size_t fineness)
+{
+    direction->fineness = fineness;
+    for (size_t j = 0; j < direction->steps; j++) {
+        prv_profile_free(&direction->profiles[j]);
+        const prv_status status = prv_profile_new(direction->mechanisms[j], direction->add, fineness,
+                                                  &direction->profiles[j]);
         if (status != PRV_OK) return status;
     }
-    prv_use_whole_profiles(view);
+    prv_use_whole_profiles(direction);
     return PRV_OK;
 }
 
-prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed)
+prv_status prv_direction_refine(prv_direction *direction, double saddle, int *changed)
 {
     *changed = 0;
-    view->moment_error = 0.0;
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_profile *p = &view->profiles[j];
-        const size_t first = view->first[j], end = view->end[j];
+    direction->moment_error = 0.0;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        const size_t first = direction->first[j], end = direction->end[j];
         /* Merged and split cells are off by second order in their size, in opposite directions: over very
          * many steps that moves the sum by more than its own deviation. Those in use: a tilt makes much of
          * the others. */
@@ -95,21 +101,21 @@ prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed
         size_t knots = p->knot_count;
         while (knots > 1 && p->knots[knots - 1] > p->high[end - 1]) knots--;
         const double split = prv_tilt(p->knots, p->dominating, knots, saddle, NULL).log_moment;
-        view->moment_error += view->counts[j] * (split - merged);
+        direction->moment_error += direction->counts[j] * (split - merged);
     }
-    if (view->fineness >= FINEST) return PRV_OK;
-    *changed = view->moment_error > PRV_MOST_MOMENT_ERROR;
-    for (size_t j = 0; j < view->steps && !*changed; j++) {
-        const prv_profile *p = &view->profiles[j];
-        const size_t first = view->first[j], end = view->end[j];
+    if (direction->fineness >= FINEST) return PRV_OK;
+    *changed = direction->moment_error > PRV_MOST_MOMENT_ERROR;
+    for (size_t j = 0; j < direction->steps && !*changed; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        const size_t first = direction->first[j], end = direction->end[j];
         double *weight = prv_allocate(p->length, sizeof *weight);
         if (weight == NULL) return PRV_ERR_MEMORY;
         prv_tilt(p->center + first, p->mass + first, end - first, saddle, weight + first);
         for (size_t c = first; c < end && !*changed; c++)
-            *changed = view->counts[j] * weight[c] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0;
+            *changed = direction->counts[j] * weight[c] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0;
         prv_release(weight);
     }
-    return *changed ? prv_side_view_profile(view, 4 * view->fineness) : PRV_OK;
+    return *changed ? prv_direction_profile(direction, 4 * direction->fineness) : PRV_OK;
 }
 
 /* ---- Moments of the composition from the profiles ------------------------------------------- */
@@ -128,33 +134,33 @@ static prv_moments with_atom(prv_moments m, double mass, double loss, double lam
     return r;
 }
 
-prv_moments prv_composed_moments(const prv_side_view *view, double lam)
+prv_moments prv_composed_moments(const prv_direction *direction, double lam)
 {
     prv_moments sum = {0.0, 0.0, 0.0};
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_profile *p = &view->profiles[j];
-        const size_t first = view->first[j];
-        prv_moments m = prv_tilt(p->center + first, p->mass + first, view->end[j] - first, lam, NULL);
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        const size_t first = direction->first[j];
+        prv_moments m = prv_tilt(p->center + first, p->mass + first, direction->end[j] - first, lam, NULL);
         if (first > 0) m = with_atom(m, p->tail[0] - p->tail[first], p->low[first], lam);
-        sum.log_moment += view->counts[j] * m.log_moment;
-        sum.mean += view->counts[j] * m.mean;
-        sum.variance += view->counts[j] * m.variance;
+        sum.log_moment += direction->counts[j] * m.log_moment;
+        sum.mean += direction->counts[j] * m.mean;
+        sum.variance += direction->counts[j] * m.variance;
     }
     return sum;
 }
 
-double prv_root(const prv_side_view *view, prv_increasing f, const void *parameter, double start)
+double prv_root(const prv_direction *direction, prv_increasing f, const void *parameter, double start)
 {
     const double least = PRV_LEAST_TILT, greatest = 1.0 / PRV_LEAST_TILT;
     double low = fmin(fmax(start, least), greatest), high = low;
-    double f_low = f(view, low, parameter), f_high = f_low;
+    double f_low = f(direction, low, parameter), f_high = f_low;
     if (f_low < 0.0) {
         do {
             low = high;
             f_low = f_high;
             high *= 4.0;
             if (high >= greatest) return high;
-            f_high = f(view, high, parameter);
+            f_high = f(direction, high, parameter);
         } while (f_high < 0.0);
     } else {
         do {
@@ -162,7 +168,7 @@ double prv_root(const prv_side_view *view, prv_increasing f, const void *paramet
             f_high = f_low;
             low *= 0.25;
             if (low <= least) return low;
-            f_low = f(view, low, parameter);
+            f_low = f(direction, low, parameter);
         } while (f_low >= 0.0);
     }
     for (int i = 0; i < 24 && high > 1.02 * low; i++) {
@@ -170,7 +176,7 @@ double prv_root(const prv_side_view *view, prv_increasing f, const void *paramet
         double part = f_high > f_low ? -f_low / (f_high - f_low) : 0.5;
         if (!(part > 0.1 && part < 0.9)) part = part < 0.5 ? 0.1 : 0.9;
         if (i % 3 == 2) part = 0.5;
-        const double middle = low * pow(high / low, part), value = f(view, middle, parameter);
+        const double middle = low * pow(high / low, part), value = f(direction, middle, parameter);
         if (value < 0.0) {
             low = middle;
             f_low = value;
@@ -182,28 +188,29 @@ double prv_root(const prv_side_view *view, prv_increasing f, const void *paramet
     return sqrt(low * high);
 }
 
-double prv_saddle_excess(const prv_side_view *view, double lam, const void *epsilon)
+double prv_saddle_excess(const prv_direction *direction, double lam, const void *epsilon)
 {
-    return prv_composed_moments(view, lam).mean - *(const double *)epsilon - 1.0 / lam - 1.0 / (1.0 + lam);
+    return prv_composed_moments(direction, lam).mean - *(const double *)epsilon - 1.0 / lam -
+           1.0 / (1.0 + lam);
 }
 
-double prv_view_absolute_error(const prv_side_view *view)
+double prv_direction_absolute_error(const prv_direction *direction)
 {
     double error = 0.0;
-    for (size_t j = 0; j < view->steps; j++)
-        error += view->counts[j] * prv_absolute_cdf_error(view->mechanisms[j]);
+    for (size_t j = 0; j < direction->steps; j++)
+        error += direction->counts[j] * prv_absolute_cdf_error(direction->mechanisms[j]);
     return error;
 }
 
-prv_neighbors prv_direction_of(int add, prv_neighbors asked)
+prv_neighbors prv_neighbors_of(int add, prv_neighbors asked)
 {
     return asked != PRV_ADD_OR_REMOVE ? asked : add ? PRV_ADD : PRV_REMOVE;
 }
 
-void prv_use_whole_profiles(prv_side_view *view)
+void prv_use_whole_profiles(prv_direction *direction)
 {
-    for (size_t j = 0; j < view->steps; j++) {
-        view->first[j] = 0;
-        view->end[j] = view->profiles[j].length;
+    for (size_t j = 0; j < direction->steps; j++) {
+        direction->first[j] = 0;
+        direction->end[j] = direction->profiles[j].length;
     }
 }

@@ -9,7 +9,7 @@
 #define PRV_MOST_MOMENT_ERROR 4.0
 
 /* The steps of one direction, with the part of each profile that matters to the question. */
-typedef struct prv_side_view {
+typedef struct prv_direction {
     size_t steps;
     int add;
     const prv_mechanism **mechanisms; /* [steps] */
@@ -20,40 +20,48 @@ typedef struct prv_side_view {
     prv_totals all;
     size_t fineness;     /* of the profiles */
     double moment_error; /* of the log-moment by them, about; 0 until it is known */
-} prv_side_view;
+} prv_direction;
 
 /* Of steps with counts > 0. add: the second measure of a pair first. */
-prv_status prv_side_view_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
-                             prv_side_view *view);
+prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
+                             prv_direction *direction);
 /* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact
  * enough for the number of steps; *changed tells whether it did, and aims should be taken anew. */
-prv_status prv_side_view_refine(prv_side_view *view, double saddle, int *changed);
+prv_status prv_direction_refine(prv_direction *direction, double saddle, int *changed);
 /* Profiles of this fineness instead, all of whose cells are in use. */
-prv_status prv_side_view_profile(prv_side_view *view, size_t fineness);
-void prv_side_view_free(prv_side_view *view);
+prv_status prv_direction_profile(prv_direction *direction, size_t fineness);
+void prv_direction_free(prv_direction *direction);
+
+/* One direction or both. */
+typedef struct prv_directions {
+    size_t count;
+    prv_direction each[2];
+} prv_directions;
+
+void prv_directions_free(prv_directions *directions);
 
 /* What masses of steps that are known absolutely alone (prv_absolute_cdf_error) may move delta by; they tell
  * nothing of tiny ones. 0 where all are known relatively. */
-double prv_view_absolute_error(const prv_side_view *view);
+double prv_direction_absolute_error(const prv_direction *direction);
 
 /* What a report says of an answer that this direction decides. */
-prv_neighbors prv_direction_of(int add, prv_neighbors asked);
+prv_neighbors prv_neighbors_of(int add, prv_neighbors asked);
 
 /* All cells of the profiles in use. */
-void prv_use_whole_profiles(prv_side_view *view);
+void prv_use_whole_profiles(prv_direction *direction);
 
 /* Of the sum of the steps, tilted, from the cells in use. O(cells). */
-prv_moments prv_composed_moments(const prv_side_view *view, double lam);
+prv_moments prv_composed_moments(const prv_direction *direction, double lam);
 
 #define PRV_LEAST_TILT 1e-12
 
 /* Root of an increasing function of lam, searched on a logarithmic scale from `start`, to 2 % or an
  * end of the range [PRV_LEAST_TILT, 1 / PRV_LEAST_TILT]: tilts need no more. */
-typedef double (*prv_increasing)(const prv_side_view *view, double lam, const void *parameter);
-double prv_root(const prv_side_view *view, prv_increasing f, const void *parameter, double start);
+typedef double (*prv_increasing)(const prv_direction *direction, double lam, const void *parameter);
+double prv_root(const prv_direction *direction, prv_increasing f, const void *parameter, double start);
 
 /* Its root is the tilt that centres the sum on *epsilon: with M the moment, the minimum of log M(lam) - lam
  * epsilon - log(lam (lam + 1)). */
-double prv_saddle_excess(const prv_side_view *view, double lam, const void *epsilon);
+double prv_saddle_excess(const prv_direction *direction, double lam, const void *epsilon);
 
 #endif

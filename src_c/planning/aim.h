@@ -27,44 +27,44 @@ typedef struct prv_aim {
  * g(lam) for every lam > 0 (g: certificate.h): a true upper bound, with the rounding of cells and moments
  * counted. Infinite where the mass at infinity makes up most of delta. The lesser of two, unless the first is
  * at most `enough`. Leaves the cells in use that it took. O(cells). */
-double prv_chernoff_epsilon(prv_side_view *view, double delta, double enough);
+double prv_chernoff_epsilon(prv_direction *direction, double delta, double enough);
 
 /* The same of compositions with bounded ranges, by the worst moments that these have at a tilt, one by one:
  * of epsilon at a delta, or of delta at an epsilon. Adaptive composition has none greater, while the pair
  * that dominates all bounded ranges has. *lam gets the tilt at which it is least (0 at epsilons that are not
  * above 0, where it says nothing). Some dozen times the cost. */
-double prv_most_of_ranges(prv_side_view *view, prv_question question, double value, double *lam);
+double prv_most_of_ranges(prv_direction *direction, prv_question question, double value, double *lam);
 
 /* 0 where that bound hardly gets down to an epsilon > 0. A fraction of its cost. */
-int prv_chernoff_may_reach(prv_side_view *view, double delta, double epsilon);
+int prv_chernoff_may_reach(prv_direction *direction, double delta, double epsilon);
 
 /* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
-double prv_rough_epsilon(prv_side_view *view, double delta);
+double prv_rough_epsilon(prv_direction *direction, double delta);
 
 /* An upper bound of delta at epsilon 0: the total variation of all steps is at most the sum of theirs.
  * O(cells). */
-double prv_most_total_variation(const prv_side_view *view);
+double prv_most_total_variation(const prv_direction *direction);
 
 /* Chernoff's bound of log(1 - delta) at epsilon,
  *     1 - delta = E[min(1, e^(epsilon - Y))] <= e^(t epsilon) E[e^(-t Y)], 0 <= t <= 1,
  * where merged cells have the larger moment (prv_profile). Infinite for callbacks. */
-double prv_log_complement(const prv_side_view *view, double epsilon);
+double prv_log_complement(const prv_direction *direction, double epsilon);
 
 /* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
  * guess of delta. */
-void prv_aim_at_delta(prv_side_view *view, const prv_options *options, double delta, prv_aim *aim);
-void prv_aim_at_epsilon(prv_side_view *view, const prv_options *options, double epsilon, prv_aim *aim);
+void prv_aim_at_delta(prv_direction *direction, const prv_options *options, double delta, prv_aim *aim);
+void prv_aim_at_epsilon(prv_direction *direction, const prv_options *options, double epsilon, prv_aim *aim);
 
 /* One of these: `value` is a delta above the mass at infinity, or an epsilon. And once more, as often as the
  * profiles have to be made finer for the saddle found. */
-void prv_take_aim(prv_side_view *view, const prv_options *options, prv_question question, double value,
+void prv_take_aim(prv_direction *direction, const prv_options *options, prv_question question, double value,
                   prv_aim *aim);
-prv_status prv_refine_aim(prv_side_view *view, const prv_options *options, prv_question question,
+prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_aim *aim);
 
 /* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
  * rounding, are to be compared with. */
-double prv_log_part(prv_side_view *view, const prv_aim *aim, double tilt);
+double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt);
 
 /* The width that the options ask for at an epsilon. */
 double prv_width_asked(const prv_options *options, double epsilon);
@@ -79,12 +79,12 @@ double prv_width_wanted(const prv_options *options, prv_question question, const
 int prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
 
 /* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
-double prv_law_step(const prv_side_view *view, const prv_aim *aim);
+double prv_law_step(const prv_direction *direction, const prv_aim *aim);
 
 /* What truncation may cost as a part of delta: a small part of the width asked. */
 double prv_truncation_share(double slope, double width);
 
 /* Takes cells out of use above which no more than this mass lies. */
-void prv_cut_tops(prv_side_view *view, double mass_above);
+void prv_cut_tops(prv_direction *direction, double mass_above);
 
 #endif

@@ -13,12 +13,12 @@
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
 /* A step's own knots end where the tilted mass below does not matter. */
-static void cut_bottoms(prv_side_view *view, double tilt, double tilted_below)
+static void cut_bottoms(prv_direction *direction, double tilt, double tilted_below)
 {
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_profile *p = &view->profiles[j];
-        const double below = tilted_below / view->counts[j];
-        const size_t end = view->end[j];
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        const double below = tilted_below / direction->counts[j];
+        const size_t end = direction->end[j];
         size_t first = 0;
         const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
         double sum = 0.0;
@@ -26,20 +26,20 @@ static void cut_bottoms(prv_side_view *view, double tilt, double tilted_below)
             sum += exp(log(p->mass[first]) + tilt * p->center[first] - log_moment);
             if (sum > below) break;
         }
-        view->first[j] = first;
+        direction->first[j] = first;
     }
 }
 
 /* The shift of the tilt whose bound of the mass beyond the shifted mean is e^log_mass, and that mean. */
-static double tail_shift(const prv_side_view *view, double tilt, double sign, double log_mass,
+static double tail_shift(const prv_direction *direction, double tilt, double sign, double log_mass,
                          double *end_of_window)
 {
-    const prv_moments base = prv_composed_moments(view, tilt);
+    const prv_moments base = prv_composed_moments(direction, tilt);
     double shift = sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), low = 0.0, high = HUGE_VAL;
     shift = fmin(shift, 1e9);
     prv_moments m = base;
     for (int i = 0; i < 60; i++) {
-        m = prv_composed_moments(view, tilt + sign * shift);
+        m = prv_composed_moments(direction, tilt + sign * shift);
         const double exponent = sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
         if (exponent >= 0.0)
             high = shift;
@@ -60,28 +60,28 @@ static double tail_shift(const prv_side_view *view, double tilt, double sign, do
 /* ---- Layout -------------------------------------------------------------------------------- */
 
 /* Support of the composition by the cells in use, one step beyond. */
-static void support_in_use(const prv_side_view *view, double step, double *least, double *greatest)
+static void support_in_use(const prv_direction *direction, double step, double *least, double *greatest)
 {
     *least = *greatest = 0.0;
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_profile *p = &view->profiles[j];
-        *least += view->counts[j] * (p->low[view->first[j]] - step);
-        *greatest += view->counts[j] * (p->high[view->end[j] - 1] + step);
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        *least += direction->counts[j] * (p->low[direction->first[j]] - step);
+        *greatest += direction->counts[j] * (p->high[direction->end[j] - 1] + step);
     }
 }
 
 /* Where the composed loss is looked at, so that what lies outside costs no more than the budget. */
-static void lay_out_window(const prv_side_view *view, const prv_aim *aim, prv_layout *layout)
+static void lay_out_window(const prv_direction *direction, const prv_aim *aim, prv_layout *layout)
 {
     prv_window *w = &layout->window;
     const double tilt = layout->tilt, log_budget = layout->log_budget;
     double low, high, least, greatest;
-    w->shift_up = tail_shift(view, tilt, 1.0, log_budget, &high);
-    w->shift_down = tail_shift(view, tilt, -1.0, log_budget, &low);
-    support_in_use(view, layout->step, &least, &greatest);
+    w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
+    w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
+    support_in_use(direction, layout->step, &least, &greatest);
     /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
      * as well hold all of it: then nothing lies outside, with certainty. */
-    const int whole = view->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
+    const int whole = direction->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
     low = whole ? least : fmax(low, least);
     high = whole ? greatest : fmin(high, greatest);
     /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
@@ -103,7 +103,7 @@ static void lay_out_window(const prv_side_view *view, const prv_aim *aim, prv_la
     w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
 }
 
-int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *w)
+int prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window *w)
 {
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     const double log_target = aim->log_delta + log(share) - 1.0;
@@ -111,16 +111,16 @@ int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *w)
     w->bulk_low = 0.4 * aim->epsilon; /* the guess may be far off */
     if (!(aim->epsilon > 0.0)) return 0;
     for (double bulk = 0.5 * w->bulk_low; bulk > 1e-3 * w->bulk_low; bulk *= 0.7) {
-        prv_use_whole_profiles(view);
-        for (size_t j = 0; j < view->steps; j++) {
-            const prv_profile *p = &view->profiles[j];
-            size_t end = view->end[j];
+        prv_use_whole_profiles(direction);
+        for (size_t j = 0; j < direction->steps; j++) {
+            const prv_profile *p = &direction->profiles[j];
+            size_t end = direction->end[j];
             while (end > 1 && p->high[end - 1] > bulk) end--;
-            view->end[j] = end;
+            direction->end[j] = end;
             if (p->high[end - 1] > bulk) return 0;
         }
-        const double tilt = prv_root(view, prv_saddle_excess, &w->bulk_low, 4.0 * aim->saddle);
-        const prv_moments m = prv_composed_moments(view, tilt);
+        const double tilt = prv_root(direction, prv_saddle_excess, &w->bulk_low, 4.0 * aim->saddle);
+        const prv_moments m = prv_composed_moments(direction, tilt);
         if (m.log_moment - tilt * w->bulk_low + log(prv_kernel_maximum(tilt)) > log_target) continue;
         w->separate = 1;
         w->bulk = bulk;
@@ -131,56 +131,56 @@ int prv_separate_jumps(prv_side_view *view, const prv_aim *aim, prv_window *w)
 }
 
 /* Twice the cells of the longest profile, scratch of prv_scale_meshes and prv_mesh_of_step. */
-static double *new_weights(const prv_side_view *view)
+static double *new_weights(const prv_direction *direction)
 {
     size_t longest = 1;
-    for (size_t j = 0; j < view->steps; j++)
-        if (view->profiles[j].length > longest) longest = view->profiles[j].length;
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->profiles[j].length > longest) longest = direction->profiles[j].length;
     return prv_allocate(2 * longest, sizeof(double));
 }
 
-prv_status prv_layout_plan(prv_side_view *view, const prv_aim *aim, double tilt, double step, int exact_step,
-                           prv_engine engine, double memory_limit, prv_layout *layout)
+prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double step,
+                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
-    prv_use_whole_profiles(view);
+    prv_use_whole_profiles(direction);
     layout->tilt = tilt;
     layout->engine = engine;
     layout->exact = exact_step;
     layout->memory_limit = memory_limit;
-    layout->count = view->all.count;
+    layout->count = direction->all.count;
     /* Aligning divides a step by 8 at most. */
-    step = exact_step ? step : fmax(fmin(step, PRV_WIDEST_CELL), 8.0 * prv_narrowest_step(view));
-    const double law_step = exact_step ? step : prv_align_step(view, step);
+    step = exact_step ? step : fmax(fmin(step, PRV_WIDEST_CELL), 8.0 * prv_narrowest_step(direction));
+    const double law_step = exact_step ? step : prv_align_step(direction, step);
     layout->step = layout->law_step = law_step;
-    double *weight = new_weights(view);
+    double *weight = new_weights(direction);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     /* Where the guess of delta is far too large: no window may leave out most of the mass. */
-    layout->log_budget = fmin(log(share) + prv_log_part(view, aim, tilt), -5.0);
-    cut_bottoms(view, tilt, exp(layout->log_budget) / (double)view->steps);
-    prv_scale_meshes(view, aim, weight, layout);
-    lay_out_window(view, aim, layout);
+    layout->log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), -5.0);
+    cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps);
+    prv_scale_meshes(direction, aim, weight, layout);
+    lay_out_window(direction, aim, layout);
     prv_release(weight);
     if (engine == PRV_ENGINE_CONVOLUTION)
         layout->bytes = prv_workspace_bytes(fmax(layout->uniform_points, (double)layout->window.length),
-                                            view->steps) +
+                                            direction->steps) +
                         prv_direct_bytes(layout->window.length);
     /* No transform is that long: a limit of memory, too, whatever the caller's is. */
     const int too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
     return !too_long && layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
 }
 
-/* The meshes of a view whose cells in use are chosen. On failure only layout->bytes is left. */
-static prv_status add_meshes(const prv_side_view *view, const prv_aim *aim, prv_layout *layout)
+/* The meshes of a direction whose cells in use are chosen. On failure only layout->bytes is left. */
+static prv_status add_meshes(const prv_direction *direction, const prv_aim *aim, prv_layout *layout)
 {
-    layout->meshes = prv_allocate(view->steps, sizeof *layout->meshes);
-    layout->cells = prv_allocate(view->steps, sizeof *layout->cells);
-    double *weight = new_weights(view);
+    layout->meshes = prv_allocate(direction->steps, sizeof *layout->meshes);
+    layout->cells = prv_allocate(direction->steps, sizeof *layout->cells);
+    double *weight = new_weights(direction);
     prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK
                                                                                           : PRV_ERR_MEMORY;
-    for (size_t j = 0; j < view->steps && status == PRV_OK; j++)
-        status = prv_mesh_of_step(view, j, aim, weight, layout);
+    for (size_t j = 0; j < direction->steps && status == PRV_OK; j++)
+        status = prv_mesh_of_step(direction, j, aim, weight, layout);
     for (size_t j = 0; j < layout->steps; j++)
         layout->bytes += 64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
     if (status == PRV_OK && !(layout->bytes <= layout->memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
@@ -191,22 +191,22 @@ static prv_status add_meshes(const prv_side_view *view, const prv_aim *aim, prv_
     return status;
 }
 
-prv_status prv_layout_new(prv_side_view *view, const prv_aim *aim, double tilt, double step, int exact_step,
-                          prv_engine engine, double memory_limit, prv_layout *layout)
+prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double step,
+                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
 {
-    const prv_status status = prv_layout_plan(view, aim, tilt, step, exact_step, engine, memory_limit,
+    const prv_status status = prv_layout_plan(direction, aim, tilt, step, exact_step, engine, memory_limit,
                                               layout);
-    return status == PRV_OK ? add_meshes(view, aim, layout) : status;
+    return status == PRV_OK ? add_meshes(direction, aim, layout) : status;
 }
 
-prv_status prv_layout_another(const prv_layout *plan, prv_side_view *view, const prv_aim *aim, double part,
-                              prv_layout *layout)
+prv_status prv_layout_another(const prv_layout *plan, prv_direction *direction, const prv_aim *aim,
+                              double part, prv_layout *layout)
 {
     *layout = *plan;
-    prv_use_whole_profiles(view);
-    prv_cut_tops(view, part * aim->top_share * exp(aim->log_delta));
-    cut_bottoms(view, layout->tilt, part * exp(layout->log_budget));
-    return add_meshes(view, aim, layout);
+    prv_use_whole_profiles(direction);
+    prv_cut_tops(direction, part * aim->top_share * exp(aim->log_delta));
+    cut_bottoms(direction, layout->tilt, part * exp(layout->log_budget));
+    return add_meshes(direction, aim, layout);
 }
 
 void prv_layout_free(prv_layout *layout)

@@ -105,15 +105,15 @@ static double reach_by_a_jump(const prv_aim *aim, double mass, double loss)
 /* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon
  * by a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt centres
  * the law on them, and the tilted mass alone would leave the mesh coarse there. */
-static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight)
+static void importance(const prv_direction *direction, size_t j, const prv_aim *aim, double *weight)
 {
-    const prv_profile *p = &view->profiles[j];
-    const size_t first = view->first[j], end = view->end[j];
+    const prv_profile *p = &direction->profiles[j];
+    const size_t first = direction->first[j], end = direction->end[j];
     prv_tilt(p->center + first, p->mass + first, end - first, aim->saddle, weight + first);
     double jumps = 0.0;
     for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
         jumps += reach_by_a_jump(aim, p->mass[c], p->center[c]);
-    const double share = 0.5 * fmin(view->counts[j] * jumps * exp(-aim->log_delta), 1.0);
+    const double share = 0.5 * fmin(direction->counts[j] * jumps * exp(-aim->log_delta), 1.0);
     for (size_t c = first; c < end; c++) {
         weight[c] *= 1.0 - share;
         if (p->center[c] >= 0.5 * aim->epsilon)
@@ -122,19 +122,20 @@ static void importance(const prv_side_view *view, size_t j, const prv_aim *aim, 
 }
 
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
-static double cell_error(const prv_side_view *view, size_t j, const prv_layout *layout, double weight)
+static double cell_error(const prv_direction *direction, size_t j, const prv_layout *layout, double weight)
 {
-    return view->counts[j] / layout->count * weight;
+    return direction->counts[j] / layout->count * weight;
 }
 
 /* sum over cells of (error length^2)^(1/3), see `spacings`. */
-static double mesh_load(const prv_side_view *view, size_t j, const prv_layout *layout, const double *weight)
+static double mesh_load(const prv_direction *direction, size_t j, const prv_layout *layout,
+                        const double *weight)
 {
-    const prv_profile *p = &view->profiles[j];
+    const prv_profile *p = &direction->profiles[j];
     double sum = 0.0;
-    for (size_t c = view->first[j]; c < view->end[j]; c++) {
+    for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        sum += cbrt(cell_error(view, j, layout, weight[c]) * length * length);
+        sum += cbrt(cell_error(direction, j, layout, weight[c]) * length * length);
     }
     return sum;
 }
@@ -143,15 +144,15 @@ static double mesh_load(const prv_side_view *view, size_t j, const prv_layout *l
  *     sum error spacing^2 = scale^2 (sum of the steps' loads)
  * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much
  * of a split over more. Returns the least that is not an atom's. */
-static double spacings(const prv_side_view *view, size_t j, const prv_aim *aim, const prv_layout *layout,
+static double spacings(const prv_direction *direction, size_t j, const prv_aim *aim, const prv_layout *layout,
                        const double *weight, double *spacing)
 {
-    const prv_profile *p = &view->profiles[j];
+    const prv_profile *p = &direction->profiles[j];
     double least = HUGE_VAL;
-    for (size_t c = view->first[j]; c < view->end[j]; c++) {
+    for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
         const double wanted = layout->scale * cbrt(fmax(length, 1e-3 * layout->law_step) /
-                                                   fmax(cell_error(view, j, layout, weight[c]), 1e-60));
+                                                   fmax(cell_error(direction, j, layout, weight[c]), 1e-60));
         spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
         if (length > 0.0) least = fmin(least, wanted);
     }
@@ -165,19 +166,19 @@ static double error_share(prv_engine engine)
     return engine == PRV_ENGINE_SPECTRUM ? 1.2 : 0.25;
 }
 
-prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *aim, double *weight,
+prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim, double *weight,
                             prv_layout *layout)
 {
     const double saddle = aim->saddle, step = layout->step;
-    const prv_profile *p = &view->profiles[j];
-    const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
-    const size_t first = view->first[j], end = view->end[j];
+    const prv_profile *p = &direction->profiles[j];
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const size_t first = direction->first[j], end = direction->end[j];
     double *spacing = weight + p->length;
-    importance(view, j, aim, weight);
-    spacings(view, j, aim, layout, weight, spacing);
+    importance(direction, j, aim, weight);
+    spacings(direction, j, aim, layout, weight, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= step;
 
-    const double greatest = prv_greatest_loss(view->mechanisms[j], view->add);
+    const double greatest = prv_greatest_loss(direction->mechanisms[j], direction->add);
     double low = p->low[first], high = fmin(p->high[end - 1], greatest);
     if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
     if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
@@ -191,7 +192,7 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
     const size_t most = prv_size_of(fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
-    const double narrowest = narrowest_cell(view->mechanisms[j]);
+    const double narrowest = narrowest_cell(direction->mechanisms[j]);
     mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, narrowest, 0, 0, most, NULL, NULL, NULL};
     const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {
@@ -218,21 +219,22 @@ prv_status prv_mesh_of_step(const prv_side_view *view, size_t j, const prv_aim *
     return PRV_OK;
 }
 
-double prv_narrowest_step(const prv_side_view *view)
+double prv_narrowest_step(const prv_direction *direction)
 {
     double narrowest = 0.0;
-    for (size_t j = 0; j < view->steps; j++) narrowest = fmax(narrowest, narrowest_cell(view->mechanisms[j]));
+    for (size_t j = 0; j < direction->steps; j++)
+        narrowest = fmax(narrowest, narrowest_cell(direction->mechanisms[j]));
     return narrowest;
 }
 
-double prv_align_step(const prv_side_view *view, double step)
+double prv_align_step(const prv_direction *direction, double step)
 {
     double period = 0.0, count = 0.0;
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_features f = prv_mechanism_features(view->mechanisms[j], view->add);
-        if (f.period > 0.0 && view->counts[j] > count) {
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        if (f.period > 0.0 && direction->counts[j] > count) {
             period = f.period;
-            count = view->counts[j];
+            count = direction->counts[j];
         }
     }
     if (!(period > 0.0)) return step;
@@ -241,19 +243,20 @@ double prv_align_step(const prv_side_view *view, double step)
     return period / ceil(period / step);
 }
 
-void prv_scale_meshes(const prv_side_view *view, const prv_aim *aim, double *weight, prv_layout *layout)
+void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_layout *layout)
 {
     double load = 0.0, least = layout->law_step;
-    for (size_t j = 0; j < view->steps; j++) {
-        importance(view, j, aim, weight);
-        load += mesh_load(view, j, layout, weight);
+    for (size_t j = 0; j < direction->steps; j++) {
+        importance(direction, j, aim, weight);
+        load += mesh_load(direction, j, layout, weight);
     }
     layout->scale = load > 0.0 ? layout->law_step * sqrt(error_share(layout->engine) / load) : HUGE_VAL;
     if (layout->engine != PRV_ENGINE_SPECTRUM || layout->exact) return;
-    for (size_t j = 0; j < view->steps; j++) {
-        importance(view, j, aim, weight);
-        least = fmin(least, spacings(view, j, aim, layout, weight, weight + view->profiles[j].length));
+    for (size_t j = 0; j < direction->steps; j++) {
+        importance(direction, j, aim, weight);
+        least = fmin(least,
+                     spacings(direction, j, aim, layout, weight, weight + direction->profiles[j].length));
     }
-    least = fmax(least, 2.0 * prv_narrowest_step(view));
+    least = fmax(least, 2.0 * prv_narrowest_step(direction));
     while (layout->step > least && layout->step > 0x1p-24 * layout->law_step) layout->step *= 0.5;
 }

@@ -46,7 +46,7 @@ typedef struct outcome {
 } outcome;
 
 typedef struct task {
-    prv_side_view *view;
+    prv_direction *direction;
     const prv_options *options;
     prv_question question;
     double value;
@@ -74,17 +74,18 @@ static void lattices_free(lattices *l)
 /* Cells and both lattices of every step. */
 static prv_status build_lattices(const task *t, const prv_aim *aim, prv_layout *layout, lattices *l)
 {
-    const size_t steps = t->view->steps;
+    const size_t steps = t->direction->steps;
     memset(l, 0, sizeof *l);
     l->each = prv_allocate(steps, sizeof *l->each);
     l->list = prv_allocate(steps, sizeof *l->list);
     if (l->each == NULL || l->list == NULL) return PRV_ERR_MEMORY;
     for (; l->steps < steps; l->steps++) {
         const size_t j = l->steps;
-        const prv_status status = prv_enclosure_new(t->view->mechanisms[j], t->view->add, &layout->meshes[j],
-                                                    &layout->cells[j], aim->saddle, t->options, &l->each[j]);
+        const prv_status status = prv_enclosure_new(t->direction->mechanisms[j], t->direction->add,
+                                                    &layout->meshes[j], &layout->cells[j], aim->saddle,
+                                                    t->options, &l->each[j]);
         if (status != PRV_OK) return status;
-        prv_enclosed_add(&l->sums, &l->each[j], t->view->counts[j]);
+        prv_enclosed_add(&l->sums, &l->each[j], t->direction->counts[j]);
     }
     return PRV_OK;
 }
@@ -100,7 +101,7 @@ static prv_status composer_new(const task *t, const prv_layout *layout, composer
 {
     memset(c, 0, sizeof *c);
     if (layout->engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
-    return prv_workspace_new(layout->window.length, t->view->steps, layout->longest, &c->work);
+    return prv_workspace_new(layout->window.length, t->direction->steps, layout->longest, &c->work);
 }
 
 static void composer_free(composer *c)
@@ -117,15 +118,15 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     const prv_status interrupted = prv_check_interrupt(t->options);
     if (interrupted != PRV_OK) return interrupted;
     if (layout->engine == PRV_ENGINE_CONVOLUTION) {
-        const double products = prv_direct_products(l->list, t->view->counts, l->steps,
+        const double products = prv_direct_products(l->list, t->direction->counts, l->steps,
                                                     layout->window.length);
-        const int direct = t->view->all.count <= 1.0 ||
+        const int direct = t->direction->all.count <= 1.0 ||
                            products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
         if (!direct && c->fft.length == 0) {
             const prv_status status = prv_plan_fft(t->options, layout->window.length, &c->fft);
             if (status != PRV_OK) return status;
         }
-        return prv_compose(l->list, t->view->counts, l->steps, layout->tilt, &layout->window,
+        return prv_compose(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
                            direct ? NULL : &c->fft, &c->work, composed);
     }
     prv_spectrum_free(&c->spectrum);
@@ -133,7 +134,7 @@ static prv_status compose_side(const task *t, const lattices *l, int side, const
     const double like = fmax(PLAIN_WORK * (double)l->steps, t->separate > 0 ? PRECISE_WORK : 0.0);
     const double most_work = t->options->engine == PRV_ENGINE_SPECTRUM ? MOST_WORK
                                                                        : like + fmin(20.0 * n * log2(n), 1e8);
-    const prv_status status = prv_spectrum_new(l->list, t->view->counts, l->steps, layout->tilt,
+    const prv_status status = prv_spectrum_new(l->list, t->direction->counts, l->steps, layout->tilt,
                                                &layout->window, most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
 }
@@ -147,7 +148,8 @@ static prv_status fit_layout(const task *t, const prv_aim *aim, double tilt, dou
     for (int attempt = 0; attempt < 40; attempt++) {
         const prv_status interrupted = prv_check_interrupt(t->options);
         if (interrupted != PRV_OK) return interrupted;
-        const prv_status status = prv_layout_new(t->view, aim, tilt, step, exact, t->engine, limit, layout);
+        const prv_status status = prv_layout_new(t->direction, aim, tilt, step, exact, t->engine, limit,
+                                                 layout);
         if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
         *capped = 1;
         step *= fmin(fmax(1.05 * layout->bytes / (limit + 1.0), 1.05), 64.0);
@@ -168,8 +170,8 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     layout.window.options = t->options;
     layout.window.precise = t->precise;
     if (t->separate > 0 && layout.engine == PRV_ENGINE_SPECTRUM)
-        prv_separate_jumps(t->view, aim, &layout.window);
-    const prv_asked asked = {t->question, t->value, &t->view->all, aim, &l.sums};
+        prv_separate_jumps(t->direction, aim, &layout.window);
+    const prv_asked asked = {t->question, t->value, &t->direction->all, aim, &l.sums};
     status = build_lattices(t, aim, &layout, &l);
     const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR
                                                                       : MOST_CELL_ERROR;
@@ -183,7 +185,7 @@ static prv_status pass(const task *t, const prv_aim *aim, double tilt, double st
     }
     o->cells = l.sums.knots;
     o->cells_rounding = prv_enclosed_rounding(&l.sums);
-    o->engine = composes && (t->view->all.count > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM)
+    o->engine = composes && (t->direction->all.count > 1.0 || layout.engine == PRV_ENGINE_SPECTRUM)
                     ? layout.engine
                     : PRV_ENGINE_AUTO;
     o->transform_length = c.fft.length;
@@ -227,7 +229,7 @@ static double tilt_of(const progress *d, size_t dial)
  * whose units delta is largest, and 0. */
 static int choose_dial(progress *d)
 {
-    const double total = d->task.view->all.count;
+    const double total = d->task.direction->all.count;
     if (d->task.separate > 0 && d->task.engine == PRV_ENGINE_SPECTRUM) {
         d->dial = 0;
         return 1;
@@ -239,7 +241,7 @@ static int choose_dial(progress *d)
     const double room = log(fmax(0.1 * d->aim.slope * d->aim.width, 1e-9));
     double greatest = -HUGE_VAL;
     for (size_t dial = 0; dial < DIALS; dial++) {
-        const double part = prv_log_part(d->task.view, &d->aim, tilt_of(d, dial));
+        const double part = prv_log_part(d->task.direction, &d->aim, tilt_of(d, dial));
         if (part > greatest) {
             greatest = part;
             d->dial = dial;
@@ -255,7 +257,7 @@ static int set_jumps_apart(progress *d)
     task *t = &d->task;
     prv_window window;
     if (t->engine != PRV_ENGINE_SPECTRUM || t->separate != 0 ||
-        !prv_separate_jumps(t->view, &d->aim, &window))
+        !prv_separate_jumps(t->direction, &d->aim, &window))
         return 0;
     t->separate = 1;
     d->dial = 0; /* rounding is relative to the jumps: the smallest tilt will do */
@@ -291,10 +293,11 @@ static int adapt(progress *d, double width, double *step)
     int changed = 0;
     /* If delta is no larger than what callbacks' values or subnormal masses may be off by, no finite upper
      * bound exists, and three passes suffice for the lower one. */
-    const prv_side_view *view = d->task.view;
-    const double unknown = prv_view_absolute_error(view) + prv_underflown(&view->all, d->task.value);
+    const prv_direction *direction = d->task.direction;
+    const double unknown = prv_direction_absolute_error(direction) +
+                           prv_underflown(&direction->all, d->task.value);
     const int within = d->task.question == PRV_ASK_EPSILON &&
-                       d->task.value - view->all.infinite.mass <= unknown;
+                       d->task.value - direction->all.infinite.mass <= unknown;
     if (within && d->passes >= 3) {
         d->drowned = 1;
         return 0;
@@ -369,7 +372,7 @@ static prv_status pass_by_plan(const progress *d, double step, int exact, outcom
 static double width_wanted(const progress *d, double at)
 {
     const prv_options *options = d->task.options;
-    const double infinite = d->task.view->all.infinite.mass;
+    const double infinite = d->task.direction->all.infinite.mass;
     /* A lower bound without digits of delta, which the greatest loss alone makes one of epsilon. */
     if (d->passes > 0 && isfinite(d->best.read.width) && !(d->bounds.lower > infinite))
         return prv_width_asked(options, at);
@@ -388,7 +391,7 @@ static prv_status advance(progress *d, double asked, double width)
     d->aim.width = width;
     /* The mesh may move epsilon by that. */
     if (d->passes == 0) d->aim.reach = fmax(d->aim.reach, fmin(width, 0.05 * fabs(d->aim.epsilon)));
-    double step = prv_law_step(d->task.view, &d->aim);
+    double step = prv_law_step(d->task.direction, &d->aim);
     /* The law needs the mesh to resolve the tilt. */
     step = fmin(step, 1.0 / d->aim.saddle);
     if (d->passes > 0 && !adapt(d, width, &step)) {
@@ -445,7 +448,7 @@ static prv_status advance(progress *d, double asked, double width)
     if (isfinite(o.read.epsilon) && (o.read.resolved || o.read.rounding < o.read.wrap_around)) {
         if (d->task.question == PRV_ASK_DELTA && o.read.resolved &&
             fabs(o.read.log_delta - d->aim.log_delta) > 1.0)
-            prv_aim_at_delta(d->task.view, options, exp(o.read.log_delta), &d->aim);
+            prv_aim_at_delta(d->task.direction, options, exp(o.read.log_delta), &d->aim);
         d->aim.epsilon = o.read.epsilon;
         d->aim.log_delta = o.read.log_delta;
         if (ask_epsilon) d->aim.reach = fmin(o.read.width, 0.1 * fabs(o.read.epsilon) + width);
@@ -457,7 +460,7 @@ static prv_status advance(progress *d, double asked, double width)
 static void report_of(const progress *d, prv_neighbors asked, double width, int accurate, prv_report *r)
 {
     const outcome *best = &d->best;
-    prv_report_reading(&best->read, asked, d->task.view->add, width, accurate, r);
+    prv_report_reading(&best->read, asked, d->task.direction->add, width, accurate, r);
     r->mesh_size = best->step;
     r->memory = prv_size_of(best->bytes);
     r->tilt = best->tilt;
@@ -471,16 +474,17 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
 }
 
 /* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
-static prv_engine likely_engine(const prv_side_view *view)
+static prv_engine likely_engine(const prv_direction *direction)
 {
     /* A law of one atom has no spectrum to speak of: all frequencies are alike. */
-    const prv_moments m = prv_composed_moments(view, 0.0);
+    const prv_moments m = prv_composed_moments(direction, 0.0);
     if (!(m.variance > 1e-20 * m.mean * m.mean)) return PRV_ENGINE_CONVOLUTION;
     int discrete = 1;
-    for (size_t j = 0; j < view->steps; j++)
-        discrete = discrete && view->mechanisms[j]->base == PRV_BASE_ATOMS;
-    return view->all.count >= MANY_STEPS || (view->all.count > 1.0 && discrete) ? PRV_ENGINE_SPECTRUM
-                                                                                : PRV_ENGINE_CONVOLUTION;
+    for (size_t j = 0; j < direction->steps; j++)
+        discrete = discrete && direction->mechanisms[j]->base == PRV_BASE_ATOMS;
+    return direction->all.count >= MANY_STEPS || (direction->all.count > 1.0 && discrete)
+               ? PRV_ENGINE_SPECTRUM
+               : PRV_ENGINE_CONVOLUTION;
 }
 
 /* Each pass narrows the bounds by about the same factor. */
@@ -490,38 +494,38 @@ static double part_done(double first, double width, double asked)
     return isfinite(first) ? fmax(log(first / width), 0.0) / log(first / asked) : 0.0;
 }
 
-prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_bracket(prv_direction *directions, size_t direction_count, const prv_options *options,
                        prv_question question, double value, prv_bounds *bounds, prv_report *report)
 {
     const int ask_epsilon = question == PRV_ASK_EPSILON;
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
-    progress directions[2];
-    memset(directions, 0, sizeof directions);
-    for (size_t i = 0; i < view_count; i++) {
+    progress states[2];
+    memset(states, 0, sizeof states);
+    for (size_t i = 0; i < direction_count; i++) {
         const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine
-                                                                     : likely_engine(&views[i]);
-        directions[i].demand = directions[i].aim.strictness = 1.0;
-        directions[i].task = (task){&views[i], options, question, value, engine, 0, 0};
-        prv_take_aim(&views[i], options, question, value, &directions[i].aim);
+                                                                     : likely_engine(&directions[i]);
+        states[i].demand = states[i].aim.strictness = 1.0;
+        states[i].task = (task){&directions[i], options, question, value, engine, 0, 0};
+        prv_take_aim(&directions[i], options, question, value, &states[i].aim);
     }
     /* The direction that looks larger first; the other may turn out not to matter. */
-    if (view_count == 2 && (ask_epsilon ? directions[1].aim.epsilon > directions[0].aim.epsilon
-                                        : directions[1].aim.log_delta > directions[0].aim.log_delta)) {
-        const progress swap = directions[0];
-        directions[0] = directions[1];
-        directions[1] = swap;
+    if (direction_count == 2 && (ask_epsilon ? states[1].aim.epsilon > states[0].aim.epsilon
+                                             : states[1].aim.log_delta > states[0].aim.log_delta)) {
+        const progress swap = states[0];
+        states[0] = states[1];
+        states[1] = swap;
     }
     double lower = 0.0;
     size_t needed = 0;
-    for (size_t i = 0; i < view_count; i++) {
-        progress *d = &directions[i];
+    for (size_t i = 0; i < direction_count; i++) {
+        progress *d = &states[i];
         if (i > 0 && ask_epsilon) {
-            if (prv_chernoff_epsilon(d->task.view, value, lower) <= lower) break;
-            prv_take_aim(d->task.view, options, question, value,
+            if (prv_chernoff_epsilon(d->task.direction, value, lower) <= lower) break;
+            prv_take_aim(d->task.direction, options, question, value,
                          &d->aim); /* the bound had its own cells in use */
         }
-        prv_status status = prv_refine_aim(d->task.view, options, question, value, &d->aim);
+        prv_status status = prv_refine_aim(d->task.direction, options, question, value, &d->aim);
         if (status != PRV_OK) return status;
         /* A first, coarse pass: it finds out where epsilon is, and which direction decides. */
         const double at = d->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * d->aim.deviation);
@@ -533,29 +537,29 @@ prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_option
     }
 
     for (double first = HUGE_VAL;;) {
-        progress *top = &directions[0];
+        progress *top = &states[0];
         for (size_t i = 1; i < needed; i++)
-            if (directions[i].bounds.upper > top->bounds.upper) top = &directions[i];
+            if (states[i].bounds.upper > top->bounds.upper) top = &states[i];
         lower = 0.0;
         double estimate = 0.0;
         size_t transforms = 0;
         int passes = 0;
         for (size_t i = 0; i < needed; i++) {
-            lower = fmax(lower, directions[i].bounds.lower);
-            estimate = fmax(estimate, directions[i].bounds.estimate);
-            transforms += directions[i].transforms;
-            passes += directions[i].passes;
+            lower = fmax(lower, states[i].bounds.lower);
+            estimate = fmax(estimate, states[i].bounds.estimate);
+            transforms += states[i].transforms;
+            passes += states[i].passes;
         }
         double upper = top->bounds.upper;
         /* Where rounding or memory stop the composition, Chernoff's inequality may still bound epsilon. */
         if (ask_epsilon && (top->drowned || top->stuck || top->recent.capped || passes >= MOST_PASSES)) {
             double chernoff = 0.0;
-            for (size_t i = 0; i < view_count; i++)
-                chernoff = fmax(chernoff, prv_chernoff_epsilon(&views[i], value, chernoff));
+            for (size_t i = 0; i < direction_count; i++)
+                chernoff = fmax(chernoff, prv_chernoff_epsilon(&directions[i], value, chernoff));
             upper = fmin(upper, chernoff);
             /* Of bounded ranges that is a bound of the mechanism, which may lie below all that the pair has:
              * then nothing here is a lower bound, and one from data sets takes its place (question.c). */
-            if (prv_view_attainment(top->task.view) == PRV_NOT_ATTAINED) lower = fmin(lower, upper);
+            if (prv_direction_attainment(top->task.direction) == PRV_NOT_ATTAINED) lower = fmin(lower, upper);
         }
         const double at = ask_epsilon ? lower : value;
         const double asked = prv_width_asked(options, at);

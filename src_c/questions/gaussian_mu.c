@@ -159,8 +159,8 @@ static double mu_of_chord(const point *a, const point *b)
 /* ---- What is searched ------------------------------------------------------------------------- */
 
 typedef struct search {
-    prv_side_view *views;
-    size_t view_count;
+    prv_direction *directions;
+    size_t direction_count;
     prv_report told; /* of what decides, or of what failed */
     const prv_options *options;
     double delta, farthest; /* no epsilon from there on exceeds delta */
@@ -181,15 +181,15 @@ static double log_gaussian_complement(double epsilon, double mu)
 }
 
 /* The coarse dominating law of the composition, tilted by -t. */
-static prv_moments dominating_moments(const prv_side_view *view, double t)
+static prv_moments dominating_moments(const prv_direction *direction, double t)
 {
     prv_moments sum = {0.0, 0.0, 0.0};
-    for (size_t j = 0; j < view->steps; j++) {
-        const prv_profile *p = &view->profiles[j];
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
         const prv_moments m = prv_tilt(p->knots, p->dominating, p->knot_count, -t, NULL);
-        sum.log_moment += view->counts[j] * m.log_moment;
-        sum.mean += view->counts[j] * m.mean;
-        sum.variance += view->counts[j] * m.variance;
+        sum.log_moment += direction->counts[j] * m.log_moment;
+        sum.mean += direction->counts[j] * m.mean;
+        sum.variance += direction->counts[j] * m.variance;
     }
     return sum;
 }
@@ -200,19 +200,19 @@ static prv_moments dominating_moments(const prv_side_view *view, double t)
  * where E_w[e^f] >= e^(E_w f) and E_w max(s, 0) <= (m + sqrt(V + m^2)) / 2, both by Jensen's inequality. Any
  * t is right, and the one that centres w on epsilon good: the search for it starts at *t, and leaves it
  * there. */
-static double log_complement(const prv_side_view *view, double epsilon, double *t, double *deviation)
+static double log_complement(const prv_direction *direction, double epsilon, double *t, double *deviation)
 {
     double best = -HUGE_VAL;
     for (int i = 0; i < 8; i++) {
-        const prv_moments m = dominating_moments(view, *t);
+        const prv_moments m = dominating_moments(direction, *t);
         const double distance = m.mean - epsilon, root = sqrt(m.variance + distance * distance);
         /* Of cells, as their contract counts it; and of moments, far less than what is taken off here. */
         double cells = 0.0;
-        for (size_t j = 0; j < view->steps; j++)
-            cells += view->counts[j] *
-                     (view->profiles[j].rounding.relative + view->profiles[j].rounding.shift);
+        for (size_t j = 0; j < direction->steps; j++)
+            cells += direction->counts[j] *
+                     (direction->profiles[j].rounding.relative + direction->profiles[j].rounding.shift);
         const double rounding = cells + 1e-6 * (fabs(m.log_moment) + fabs(m.mean) + epsilon) +
-                                1e-9 * (view->all.count + sqrt(view->all.count * m.variance));
+                                1e-9 * (direction->all.count + sqrt(direction->all.count * m.variance));
         best = fmax(best, m.log_moment + *t * m.mean - 0.5 * (distance + root) - rounding);
         *deviation = sqrt(m.variance);
         const double next = fmin(fmax(*t + distance / fmax(m.variance, 1e-300), 0.0), 1.0);
@@ -236,16 +236,16 @@ static prv_status mu_of_complement(const search *s, double end, double log_end, 
 {
     double mu = start, high = end, at_high = log_end, step = end / MOST_COMPLEMENTS, tilts[2] = {0.0, 0.0};
     *result = HUGE_VAL;
-    for (size_t v = 0; v < s->view_count; v++)
-        if (prv_view_absolute_error(&s->views[v]) > 0.0) return PRV_OK;
+    for (size_t v = 0; v < s->direction_count; v++)
+        if (prv_direction_absolute_error(&s->directions[v]) > 0.0) return PRV_OK;
     while (high > 0.0) {
         const prv_status interrupted = prv_check_interrupt(s->options);
         if (interrupted != PRV_OK) return interrupted;
         const double low = fmax(high - step, 0.0);
         double at_low = HUGE_VAL, spread = HUGE_VAL;
-        for (size_t v = 0; v < s->view_count; v++) {
+        for (size_t v = 0; v < s->direction_count; v++) {
             double deviation;
-            at_low = fmin(at_low, log_complement(&s->views[v], low, &tilts[v], &deviation));
+            at_low = fmin(at_low, log_complement(&s->directions[v], low, &tilts[v], &deviation));
             spread = fmin(spread, deviation);
         }
         /* c / t falls. */
@@ -296,8 +296,8 @@ static prv_status look_at(search *s, double epsilon, size_t before)
     prv_bounds delta;
     prv_report report;
     memset(&report, 0, sizeof report);
-    const prv_status status = prv_answer(s->views, s->view_count, &options, PRV_ASK_DELTA, &epsilon, 1,
-                                         &delta, &report);
+    const prv_status status = prv_answer(s->directions, s->direction_count, &options, PRV_ASK_DELTA, &epsilon,
+                                         1, &delta, &report);
     s->told.memory = report.memory;
     if (status != PRV_OK) return status;
     for (size_t i = s->count; i > before; i--) s->points[i] = s->points[i - 1];
@@ -321,8 +321,8 @@ static double last_below(const search *s, double complement)
     for (int i = 0; i < 32 && high - low > 1e-3 * high; i++) {
         const double middle = 0.5 * (low + high);
         double most = HUGE_VAL;
-        for (size_t v = 0; v < s->view_count; v++)
-            most = fmin(most, prv_log_complement(&s->views[v], middle));
+        for (size_t v = 0; v < s->direction_count; v++)
+            most = fmin(most, prv_log_complement(&s->directions[v], middle));
         if (most <= log(complement))
             low = middle;
         else
@@ -356,8 +356,8 @@ static prv_status mu_above(search *s, prv_bounds *mu)
 {
     prv_bounds end;
     prv_report *const told = &s->told;
-    prv_status status = prv_answer(s->views, s->view_count, s->options, PRV_ASK_EPSILON, &s->delta, 1, &end,
-                                   told);
+    prv_status status = prv_answer(s->directions, s->direction_count, s->options, PRV_ASK_EPSILON, &s->delta,
+                                   1, &end, told);
     if (status != PRV_OK) return status;
     if (!(end.upper < HUGE_VAL)) {
         *mu = (prv_bounds){end.lower < HUGE_VAL ? 0.0 : HUGE_VAL, HUGE_VAL, HUGE_VAL};
@@ -414,16 +414,15 @@ prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_o
     if (status != PRV_OK) return status;
     search *s = prv_allocate(1, sizeof *s);
     if (s == NULL) return PRV_ERR_MEMORY;
-    prv_side_view views[2];
-    size_t count = 0;
-    status = prv_views_new(steps, step_count, options, views, &count);
+    prv_directions directions = {0};
+    status = prv_directions_new(steps, step_count, options, &directions);
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
     layer.now.questions = length;
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
         layer.now.question = i;
-        s->views = views;
-        s->view_count = count;
+        s->directions = directions.each;
+        s->direction_count = directions.count;
         s->options = options;
         s->delta = deltas[i];
         s->count = 0;
@@ -433,7 +432,7 @@ prv_status prv_gaussian_mu(const prv_step *steps, size_t step_count, const prv_o
         if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = s->told.memory;
         if (status == PRV_OK && reports != NULL) reports[i] = s->told;
     }
-    for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
+    prv_directions_free(&directions);
     prv_release(s);
     return status;
 }

@@ -146,20 +146,20 @@ static prv_status enclose(const plan *p, const kind *k, int add, uint64_t count,
                           prv_enclosure *enclosure)
 {
     const prv_step step = {k->mechanism, 1};
-    prv_side_view view;
-    prv_status status = prv_side_view_new(&step, 1, add ? PRV_ADD : PRV_REMOVE, add, &view);
+    prv_direction direction;
+    prv_status status = prv_direction_new(&step, 1, add ? PRV_ADD : PRV_REMOVE, add, &direction);
     if (status != PRV_OK) return status;
-    view.counts[0] = meshed_count(count);
-    if (p->fineness > 1) status = prv_side_view_profile(&view, p->fineness);
+    direction.counts[0] = meshed_count(count);
+    if (p->fineness > 1) status = prv_direction_profile(&direction, p->fineness);
     prv_layout layout;
     memset(&layout, 0, sizeof layout);
-    const double part = fmin(view.counts[0] * k->size / p->size, 1.0);
-    if (status == PRV_OK) status = prv_layout_another(&p->layout, &view, &p->aim, part, &layout);
+    const double part = fmin(direction.counts[0] * k->size / p->size, 1.0);
+    if (status == PRV_OK) status = prv_layout_another(&p->layout, &direction, &p->aim, part, &layout);
     if (status == PRV_OK)
         status = prv_enclosure_new(k->mechanism, add, &layout.meshes[0], &layout.cells[0], p->aim.saddle,
                                    options, enclosure);
     prv_layout_free(&layout);
-    prv_side_view_free(&view);
+    prv_direction_free(&direction);
     return status;
 }
 
@@ -249,10 +249,10 @@ static int is_for_the_same(const plan *a, const plan *b)
 }
 
 /* As though each step ran that many times as often. */
-static void lengthen(prv_side_view *view, double factor)
+static void lengthen(prv_direction *direction, double factor)
 {
-    for (size_t j = 0; j < view->steps; j++) view->counts[j] *= factor;
-    prv_totals *all = &view->all;
+    for (size_t j = 0; j < direction->steps; j++) direction->counts[j] *= factor;
+    prv_totals *all = &direction->all;
     all->count *= factor;
     prv_infinite_lengthen(&all->infinite, factor);
     all->greatest_loss *= factor;
@@ -260,36 +260,38 @@ static void lengthen(prv_side_view *view, double factor)
 }
 
 /* 0 where the answer is likely to be known without. */
-static int needs_composition(const prv_side_view *view, const asked_before *a)
+static int needs_composition(const prv_direction *direction, const asked_before *a)
 {
     if (a->question == PRV_ASK_EPSILON)
-        return a->value > 2.0 * view->all.infinite.mass && a->value < prv_most_total_variation(view);
-    return a->value < view->all.greatest_loss && isfinite(a->value) &&
-           prv_log_complement(view, a->value) > log(PRV_FINEST_DELTA);
+        return a->value > 2.0 * direction->all.infinite.mass &&
+               a->value < prv_most_total_variation(direction);
+    return a->value < direction->all.greatest_loss && isfinite(a->value) &&
+           prv_log_complement(direction, a->value) > log(PRV_FINEST_DELTA);
 }
 
 /* Aim and layout for the middle of what the plan is to hold for. */
-static prv_status lay_out(prv_side_view *view, const asked_before *a, const prv_options *options, plan *p)
+static prv_status lay_out(prv_direction *direction, const asked_before *a, const prv_options *options,
+                          plan *p)
 {
     prv_aim *aim = &p->aim;
-    lengthen(view, sqrt(GROWTH));
-    if (!needs_composition(view, a)) return PRV_ERR_PRECISION;
-    prv_take_aim(view, options, a->question, a->value, aim);
-    prv_status status = prv_refine_aim(view, options, a->question, a->value, aim);
+    lengthen(direction, sqrt(GROWTH));
+    if (!needs_composition(direction, a)) return PRV_ERR_PRECISION;
+    prv_take_aim(direction, options, a->question, a->value, aim);
+    prv_status status = prv_refine_aim(direction, options, a->question, a->value, aim);
     if (status != PRV_OK) return status;
     /* The mesh's part of the width grows with the steps, and the width asked may be that of a smaller
      * epsilon. */
-    const double whole = 1.0 + view->all.infinite.mass / exp(aim->log_delta);
+    const double whole = 1.0 + direction->all.infinite.mass / exp(aim->log_delta);
     aim->asked = 0.8 * prv_width_asked(options, aim->epsilon);
     aim->width = 0.8 * prv_width_wanted(options, a->question, aim, aim->epsilon, whole);
     if (a->question == PRV_ASK_EPSILON) aim->reach = fmax(aim->reach, 0.4 * aim->epsilon);
     /* What lies outside is bounded by tilts for the middle. */
     aim->strictness = 50.0;
-    p->fineness = view->fineness;
+    p->fineness = direction->fineness;
     const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
-    const double step = fmin(prv_law_step(view, aim), 1.0 / aim->saddle);
-    status = prv_layout_plan(view, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM, (double)options->memory_limit,
-                             &p->layout);
+    const double step = fmin(prv_law_step(direction, aim), 1.0 / aim->saddle);
+    status = prv_layout_plan(direction, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM,
+                             (double)options->memory_limit, &p->layout);
     if (status != PRV_OK) return status;
     /* Steps of less noise may have far larger moments; a longer period costs little, and a smaller shift
      * bounds tails nearly as well. */
@@ -347,14 +349,15 @@ static int is_vain(prv_status status)
 }
 
 /* The beginning of the history as planning sees it. */
-static prv_status view_beginning(const prv_history *h, int add, const plan *p, prv_side_view *view)
+static prv_status direction_of_beginning(const prv_history *h, int add, const plan *p,
+                                         prv_direction *direction)
 {
     prv_step *steps = prv_allocate(p->kinds, sizeof *steps);
     if (steps == NULL) return PRV_ERR_MEMORY;
     for (size_t j = 0; j < p->kinds; j++)
         steps[j] = (prv_step){h->kinds[add][j].mechanism,
                               j + 1 < p->kinds ? h->steps[j].count : p->last_count};
-    const prv_status status = prv_side_view_new(steps, p->kinds, add ? PRV_ADD : PRV_REMOVE, add, view);
+    const prv_status status = prv_direction_new(steps, p->kinds, add ? PRV_ADD : PRV_REMOVE, add, direction);
     prv_release(steps);
     return status;
 }
@@ -371,11 +374,11 @@ static prv_status make_plan(const prv_history *h, int add, const asked_before *a
     sums_clear(&g->now);
     prv_status status = PRV_ERR_PRECISION;
     if (p.kinds > 0) {
-        prv_side_view view;
-        status = view_beginning(h, add, &p, &view);
+        prv_direction direction;
+        status = direction_of_beginning(h, add, &p, &direction);
         if (status != PRV_OK) return status;
-        status = lay_out(&view, a, options, &p);
-        prv_side_view_free(&view);
+        status = lay_out(&direction, a, options, &p);
+        prv_direction_free(&direction);
     }
     if (status == PRV_OK) status = sum_beginning(h, add, options, &p, &g->settled);
     p.vain = is_vain(status);
@@ -618,7 +621,7 @@ static prv_status ask(prv_history *h, const prv_step *steps, size_t step_count, 
     status = prv_distinct_steps(steps, step_count, distinct, &kinds);
     if (status == PRV_OK) status = prv_check_steps(distinct, kinds, options->neighbors);
     int adds[2];
-    const size_t directions = prv_directions(distinct, kinds, options->neighbors, adds);
+    const size_t directions = prv_distinct_directions(distinct, kinds, options->neighbors, adds);
     /* Plans bound pairs; data sets that are worst at one question or step are asked as a whole. */
     const int attained = prv_attainment_of(distinct, kinds) != PRV_NOT_ATTAINED;
     const int grows = kinds > 0 && may_grow(options) && attained;

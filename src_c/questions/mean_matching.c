@@ -19,7 +19,7 @@
 
 /* Tails of the finite losses of all steps together, or of one step taken once. */
 typedef struct tail {
-    const prv_side_view *view;
+    const prv_direction *direction;
     size_t first, end;
     int once;
     int lower;
@@ -28,7 +28,7 @@ typedef struct tail {
 
 static double times(const tail *t, size_t j)
 {
-    return t->once ? 1.0 : t->view->counts[j];
+    return t->once ? 1.0 : t->direction->counts[j];
 }
 
 /* Chernoff's bound at one tilt: above, of the epsilon at which the curve of the finite losses is
@@ -39,7 +39,7 @@ static double bound_at(const tail *t, double lam)
 {
     double sum = t->lower ? 0.0 : log(prv_kernel_maximum(lam));
     for (size_t j = t->first; j < t->end; j++) {
-        const prv_profile *p = &t->view->profiles[j];
+        const prv_profile *p = &t->direction->profiles[j];
         const double log_moment =
             prv_tilt(p->knots, p->dominating, p->knot_count, t->lower ? -lam : lam, NULL).log_moment;
         const double error = p->rounding.relative + lam * p->rounding.shift +
@@ -77,7 +77,7 @@ static double reach(tail t, double delta)
 {
     double outer = 0.0, limit = 0.0, log_finite = 0.0;
     for (size_t j = t.first; j < t.end; j++) {
-        const prv_profile *p = &t.view->profiles[j];
+        const prv_profile *p = &t.direction->profiles[j];
         const double finite = 1.0 - p->infinite_mass, k = times(&t, j);
         const int has_bottom = p->length > 0 && p->high[0] <= p->knots[0];
         /* What lies beyond the profile's knots counts as beyond everything. */
@@ -85,7 +85,7 @@ static double reach(tail t, double delta)
                  (t.lower ? (has_bottom ? p->mass[0] : 0.0)
                           : fmax(p->dominating_infinite - p->infinite_mass, 0.0)) /
                  finite;
-        limit += k * prv_greatest_loss(t.view->mechanisms[j], t.view->add != t.lower);
+        limit += k * prv_greatest_loss(t.direction->mechanisms[j], t.direction->add != t.lower);
         log_finite += k * log1p(-p->infinite_mass);
     }
     /* E[e^(-Y)] is a probability of P. */
@@ -98,15 +98,15 @@ static double reach(tail t, double delta)
 }
 
 /* L >= 2 + max(eps_error + eps(delta_error / 4), max_i eps_i(delta_error / (8 k))), both tails. */
-static double truncation(const prv_side_view *view, double eps_error, double delta_error)
+static double truncation(const prv_direction *direction, double eps_error, double delta_error)
 {
     double single = 0.0, all = 0.0;
     for (int lower = 0; lower <= 1; lower++) {
-        const tail t = {view, 0, view->steps, 0, lower, 0.0};
+        const tail t = {direction, 0, direction->steps, 0, lower, 0.0};
         all = fmax(all, reach(t, 0.25 * delta_error));
-        for (size_t j = 0; j < view->steps; j++) {
-            const tail step = {view, j, j + 1, 1, lower, 0.0};
-            single = fmax(single, reach(step, 0.125 * delta_error / view->all.count));
+        for (size_t j = 0; j < direction->steps; j++) {
+            const tail step = {direction, j, j + 1, 1, lower, 0.0};
+            single = fmax(single, reach(step, 0.125 * delta_error / direction->all.count));
         }
     }
     return 2.0 + fmax(eps_error + all, single);
@@ -239,7 +239,7 @@ static slack slack_of(const prv_composed *c, const errors *e)
     return s;
 }
 
-static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *view, const setting *s,
+static prv_status ask_epsilon(const composed_curve *curve, const prv_direction *direction, const setting *s,
                               const slack *add, double delta, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
@@ -250,7 +250,7 @@ static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *
     const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
     const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
     *b = (prv_bounds){lower, crossing(curve, (delta - infinite) * scale), fmax(upper, 0.0)};
-    const prv_status status = prv_gate_close(&view->all, PRV_ASK_EPSILON, delta, b);
+    const prv_status status = prv_gate_close(&direction->all, PRV_ASK_EPSILON, delta, b);
 
     const double above = crossing(curve, (delta - error - infinite) * scale);
     const double below = crossing(curve, (delta + error - infinite) * scale);
@@ -263,7 +263,7 @@ static prv_status ask_epsilon(const composed_curve *curve, const prv_side_view *
     return status;
 }
 
-static prv_status ask_delta(const composed_curve *curve, const prv_side_view *view, const setting *s,
+static prv_status ask_delta(const composed_curve *curve, const prv_direction *direction, const setting *s,
                             const slack *add, double epsilon, prv_bounds *b, prv_report *r)
 {
     const prv_composed *c = curve->composed;
@@ -281,7 +281,7 @@ static prv_status ask_delta(const composed_curve *curve, const prv_side_view *vi
     /* Four products and sums. */
     *b = (prv_bounds){least * (1.0 - 4.0 * PRV_UNIT) - outer * (1.0 + 4.0 * PRV_UNIT),
                       plain * scale + infinite, most * (1.0 + 8.0 * PRV_UNIT)};
-    const prv_status status = prv_gate_close(&view->all, PRV_ASK_DELTA, epsilon, b);
+    const prv_status status = prv_gate_close(&direction->all, PRV_ASK_DELTA, epsilon, b);
 
     slope = fmax(slope, 1e-300);
     r->discretization = 2.0 * s->eps_error;
@@ -294,20 +294,20 @@ static prv_status ask_delta(const composed_curve *curve, const prv_side_view *vi
 
 /* ---- One direction -------------------------------------------------------------------------- */
 
-static prv_status setting_new(const prv_side_view *view, const prv_options *options, setting *s)
+static prv_status setting_new(const prv_direction *direction, const prv_options *options, setting *s)
 {
-    const double spread = sqrt(0.5 * view->all.count * log(12.0 / options->delta_error));
+    const double spread = sqrt(0.5 * direction->all.count * log(12.0 / options->delta_error));
     s->delta_error = options->delta_error;
     s->eps_error = options->mesh_size > 0.0 ? options->mesh_size * spread : options->eps_error;
     s->step = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
-    const double limit = truncation(view, s->eps_error, s->delta_error);
+    const double limit = truncation(direction, s->eps_error, s->delta_error);
     if (!isfinite(limit)) return PRV_ERR_PRECISION;
     const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
     s->length = prv_transform_length(wanted, 1);
-    const double n = fmax(wanted, (double)s->length), steps = (double)view->steps;
+    const double n = fmax(wanted, (double)s->length), steps = (double)direction->steps;
     /* The lattices of all steps; and first the cells of one with their scratch, then the
      * transforms. */
-    const double transforms = prv_workspace_bytes(n, view->steps) + 8.0 * n;
+    const double transforms = prv_workspace_bytes(n, direction->steps) + 8.0 * n;
     s->bytes = 24.0 * n * steps + fmax(64.0 * n, transforms);
     return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
 }
@@ -328,14 +328,15 @@ typedef struct composition {
 } composition;
 
 /* Composes lattices in the plain or the precise way, anew over what the workspace holds. */
-static prv_status compose_once(const prv_side_view *view, const prv_lattice *const *list, const setting *s,
-                               const prv_fft *fft, const errors *e, int precise, composition *c)
+static prv_status compose_once(const prv_direction *direction, const prv_lattice *const *list,
+                               const setting *s, const prv_fft *fft, const errors *e, int precise,
+                               composition *c)
 {
     /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
     const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
     const prv_window window = {.lowest = lowest, .length = s->length, .precise = precise};
-    const prv_status status = prv_compose(list, view->counts, view->steps, 0.0, &window, fft, &c->work,
-                                          &c->composed);
+    const prv_status status = prv_compose(list, direction->counts, direction->steps, 0.0, &window, fft,
+                                          &c->work, &c->composed);
     if (status != PRV_OK) return status;
     c->transforms += c->composed.transforms;
     c->add = slack_of(&c->composed, e);
@@ -343,46 +344,46 @@ static prv_status compose_once(const prv_side_view *view, const prv_lattice *con
 }
 
 /* The plain way where its rounding is below `needed`, else the way with less of it. */
-static prv_status compose_lattices(const prv_side_view *view, const prv_options *options,
+static prv_status compose_lattices(const prv_direction *direction, const prv_options *options,
                                    const prv_lattice *const *list, const setting *s, const errors *e,
                                    double needed, composition *c)
 {
     prv_fft plans;
-    const prv_fft *fft = view->all.count > 1.0 ? &plans : NULL; /* one step needs none */
-    prv_status status = prv_workspace_new(s->length, view->steps, s->length, &c->work);
+    const prv_fft *fft = direction->all.count > 1.0 ? &plans : NULL; /* one step needs none */
+    prv_status status = prv_workspace_new(s->length, direction->steps, s->length, &c->work);
     if (status == PRV_OK && fft != NULL) status = prv_plan_fft(options, s->length, &plans);
     if (status == PRV_OK) status = prv_check_interrupt(options);
     if (status != PRV_OK) return status;
-    status = compose_once(view, list, s, fft, e, 0, c);
+    status = compose_once(direction, list, s, fft, e, 0, c);
     const double plain = status == PRV_OK ? c->add.additive : HUGE_VAL;
     if ((status != PRV_OK && status != PRV_ERR_PRECISION) || plain <= needed) return status;
     status = prv_check_interrupt(options);
-    if (status == PRV_OK) status = compose_once(view, list, s, fft, e, 1, c);
+    if (status == PRV_OK) status = compose_once(direction, list, s, fft, e, 1, c);
     const int worse = status == PRV_ERR_PRECISION || (status == PRV_OK && c->add.additive > plain);
-    if (isfinite(plain) && worse) status = compose_once(view, list, s, fft, e, 0, c);
+    if (isfinite(plain) && worse) status = compose_once(direction, list, s, fft, e, 0, c);
     return status;
 }
 
-static prv_status compose(const prv_side_view *view, const prv_options *options, const setting *s,
+static prv_status compose(const prv_direction *direction, const prv_options *options, const setting *s,
                           double needed, composition *c)
 {
     memset(c, 0, sizeof *c);
-    prv_lattice *lattices = prv_allocate(view->steps, sizeof *lattices);
-    const prv_lattice **list = prv_allocate(view->steps, sizeof *list);
+    prv_lattice *lattices = prv_allocate(direction->steps, sizeof *lattices);
+    const prv_lattice **list = prv_allocate(direction->steps, sizeof *list);
     prv_status status = lattices != NULL && list != NULL ? PRV_OK : PRV_ERR_MEMORY;
     errors e = {0.0, 0.0, 0.0, 0};
     size_t made = 0;
-    for (; made < view->steps && status == PRV_OK; made++) {
+    for (; made < direction->steps && status == PRV_OK; made++) {
         status = prv_check_interrupt(options);
         if (status != PRV_OK) break;
         prv_discretization_error error;
-        status = prv_discretize_prv(view->mechanisms[made], view->add, s->step, s->length / 2, options,
-                                    &lattices[made], &error);
+        status = prv_discretize_prv(direction->mechanisms[made], direction->add, s->step, s->length / 2,
+                                    options, &lattices[made], &error);
         if (status != PRV_OK) break;
-        add_errors(&e, &error, view->counts[made]);
+        add_errors(&e, &error, direction->counts[made]);
         list[made] = &lattices[made];
     }
-    if (status == PRV_OK) status = compose_lattices(view, options, list, s, &e, needed, c);
+    if (status == PRV_OK) status = compose_lattices(direction, options, list, s, &e, needed, c);
     c->knots = e.knots;
     lattices_free(lattices, list, made);
     return status;
@@ -401,7 +402,7 @@ static void merge(const prv_bounds *b, const prv_report *r, int is_first, prv_bo
     report->transforms = transforms + r->transforms;
 }
 
-static prv_status answer(const prv_side_view *view, const prv_options *options, const setting *s,
+static prv_status answer(const prv_direction *direction, const prv_options *options, const setting *s,
                          prv_question question, const double *values, size_t length, int is_first,
                          prv_bounds *bounds, prv_report *reports)
 {
@@ -415,7 +416,7 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
     }
     const double needed = fmax(0.02 * smallest, 10.0 * s->delta_error);
     composition c;
-    prv_status status = compose(view, options, s, needed, &c);
+    prv_status status = compose(direction, options, s, needed, &c);
     if (status == PRV_OK) {
         const double moved = s->eps_error + c.add.shift;
         /* One of the two buffers holds the masses. */
@@ -424,19 +425,19 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
         prv_report r;
         memset(&r, 0, sizeof r);
         r.accurate = 1;
-        r.direction = prv_direction_of(view->add, options->neighbors);
-        r.engine = view->all.count > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
+        r.direction = prv_neighbors_of(direction->add, options->neighbors);
+        r.engine = direction->all.count > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
         r.mesh_size = s->step;
         r.cells = c.knots;
-        r.transform_length = view->all.count > 1.0 ? s->length : 0;
+        r.transform_length = direction->all.count > 1.0 ? s->length : 0;
         r.transforms = c.transforms;
         r.memory = prv_size_of(s->bytes);
         for (size_t i = 0; i < length && status == PRV_OK; i++) {
             prv_bounds b;
             if (question == PRV_ASK_EPSILON)
-                status = ask_epsilon(&curve, view, s, &c.add, values[i], &b, &r);
+                status = ask_epsilon(&curve, direction, s, &c.add, values[i], &b, &r);
             else
-                status = ask_delta(&curve, view, s, &c.add, values[i], &b, &r);
+                status = ask_delta(&curve, direction, s, &c.add, values[i], &b, &r);
             if (status != PRV_OK) break;
             if (question == PRV_ASK_EPSILON && !isfinite(b.upper)) status = PRV_ERR_PRECISION;
             merge(&b, &r, is_first, &bounds[i], &reports[i]);
@@ -447,40 +448,40 @@ static prv_status answer(const prv_side_view *view, const prv_options *options, 
 }
 
 /* 1 if this direction cannot raise any of the bounds found for the other. */
-static int is_below(prv_side_view *view, prv_question question, const double *values, size_t length,
+static int is_below(prv_direction *direction, prv_question question, const double *values, size_t length,
                     const prv_bounds *bounds)
 {
     for (size_t i = 0; i < length; i++) {
         const double lower = bounds[i].lower;
         const int below = question == PRV_ASK_EPSILON
-                              ? prv_chernoff_epsilon(view, values[i], lower) <= lower
-                              : lower > 0.0 && prv_chernoff_epsilon(view, lower, values[i]) <= values[i];
+                              ? prv_chernoff_epsilon(direction, values[i], lower) <= lower
+                              : lower > 0.0 && prv_chernoff_epsilon(direction, lower, values[i]) <= values[i];
         if (!below) return 0;
     }
     return 1;
 }
 
-prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
                              prv_question question, const double *values, size_t length, prv_bounds *bounds,
                              prv_report *reports)
 {
-    for (size_t i = 0; i < view_count; i++)
-        for (size_t j = 0; j < views[i].steps; j++)
-            if (!prv_mean_exists(views[i].mechanisms[j])) return PRV_ERR_DISCRETIZATION;
+    for (size_t i = 0; i < direction_count; i++)
+        for (size_t j = 0; j < directions[i].steps; j++)
+            if (!prv_mean_exists(directions[i].mechanisms[j])) return PRV_ERR_DISCRETIZATION;
     setting settings[2];
-    for (size_t i = 0; i < view_count; i++) {
-        const prv_status status = setting_new(&views[i], options, &settings[i]);
+    for (size_t i = 0; i < direction_count; i++) {
+        const prv_status status = setting_new(&directions[i], options, &settings[i]);
         if (status == PRV_ERR_MEMORY_LIMIT)
             for (size_t k = 0; k < length; k++) reports[k].memory = prv_size_of(settings[i].bytes);
         if (status != PRV_OK) return status;
     }
     /* First the direction whose losses reach farther; the other may turn out not to matter. */
-    const size_t first = view_count == 2 && settings[1].length > settings[0].length ? 1 : 0;
-    for (size_t n = 0; n < view_count; n++) {
+    const size_t first = direction_count == 2 && settings[1].length > settings[0].length ? 1 : 0;
+    for (size_t n = 0; n < direction_count; n++) {
         const size_t i = n == 0 ? first : 1 - first;
-        if (n > 0 && is_below(&views[i], question, values, length, bounds)) break;
-        const prv_status status = answer(&views[i], options, &settings[i], question, values, length, n == 0,
-                                         bounds, reports);
+        if (n > 0 && is_below(&directions[i], question, values, length, bounds)) break;
+        const prv_status status = answer(&directions[i], options, &settings[i], question, values, length,
+                                         n == 0, bounds, reports);
         if (status != PRV_OK) return status;
     }
     return PRV_OK;

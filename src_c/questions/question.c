@@ -81,7 +81,7 @@ prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step
     return PRV_OK;
 }
 
-size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2])
+size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2])
 {
     int symmetric = 1;
     for (size_t j = 0; j < step_count; j++) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
@@ -92,32 +92,34 @@ size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors ne
     return n;
 }
 
-static prv_status views_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
-                           prv_side_view views[2], size_t *count)
+static prv_status directions_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
+                                prv_directions *directions)
 {
     prv_status status = prv_check_steps(steps, step_count, neighbors);
     if (status != PRV_OK) return status;
     int adds[2];
-    const size_t directions = prv_directions(steps, step_count, neighbors, adds);
-    while (*count < directions && status == PRV_OK) {
-        status = prv_side_view_new(steps, step_count, neighbors, adds[*count], &views[*count]);
-        if (status == PRV_OK) ++*count;
+    const size_t count = prv_distinct_directions(steps, step_count, neighbors, adds);
+    while (directions->count < count) {
+        const size_t i = directions->count;
+        status = prv_direction_new(steps, step_count, neighbors, adds[i], &directions->each[i]);
+        if (status != PRV_OK) {
+            prv_directions_free(directions);
+            return status;
+        }
+        directions->count++;
     }
-    if (status == PRV_OK) return PRV_OK;
-    /* The failed view holds nothing; the one before it does. */
-    while (*count > 0) prv_side_view_free(&views[--*count]);
-    return status;
+    return PRV_OK;
 }
 
-prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
-                         prv_side_view views[2], size_t *count)
+prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                              prv_directions *directions)
 {
-    *count = 0;
+    directions->count = 0;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
     size_t length;
     prv_status status = prv_distinct_steps(steps, step_count, distinct, &length);
-    if (status == PRV_OK) status = views_of(distinct, length, options->neighbors, views, count);
+    if (status == PRV_OK) status = directions_of(distinct, length, options->neighbors, directions);
     prv_release(distinct);
     return status;
 }
@@ -130,20 +132,20 @@ void prv_report_known(const prv_options *options, prv_report *report)
 }
 
 /* Through the gate: what every direction's totals say. */
-static int answer_directly(const prv_side_view *views, size_t count, prv_question question, double value,
+static int answer_directly(const prv_direction *directions, size_t count, prv_question question, double value,
                            prv_bounds *b)
 {
     const prv_totals *totals[2] = {NULL, NULL};
-    for (size_t i = 0; i < count; i++) totals[i] = &views[i].all;
+    for (size_t i = 0; i < count; i++) totals[i] = &directions[i].all;
     return prv_gate_direct(totals, count, question, value, b);
 }
 
 /* A delta so near 1 that this alone settles it; 1 if answered. */
-static int is_almost_one(const prv_side_view *views, size_t count, const prv_options *options, double epsilon,
-                         prv_bounds *b)
+static int is_almost_one(const prv_direction *directions, size_t count, const prv_options *options,
+                         double epsilon, prv_bounds *b)
 {
     double least = HUGE_VAL;
-    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&views[i], epsilon));
+    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&directions[i], epsilon));
     const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
     const double lower = prv_below(1.0 - complement);
     if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0))
@@ -153,10 +155,10 @@ static int is_almost_one(const prv_side_view *views, size_t count, const prv_opt
 }
 
 /* A delta so large that no epsilon is needed; 1 if answered. */
-static int is_above_all(const prv_side_view *views, size_t count, double delta, prv_bounds *b)
+static int is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
 {
     double most = 0.0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&views[i]));
+    for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&directions[i]));
     if (!(most <= delta)) return 0;
     *b = (prv_bounds){0.0, 0.0, 0.0};
     return 1;
@@ -164,30 +166,30 @@ static int is_above_all(const prv_side_view *views, size_t count, double delta, 
 
 /* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where
  * the width is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
-static int is_within_width(prv_side_view *views, size_t count, const prv_options *options, double delta,
+static int is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
                            prv_bounds *b, prv_report *r)
 {
     const double width = options->eps_error;
     if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
     double upper = 0.0;
-    prv_side_view *top = &views[0];
+    prv_direction *top = &directions[0];
     for (size_t i = 0; i < count; i++) {
-        double bound = prv_greatest_epsilon(&views[i].all);
-        if (bound > width && !prv_chernoff_may_reach(&views[i], delta, width)) return 0;
-        bound = fmin(bound, prv_chernoff_epsilon(&views[i], delta, upper));
+        double bound = prv_greatest_epsilon(&directions[i].all);
+        if (bound > width && !prv_chernoff_may_reach(&directions[i], delta, width)) return 0;
+        bound = fmin(bound, prv_chernoff_epsilon(&directions[i], delta, upper));
         if (!(bound <= width)) return 0;
-        if (bound > upper) top = &views[i];
+        if (bound > upper) top = &directions[i];
         upper = fmax(upper, bound);
     }
     *b = (prv_bounds){0.0, fmin(prv_rough_epsilon(top, delta - top->all.infinite.mass), upper), upper};
     prv_report_known(options, r);
     r->width = upper;
-    r->direction = prv_direction_of(top->add, options->neighbors);
+    r->direction = prv_neighbors_of(top->add, options->neighbors);
     return 1;
 }
 
 /* Mean-matching: all values that need a composition share it. `open` has their positions. */
-static prv_status ask_together(prv_side_view *views, size_t view_count, const prv_options *options,
+static prv_status ask_together(prv_direction *directions, size_t direction_count, const prv_options *options,
                                prv_question question, const double *values, const size_t *open, size_t count,
                                prv_bounds *bounds, prv_report *reports)
 {
@@ -198,7 +200,7 @@ static prv_status ask_together(prv_side_view *views, size_t view_count, const pr
     prv_status status = asked != NULL && found != NULL && told != NULL ? PRV_OK : PRV_ERR_MEMORY;
     if (status == PRV_OK) {
         for (size_t i = 0; i < count; i++) asked[i] = values[open[i]];
-        status = prv_mean_matching(views, view_count, options, question, asked, count, found, told);
+        status = prv_mean_matching(directions, direction_count, options, question, asked, count, found, told);
     }
     if (status == PRV_OK)
         for (size_t i = 0; i < count; i++) {
@@ -212,7 +214,7 @@ static prv_status ask_together(prv_side_view *views, size_t view_count, const pr
     return status;
 }
 
-static prv_status answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+static prv_status answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
                                prv_question question, const double *values, size_t length, prv_bounds *bounds,
                                prv_report *reports)
 {
@@ -227,21 +229,23 @@ static prv_status answer_pairs(prv_side_view *views, size_t view_count, const pr
         prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
         status = prv_check_interrupt(options);
         if (status != PRV_OK) break;
-        if (answer_directly(views, view_count, question, values[i], &bounds[i]))
+        if (answer_directly(directions, direction_count, question, values[i], &bounds[i]))
             prv_report_known(options, report);
         else if (options->discretization != PRV_BRACKETING)
             open[open_count++] = i;
         else if (options->mesh_size == 0.0 &&
-                 (question == PRV_ASK_DELTA ? is_almost_one(views, view_count, options, values[i], &bounds[i])
-                                            : is_above_all(views, view_count, values[i], &bounds[i])))
+                 (question == PRV_ASK_DELTA
+                      ? is_almost_one(directions, direction_count, options, values[i], &bounds[i])
+                      : is_above_all(directions, direction_count, values[i], &bounds[i])))
             prv_report_known(options, report);
         else if (question == PRV_ASK_DELTA ||
-                 !is_within_width(views, view_count, options, values[i], &bounds[i], report))
-            status = prv_bracket(views, view_count, options, question, values[i], &bounds[i], report);
+                 !is_within_width(directions, direction_count, options, values[i], &bounds[i], report))
+            status = prv_bracket(directions, direction_count, options, question, values[i], &bounds[i],
+                                 report);
     }
     if (status == PRV_OK)
-        status = ask_together(views, view_count, options, question, values, open, open_count, bounds,
-                              reports);
+        status = ask_together(directions, direction_count, options, question, values, open, open_count,
+                              bounds, reports);
     prv_release(open);
     return status;
 }
@@ -254,13 +258,13 @@ enum { OFFSETS = 4 };
 /* ---- What is attained ------------------------------------------------------------------------ */
 
 /* An upper bound where bounded ranges compose, whose worst moments are below those of their pair; and the
- * tilts of the question in each view. */
-static double most_of_ranges(prv_side_view *views, size_t view_count, prv_question question, double value,
-                             double *lam)
+ * tilts of the question in each direction. */
+static double most_of_ranges(prv_direction *directions, size_t direction_count, prv_question question,
+                             double value, double *lam)
 {
     double most = 0.0;
-    for (size_t v = 0; v < view_count; v++)
-        most = fmax(most, prv_most_of_ranges(&views[v], question, value, &lam[v]));
+    for (size_t v = 0; v < direction_count; v++)
+        most = fmax(most, prv_most_of_ranges(&directions[v], question, value, &lam[v]));
     return most;
 }
 
@@ -284,21 +288,22 @@ static void put_upper(prv_question question, double upper, prv_bounds *b, prv_re
     r->rounding *= part;
 }
 
-prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
                             prv_report *reports)
 {
-    const prv_status status = answer_pairs(views, view_count, options, question, values, length, bounds,
-                                           reports);
+    const prv_status status = answer_pairs(directions, direction_count, options, question, values, length,
+                                           bounds, reports);
     if (status != PRV_OK) return status;
-    const int ranges = prv_view_attainment(&views[0]) == PRV_NOT_ATTAINED && prv_has_range(&views[0]);
+    const int ranges = prv_direction_attainment(&directions[0]) == PRV_NOT_ATTAINED &&
+                       prv_has_range(&directions[0]);
     for (size_t i = 0; i < length; i++) {
         double lam[2];
         prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
         report->attained = 1;
         if (ranges)
-            put_upper(question, most_of_ranges(views, view_count, question, values[i], lam), &bounds[i],
-                      report);
+            put_upper(question, most_of_ranges(directions, direction_count, question, values[i], lam),
+                      &bounds[i], report);
     }
     return PRV_OK;
 }
@@ -323,61 +328,66 @@ static prv_status put_lower(prv_question question, double infinite, double lower
     return status;
 }
 
-/* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each view. */
-static prv_status ask_data(const prv_side_view *views, size_t view_count, const prv_options *options,
-                           const double *lam, double offset, prv_question question, const double *values,
-                           size_t length, double *lower)
+/* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each direction.
+ */
+static prv_status ask_data(const prv_direction *directions, size_t direction_count,
+                           const prv_options *options, const double *lam, double offset,
+                           prv_question question, const double *values, size_t length, double *lower)
 {
-    prv_data_views data;
+    prv_directions data = {0};
     prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
     prv_status status = bounds != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    data.count = 0;
     if (status == PRV_OK)
-        status = prv_data_views_new(views, view_count, options->neighbors, lam, offset, &data);
+        status = prv_data_directions_new(directions, direction_count, options->neighbors, lam, offset, &data);
     if (status == PRV_OK)
-        status = answer_pairs(data.views, data.count, options, question, values, length, bounds, NULL);
+        status = answer_pairs(data.each, data.count, options, question, values, length, bounds, NULL);
     for (size_t i = 0; i < length && status == PRV_OK; i++) lower[i] = fmax(lower[i], bounds[i].lower);
-    prv_data_views_free(&data);
+    prv_directions_free(&data);
     prv_release(bounds);
     return status;
 }
 
 /* The same where data sets are chosen for each value: of few steps, the best of some. */
-static prv_status ask_range_data(prv_side_view *views, size_t view_count, const prv_options *options,
-                                 prv_question question, double value, double *lower)
+static prv_status ask_range_data(prv_direction *directions, size_t direction_count,
+                                 const prv_options *options, prv_question question, double value,
+                                 double *lower)
 {
     double lam[2];
-    most_of_ranges(views, view_count, question, value, lam);
-    const int offsets = views[0].all.count <= FEW_STEPS && prv_are_data_discrete(&views[0]) ? OFFSETS : 0;
+    most_of_ranges(directions, direction_count, question, value, lam);
+    const int offsets = directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])
+                            ? OFFSETS
+                            : 0;
     prv_status status = PRV_OK;
     for (int i = -offsets; i <= offsets && status == PRV_OK; i++)
-        status = ask_data(views, view_count, options, lam, 0.5 * (double)i / OFFSETS, question, &value, 1,
-                          lower);
+        status = ask_data(directions, direction_count, options, lam, 0.5 * (double)i / OFFSETS, question,
+                          &value, 1, lower);
     return status;
 }
 
-prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_answer(prv_direction *directions, size_t direction_count, const prv_options *options,
                       prv_question question, const double *values, size_t length, prv_bounds *bounds,
                       prv_report *reports)
 {
-    if (prv_view_attainment(&views[0]) != PRV_NOT_ATTAINED)
-        return prv_answer_pairs(views, view_count, options, question, values, length, bounds, reports);
+    if (prv_direction_attainment(&directions[0]) != PRV_NOT_ATTAINED)
+        return prv_answer_pairs(directions, direction_count, options, question, values, length, bounds,
+                                reports);
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_PARTS, options);
     layer.now.questions = 2;
     double *lower = prv_allocate(length, sizeof *lower), infinite = 0.0;
     if (lower == NULL) return PRV_ERR_MEMORY;
-    prv_status status = prv_answer_pairs(views, view_count, options, question, values, length, bounds,
-                                         reports);
+    prv_status status = prv_answer_pairs(directions, direction_count, options, question, values, length,
+                                         bounds, reports);
     layer.now.question = 1;
     for (size_t i = 0; i < length; i++) lower[i] = 0.0;
-    const int ranges = prv_has_range(&views[0]);
+    const int ranges = prv_has_range(&directions[0]);
     const double no_tilt[2] = {0.0, 0.0};
     for (size_t i = 0; i < length && ranges && status == PRV_OK; i++)
-        status = ask_range_data(views, view_count, options, question, values[i], &lower[i]);
+        status = ask_range_data(directions, direction_count, options, question, values[i], &lower[i]);
     if (status == PRV_OK && !ranges)
-        status = ask_data(views, view_count, options, no_tilt, 0.0, question, values, length, lower);
-    for (size_t v = 0; v < view_count; v++) infinite = fmax(infinite, views[v].all.infinite.mass);
+        status = ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length,
+                          lower);
+    for (size_t v = 0; v < direction_count; v++) infinite = fmax(infinite, directions[v].all.infinite.mass);
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
         prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
         status = put_lower(question, infinite, lower[i], &bounds[i], report);
@@ -404,12 +414,12 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
 {
     prv_status status = prv_check_question(options, question, values, length);
     if (status != PRV_OK) return status;
-    prv_side_view views[2];
-    size_t count = 0;
-    status = prv_views_new(steps, step_count, options, views, &count);
+    prv_directions directions;
+    status = prv_directions_new(steps, step_count, options, &directions);
     if (status != PRV_OK) return status;
-    status = prv_answer(views, count, options, question, values, length, bounds, reports);
-    for (size_t i = 0; i < count; i++) prv_side_view_free(&views[i]);
+    status = prv_answer(directions.each, directions.count, options, question, values, length, bounds,
+                        reports);
+    prv_directions_free(&directions);
     return status;
 }
 

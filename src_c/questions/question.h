@@ -27,34 +27,36 @@ prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step
 
 /* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0
  * for remove (or replace-one), 1 for add. */
-size_t prv_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2]);
+size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
+                               int adds[2]);
 
-/* Views of these. */
-prv_status prv_views_new(const prv_step *steps, size_t step_count, const prv_options *options,
-                         prv_side_view views[2], size_t *count);
+/* Makes them of the distinct steps; nothing is left to be freed unless PRV_OK is returned. */
+prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_options *options,
+                              prv_directions *directions);
 
 /* The report of an answer that took no composition. */
 void prv_report_known(const prv_options *options, prv_report *report);
 
-/* Bounds of epsilon at each delta, or of delta at each epsilon, over these views: what they bound is the
+/* Bounds of epsilon at each delta, or of delta at each epsilon, over these directions: what they bound is the
  * worst case of the mechanisms over data sets, whether their dominating pairs are attained or not. Every
  * answer passes here. reports may be NULL. */
-prv_status prv_answer(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_answer(prv_direction *directions, size_t direction_count, const prv_options *options,
                       prv_question question, const double *values, size_t length, prv_bounds *bounds,
                       prv_report *reports);
 
-/* The same, but that lower bounds and estimates are those of the pairs of the views, whoever attains them. */
-prv_status prv_answer_pairs(prv_side_view *views, size_t view_count, const prv_options *options,
+/* The same, but that lower bounds and estimates are those of the pairs of the directions, whoever attains
+ * them. */
+prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
                             prv_report *reports);
 
-/* Bracketing: views are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
+/* Bracketing: directions are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
  * epsilon below the greatest loss. bracketing.c */
-prv_status prv_bracket(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_bracket(prv_direction *directions, size_t direction_count, const prv_options *options,
                        prv_question question, double value, prv_bounds *bounds, prv_report *report);
 
 /* Mean-matching: one composition a direction answers all values. mean_matching.c */
-prv_status prv_mean_matching(prv_side_view *views, size_t view_count, const prv_options *options,
+prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
                              prv_question question, const double *values, size_t length, prv_bounds *bounds,
                              prv_report *reports);
 

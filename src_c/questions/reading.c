@@ -138,7 +138,7 @@ void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add
 {
     memset(r, 0, sizeof *r);
     r->accurate = accurate;
-    r->direction = prv_direction_of(add, asked);
+    r->direction = prv_neighbors_of(add, asked);
     r->width = width;
     r->transforms = reading->transforms;
     r->frequencies = reading->frequencies;

@@ -798,20 +798,20 @@ static void allow_for_weights(const prv_mechanism *m, int add_pair, double alpha
     add_excess(e, lower, upper);
 }
 
-static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds *b)
+static prv_status divergence(const prv_direction *direction, double alpha, prv_bounds *b)
 {
     double lower = 0.0, upper = 0.0;
-    for (size_t j = 0; j < view->steps; j++) {
+    for (size_t j = 0; j < direction->steps; j++) {
         excess e;
-        const prv_status status = step_excess(view->mechanisms[j], view->add, alpha, &e);
+        const prv_status status = step_excess(direction->mechanisms[j], direction->add, alpha, &e);
         if (status != PRV_OK) return status;
-        const prv_mechanism *m = view->mechanisms[j];
-        allow_for_weights(m, view->add && !prv_is_symmetric(m), alpha, &e);
-        lower += view->counts[j] * log_moment_below(&e.lower);
-        upper += view->counts[j] * log_moment_above(&e.upper);
+        const prv_mechanism *m = direction->mechanisms[j];
+        allow_for_weights(m, direction->add && !prv_is_symmetric(m), alpha, &e);
+        lower += direction->counts[j] * log_moment_below(&e.lower);
+        upper += direction->counts[j] * log_moment_above(&e.upper);
     }
     /* A product and a sum of terms >= 0 for each step, and the quotient. */
-    const double sums = PRV_UNIT * (2.0 * (double)view->steps + 8.0);
+    const double sums = PRV_UNIT * (2.0 * (double)direction->steps + 8.0);
     b->lower = fmax(lower / (alpha - 1.0) * (1.0 - sums) - DBL_TRUE_MIN, 0.0);
     b->upper = upper > 0.0 ? upper / (alpha - 1.0) * (1.0 + sums) + DBL_TRUE_MIN : 0.0;
     /* Jensen's inequality costs about half as much as the chord does: a cell's ratios vary by (r_b - r_a)^2
@@ -821,18 +821,18 @@ static prv_status divergence(const prv_side_view *view, double alpha, prv_bounds
 }
 
 /* The greatest divergence between data sets that exist. */
-static prv_status divergence_of_data(const prv_side_view *views, size_t count, prv_neighbors neighbors,
+static prv_status divergence_of_data(const prv_direction *directions, size_t count, prv_neighbors neighbors,
                                      double alpha, double *lower)
 {
     const double lam[2] = {alpha - 1.0, alpha - 1.0};
-    prv_data_views data;
-    prv_status status = prv_data_views_new(views, count, neighbors, lam, 0.0, &data);
+    prv_directions data;
+    prv_status status = prv_data_directions_new(directions, count, neighbors, lam, 0.0, &data);
     for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
         prv_bounds b;
-        status = divergence(&data.views[v], alpha, &b);
+        status = divergence(&data.each[v], alpha, &b);
         if (status == PRV_OK) *lower = fmax(*lower, b.lower);
     }
-    prv_data_views_free(&data);
+    prv_directions_free(&data);
     return status;
 }
 
@@ -843,28 +843,28 @@ prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const 
     for (size_t i = 0; i < length && status == PRV_OK; i++)
         if (!(orders[i] > 1.0 && orders[i] <= GREATEST_ORDER)) status = PRV_ERR_ORDER;
     if (status != PRV_OK) return status;
-    prv_side_view views[2];
-    size_t count = 0;
-    status = prv_views_new(steps, step_count, options, views, &count);
+    prv_directions directions = {0};
+    status = prv_directions_new(steps, step_count, options, &directions);
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
     layer.now.questions = length;
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
         layer.now.question = i;
         bounds[i] = (prv_bounds){0.0, 0.0, 0.0};
-        for (size_t v = 0; v < count && status == PRV_OK; v++) {
+        for (size_t v = 0; v < directions.count && status == PRV_OK; v++) {
             prv_bounds b;
             status = prv_check_interrupt(options);
-            if (status == PRV_OK) status = divergence(&views[v], orders[i], &b);
+            if (status == PRV_OK) status = divergence(&directions.each[v], orders[i], &b);
             if (status != PRV_OK) break;
             prv_gate_worst(&bounds[i], &b);
         }
-        if (status == PRV_OK && prv_view_attainment(&views[0]) != PRV_ATTAINED) {
+        if (status == PRV_OK && prv_direction_attainment(&directions.each[0]) != PRV_ATTAINED) {
             bounds[i].lower = 0.0;
-            status = divergence_of_data(views, count, options->neighbors, orders[i], &bounds[i].lower);
+            status = divergence_of_data(directions.each, directions.count, options->neighbors, orders[i],
+                                        &bounds[i].lower);
             if (status == PRV_OK) status = prv_gate_range(0.0, HUGE_VAL, &bounds[i]);
         }
     }
-    for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
+    prv_directions_free(&directions);
     return status;
 }

@@ -21,7 +21,7 @@ enum { MOST_POINTS = 60, SECANTS = 4 };
 #define CLOSE 0.25
 
 typedef struct search {
-    prv_side_view *view;
+    prv_direction *direction;
     const prv_options *options;
     double alpha;
     double scale; /* of the losses, nats */
@@ -43,7 +43,7 @@ static prv_status look_at(search *s, double epsilon)
     prv_bounds delta;
     prv_report report;
     memset(&report, 0, sizeof report);
-    const prv_status status = prv_answer_pairs(s->view, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta,
+    const prv_status status = prv_answer_pairs(s->direction, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta,
                                                &report);
     s->memory = report.memory;
     if (status != PRV_OK) return status;
@@ -135,12 +135,12 @@ static double next_epsilon(const search *s, size_t i, double where)
     return fmin(fmax(log(where), low + 0.1 * gap), s->epsilon[i] - 0.1 * gap);
 }
 
-static prv_status power_of(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b,
+static prv_status power_of(prv_direction *direction, const prv_options *options, double alpha, prv_bounds *b,
                            prv_report *report)
 {
-    search s = {.view = view, .options = options, .alpha = alpha};
-    prv_use_whole_profiles(view);
-    const prv_moments m = prv_composed_moments(view, 0.0);
+    search s = {.direction = direction, .options = options, .alpha = alpha};
+    prv_use_whole_profiles(direction);
+    const prv_moments m = prv_composed_moments(direction, 0.0);
     s.scale = fmax(fabs(m.mean) + sqrt(fmax(m.variance, 0.0)), 1e-12);
     const double width = prv_width_asked(options, s.scale);
     prv_status status = look_at(&s, 0.0);
@@ -187,20 +187,20 @@ static prv_status power_of(prv_side_view *view, const prv_options *options, doub
 /* Below that 1 / alpha overflows; the power grows with alpha. */
 #define LEAST_RATE 1e-300
 
-static prv_status power_in(prv_side_view *view, const prv_options *options, double alpha, prv_bounds *b,
+static prv_status power_in(prv_direction *direction, const prv_options *options, double alpha, prv_bounds *b,
                            prv_report *report)
 {
     memset(report, 0, sizeof *report);
     report->accurate = 1;
-    report->direction = view->add ? PRV_ADD : PRV_REMOVE;
-    if (alpha > 0.0 && alpha < 1.0 && view->all.count > 0.0) {
-        const prv_status status = power_of(view, options, fmax(alpha, LEAST_RATE), b, report);
+    report->direction = direction->add ? PRV_ADD : PRV_REMOVE;
+    if (alpha > 0.0 && alpha < 1.0 && direction->all.count > 0.0) {
+        const prv_status status = power_of(direction, options, fmax(alpha, LEAST_RATE), b, report);
         if (status == PRV_OK && alpha < LEAST_RATE)
-            b->lower = b->estimate = fmin(view->all.infinite.low, b->upper);
+            b->lower = b->estimate = fmin(direction->all.infinite.low, b->upper);
         return status;
     }
-    if (alpha < 1.0 && view->all.count > 0.0) {
-        const prv_infinite *infinite = &view->all.infinite;
+    if (alpha < 1.0 && direction->all.count > 0.0) {
+        const prv_infinite *infinite = &direction->all.infinite;
         *b = (prv_bounds){infinite->low, infinite->mass, infinite->high};
     } else {
         *b = (prv_bounds){alpha, alpha, alpha};
@@ -214,22 +214,22 @@ static const double tilts[] = {-0.5, 1.0, 4.0, 16.0};
 enum { TILTS = sizeof tilts / sizeof *tilts };
 
 /* The greatest power between data sets that exist. */
-static prv_status power_of_data(const prv_side_view *views, size_t count, const prv_options *options,
+static prv_status power_of_data(const prv_direction *directions, size_t count, const prv_options *options,
                                 double alpha, double *lower)
 {
     prv_status status = PRV_OK;
-    const size_t choices = prv_has_range(&views[0]) ? TILTS : 1;
+    const size_t choices = prv_has_range(&directions[0]) ? TILTS : 1;
     for (size_t i = 0; i < choices && status == PRV_OK; i++) {
         const double lam[2] = {tilts[i], tilts[i]};
-        prv_data_views data;
-        status = prv_data_views_new(views, count, options->neighbors, lam, 0.0, &data);
+        prv_directions data;
+        status = prv_data_directions_new(directions, count, options->neighbors, lam, 0.0, &data);
         for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
             prv_bounds b;
             prv_report unwanted;
-            status = power_in(&data.views[v], options, alpha, &b, &unwanted);
+            status = power_in(&data.each[v], options, alpha, &b, &unwanted);
             if (status == PRV_OK) *lower = fmax(*lower, b.lower);
         }
-        prv_data_views_free(&data);
+        prv_directions_free(&data);
     }
     return status;
 }
@@ -241,9 +241,8 @@ prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options
     prv_status status = prv_check_options(options);
     for (size_t i = 0; i < length && status == PRV_OK; i++)
         if (!(false_positive_rates[i] >= 0.0 && false_positive_rates[i] <= 1.0)) status = PRV_ERR_RATE;
-    prv_side_view views[2];
-    size_t count = 0;
-    if (status == PRV_OK) status = prv_views_new(steps, step_count, options, views, &count);
+    prv_directions directions = {0};
+    if (status == PRV_OK) status = prv_directions_new(steps, step_count, options, &directions);
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
     layer.now.questions = length;
@@ -251,25 +250,26 @@ prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options
         layer.now.question = i;
         prv_bounds greatest = {0.0, 0.0, 0.0};
         prv_report told = {0};
-        for (size_t v = 0; v < count && status == PRV_OK; v++) {
+        for (size_t v = 0; v < directions.count && status == PRV_OK; v++) {
             prv_bounds b;
             prv_report report;
-            status = power_in(&views[v], options, false_positive_rates[i], &b, &report);
+            status = power_in(&directions.each[v], options, false_positive_rates[i], &b, &report);
             if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = report.memory;
             if (status != PRV_OK) break;
             if (v == 0 || b.upper > greatest.upper) told = report;
             prv_gate_worst(&greatest, &b);
         }
-        if (status == PRV_OK && prv_view_attainment(&views[0]) != PRV_ATTAINED) {
+        if (status == PRV_OK && prv_direction_attainment(&directions.each[0]) != PRV_ATTAINED) {
             greatest.lower = 0.0;
             told.attained = 0;
-            status = power_of_data(views, count, options, false_positive_rates[i], &greatest.lower);
+            status = power_of_data(directions.each, directions.count, options, false_positive_rates[i],
+                                   &greatest.lower);
             if (status == PRV_OK) status = prv_gate_range(false_positive_rates[i], 1.0, &greatest);
         }
         if (status != PRV_OK) break;
         bounds[i] = greatest;
         if (reports != NULL) reports[i] = told;
     }
-    for (size_t v = 0; v < count; v++) prv_side_view_free(&views[v]);
+    prv_directions_free(&directions);
     return status;
 }
