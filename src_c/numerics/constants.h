@@ -5,6 +5,7 @@
 
 #define PRV_PI 3.14159265358979323846
 #define PRV_TWO_PI 6.28318530717958647693
+#define PRV_LOG_2 0.69314718055994530942        /* log(2) */
 #define PRV_SQRT_HALF 0.70710678118654752440    /* sqrt(1/2) */
 #define PRV_SQRT_HALF_PI 1.25331413731550025121 /* sqrt(pi/2) */
 #define PRV_INV_SQRT_2PI 0.39894228040143267794 /* 1 / sqrt(2 pi), the normal density at 0 */

@@ -1,0 +1,160 @@
+/* Renyi divergences against closed forms. */
+#include "asking.h"
+#include "pool.h"
+
+static const double orders[] = {1.0 + 0x1p-20, 1.5, 2.0, 3.0, 8.0, 64.0};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
+/* The bounds hold the truth, which is known to 1e-14 of itself, and are as close as `width`, relatively. */
+static int holds(const prv_bounds *b, long double truth, double width)
+{
+    const long double rounding = 1e-14L * truth;
+    return (long double)b->lower <= truth + rounding && truth - rounding <= (long double)b->upper &&
+           b->lower <= b->estimate && b->estimate <= b->upper && b->upper - b->lower <= width * b->upper;
+}
+
+static void asks(const prv_mechanism *m, uint64_t count, prv_neighbors neighbors, prv_bounds b[ORDERS])
+{
+    prv_options o = options_of(1e-3);
+    o.neighbors = neighbors;
+    const prv_step step = {m, count};
+    if (prv_renyi_divergence(&step, 1, &o, orders, ORDERS, b) != PRV_OK) abort();
+}
+
+/* alpha / (2 sigma^2) for each step (Mironov 2017, Corollary 3). */
+static void gaussians(void)
+{
+    static const double noises[] = {0.1, 1.0, 40.0};
+    for (size_t i = 0; i < 3; i++) {
+        prv_mechanism *m = gaussian(noises[i]);
+        prv_bounds b[ORDERS];
+        asks(m, 7, PRV_ADD_OR_REMOVE, b);
+        int ok = 1;
+        for (size_t j = 0; j < ORDERS; j++) {
+            const long double noise = noises[i];
+            ok = ok && holds(&b[j], 7.0L * (long double)orders[j] / (2.0L * noise * noise), 1e-9);
+        }
+        check(ok, "7 Gaussians of noise %g", noises[i]);
+        prv_mechanism_free(m);
+    }
+}
+
+/* Poisson samples, for an integer order alpha: M = sum over k of binomial(alpha, k) (1-p)^(alpha-k) p^k
+ * e^(k (k-1) / (2 sigma^2)) (Mironov, Talwar, Zhang 2019, section 3.3). */
+static void sampled_gaussians(void)
+{
+    const double noise = 1.1, p = 0.02;
+    prv_mechanism *m = subsampled(noise, p);
+    prv_bounds b[ORDERS];
+    asks(m, 1, PRV_REMOVE, b);
+    for (size_t j = 0; j < ORDERS; j++) {
+        const double alpha = orders[j];
+        if (alpha != rint(alpha) || alpha > 8.0) continue; /* the terms overflow short long doubles */
+        long double excess = 0.0L, binomial = 1.0L;
+        for (double k = 0.0; k <= alpha; k += 1.0) {
+            const long double law = binomial * powl(1.0L - (long double)p, (long double)(alpha - k)) *
+                                    powl((long double)p, (long double)k);
+            excess += law *
+                      expm1l((long double)(k * (k - 1.0)) / (2.0L * (long double)noise * (long double)noise));
+            binomial *= (long double)(alpha - k) / (long double)(k + 1.0);
+        }
+        const long double truth = log1pl(excess) / (long double)(alpha - 1.0);
+        check(holds(&b[j], truth, 2e-4), "a sampled Gaussian, alpha %g: %.12Lg", alpha, truth);
+    }
+    prv_mechanism_free(m);
+}
+
+/* Mironov 2017, Proposition 6: log((alpha e^((alpha-1)/s) + (alpha-1) e^(-alpha/s)) / (2 alpha - 1)). */
+static void laplace(void)
+{
+    const double scale = 1.7;
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_laplace(scale, 1.0, &m) != PRV_OK) abort();
+    prv_bounds b[ORDERS];
+    asks(m, 1, PRV_ADD_OR_REMOVE, b);
+    for (size_t j = 1; j < ORDERS; j++) {
+        const long double a = orders[j], s = scale;
+        const long double moment = (a * expl((a - 1.0L) / s) + (a - 1.0L) * expl(-a / s)) / (2.0L * a - 1.0L);
+        check(holds(&b[j], logl(moment) / (a - 1.0L), 2e-4), "Laplace noise, alpha %g", orders[j]);
+    }
+    prv_mechanism_free(m);
+}
+
+/* Tables: the sum itself. */
+static void tables(void)
+{
+    static const double loss[] = {-0.7, 0.1, 0.9};
+    double q[] = {0.2, 0.3, 0.5}, reverse = 0.0;
+    for (size_t i = 0; i < 3; i++) reverse += q[i] * exp(-loss[i]);
+    /* Losses are moved so that P has mass 1 but for rounding. */
+    double moved[3];
+    for (size_t i = 0; i < 3; i++) moved[i] = loss[i] + log(reverse) + 1e-15;
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_table(moved, q, 3, 0.0, &m) != PRV_OK) abort();
+    prv_bounds b[ORDERS];
+    asks(m, 5, PRV_REMOVE, b);
+    int ok = 1;
+    for (size_t j = 1; j < ORDERS; j++) {
+        const long double a = orders[j];
+        long double moment = 0.0L;
+        for (size_t i = 0; i < 3; i++) moment += (long double)q[i] * expl((a - 1.0L) * (long double)moved[i]);
+        const long double truth = 5.0L * logl(moment) / (a - 1.0L);
+        ok = ok && (long double)b[j].lower <= truth * (1.0L + 1e-12L) &&
+             truth * (1.0L - 1e-12L) <= (long double)b[j].upper &&
+             b[j].upper - b[j].lower <= 1e-9 * b[j].upper;
+    }
+    check(ok, "tables: sums over the outcomes");
+    prv_mechanism_free(m);
+}
+
+static void edges(void)
+{
+    prv_mechanism *m = gaussian(1.0), *leaky = NULL;
+    if (prv_mechanism_approximate_dp(1.0, 1e-9, &leaky) != PRV_OK) abort();
+    const prv_options o = options_of(1e-3);
+    const prv_step step = {m, 1}, leak = {leaky, 1};
+    const double wrong[] = {1.0, 0.5, 2e6, NAN, HUGE_VAL}, two = 2.0;
+    prv_bounds b;
+    for (size_t i = 0; i < 5; i++)
+        check(prv_renyi_divergence(&step, 1, &o, &wrong[i], 1, &b) == PRV_ERR_ORDER,
+              "an order of %g is refused", wrong[i]);
+    check(prv_renyi_divergence(&leak, 1, &o, &two, 1, &b) == PRV_OK && isinf(b.lower),
+          "mass at infinity: infinite");
+    check(prv_renyi_divergence(NULL, 0, &o, &two, 1, &b) == PRV_OK && b.upper == 0.0, "nothing run: 0");
+    prv_mechanism_free(m);
+    prv_mechanism_free(leaky);
+}
+
+static prv_mechanism *kinds[3];
+
+static prv_status ask_all(void)
+{
+    const prv_options o = options_of(1e-3);
+    const prv_step steps[] = {{kinds[0], 2}, {kinds[1], 3}, {kinds[2], 1}};
+    const double order = 3.0;
+    prv_bounds b;
+    return prv_renyi_divergence(steps, 3, &o, &order, 1, &b);
+}
+
+static void failing_memory(void)
+{
+    kinds[0] = subsampled(1.0, 0.1);
+    if (prv_mechanism_laplace(1.0, 1.0, &kinds[1]) != PRV_OK ||
+        prv_mechanism_discrete_gaussian(2.0, 1, &kinds[2]) != PRV_OK)
+        abort();
+    every_allocation(ask_all, "Renyi divergences");
+    for (size_t i = 0; i < 3; i++) prv_mechanism_free(kinds[i]);
+}
+
+int main(void)
+{
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
+    gaussians();
+    sampled_gaussians();
+    laplace();
+    tables();
+    edges();
+    failing_memory();
+    prv_fft_provider_free(provider);
+    return summary();
+}
