@@ -1,12 +1,17 @@
 /* Bounds from a dominating and a dominated lattice, refined until they are as narrow as asked. */
+#include "questions/bracketing.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "composition/convolution.h"
 #include "composition/direct_convolution.h"
 #include "composition/spectrum.h"
+#include "curve/attained.h"
+#include "planning/layout.h"
 #include "questions/question.h"
 #include "questions/reading.h"
 

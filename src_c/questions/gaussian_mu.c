@@ -15,10 +15,14 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "numerics/constants.h"
 #include "numerics/normal.h"
 #include "numerics/rounding.h"
+#include "curve/attained.h"
 #include "curve/gate.h"
+#include "planning/aim.h"
+#include "questions/epsilon_delta.h"
 #include "questions/question.h"
 
 enum { MOST_POINTS = 400 };

@@ -14,8 +14,12 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "mechanisms/replace_one.h"
 #include "composition/spectrum.h"
+#include "curve/attained.h"
+#include "planning/layout.h"
+#include "questions/epsilon_delta.h"
 #include "questions/question.h"
 #include "questions/reading.h"
 

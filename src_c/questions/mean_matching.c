@@ -1,10 +1,13 @@
 /* The paper's ComposePRV, of lattices that DiscretizePRV makes (discretize_prv.h), with the errors of its
  * Theorem 5.5 and, on top of them, those of floating point. */
+#include "questions/mean_matching.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "numerics/rounding.h"
 #include "numerics/wide.h"
 #include "mechanisms/support.h"
@@ -13,6 +16,7 @@
 #include "composition/convolution.h"
 #include "composition/kernel.h"
 #include "curve/certificate.h"
+#include "planning/aim.h"
 #include "questions/question.h"
 
 /* ---- The truncation L ---------------------------------------------------------------------- */

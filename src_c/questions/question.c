@@ -1,14 +1,13 @@
 #include "questions/question.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
 #include "base/arithmetic.h"
-#include "numerics/rounding.h"
+#include "base/progress.h"
 #include "mechanisms/support.h"
-#include "planning/aim.h"
+#include "lattices/lattice.h"
 
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
 {
@@ -131,306 +130,59 @@ void prv_report_known(const prv_options *options, prv_report *report)
     report->direction = options->neighbors;
 }
 
-/* Through the gate: what every direction's totals say. */
-static int answer_directly(const prv_direction *directions, size_t count, prv_question question, double value,
-                           prv_bounds *b)
-{
-    const prv_totals *totals[2] = {NULL, NULL};
-    for (size_t i = 0; i < count; i++) totals[i] = &directions[i].all;
-    return prv_gate_direct(totals, count, question, value, b);
-}
-
-/* A delta so near 1 that this alone settles it; 1 if answered. */
-static int is_almost_one(const prv_direction *directions, size_t count, const prv_options *options,
-                         double epsilon, prv_bounds *b)
-{
-    double least = HUGE_VAL;
-    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&directions[i], epsilon));
-    const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
-    const double lower = prv_below(1.0 - complement);
-    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0))
-        return 0;
-    *b = (prv_bounds){lower, 1.0, 1.0};
-    return 1;
-}
-
-/* A delta so large that no epsilon is needed; 1 if answered. */
-static int is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
-{
-    double most = 0.0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&directions[i]));
-    if (!(most <= delta)) return 0;
-    *b = (prv_bounds){0.0, 0.0, 0.0};
-    return 1;
-}
-
-/* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where
- * the width is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
-static int is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
-                           prv_bounds *b, prv_report *r)
-{
-    const double width = options->eps_error;
-    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
-    double upper = 0.0;
-    prv_direction *top = &directions[0];
-    for (size_t i = 0; i < count; i++) {
-        double bound = prv_greatest_epsilon(&directions[i].all);
-        if (bound > width && !prv_chernoff_may_reach(&directions[i], delta, width)) return 0;
-        bound = fmin(bound, prv_chernoff_epsilon(&directions[i], delta, upper));
-        if (!(bound <= width)) return 0;
-        if (bound > upper) top = &directions[i];
-        upper = fmax(upper, bound);
-    }
-    *b = (prv_bounds){0.0, fmin(prv_rough_epsilon(top, delta - top->all.infinite.mass), upper), upper};
-    prv_report_known(options, r);
-    r->width = upper;
-    r->direction = prv_neighbors_of(top->add, options->neighbors);
-    return 1;
-}
-
-/* Mean-matching: all values that need a composition share it. `open` has their positions. */
-static prv_status ask_together(prv_direction *directions, size_t direction_count, const prv_options *options,
-                               prv_question question, const double *values, const size_t *open, size_t count,
-                               prv_bounds *bounds, prv_report *reports)
-{
-    if (count == 0) return PRV_OK;
-    double *asked = prv_allocate(count, sizeof *asked);
-    prv_bounds *found = prv_allocate(count, sizeof *found);
-    prv_report *told = prv_allocate(count, sizeof *told);
-    prv_status status = asked != NULL && found != NULL && told != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    if (status == PRV_OK) {
-        for (size_t i = 0; i < count; i++) asked[i] = values[open[i]];
-        status = prv_mean_matching(directions, direction_count, options, question, asked, count, found, told);
-    }
-    if (status == PRV_OK)
-        for (size_t i = 0; i < count; i++) {
-            bounds[open[i]] = found[i];
-            if (reports != NULL) reports[open[i]] = told[i];
-        }
-    if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = told[0].memory;
-    prv_release(asked);
-    prv_release(found);
-    prv_release(told);
-    return status;
-}
-
-static prv_status answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
-                               prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                               prv_report *reports)
-{
-    size_t *open = prv_allocate(length, sizeof *open), open_count = 0;
-    if (open == NULL) return PRV_ERR_MEMORY;
-    prv_status status = PRV_OK;
-    prv_layer layer;
-    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
-    layer.now.questions = length;
-    for (size_t i = 0; i < length && status == PRV_OK; i++) {
-        layer.now.question = i;
-        prv_report unwanted, *report = reports != NULL ? &reports[i] : &unwanted;
-        status = prv_check_interrupt(options);
-        if (status != PRV_OK) break;
-        if (answer_directly(directions, direction_count, question, values[i], &bounds[i]))
-            prv_report_known(options, report);
-        else if (options->discretization != PRV_BRACKETING)
-            open[open_count++] = i;
-        else if (options->mesh_size == 0.0 &&
-                 (question == PRV_ASK_DELTA
-                      ? is_almost_one(directions, direction_count, options, values[i], &bounds[i])
-                      : is_above_all(directions, direction_count, values[i], &bounds[i])))
-            prv_report_known(options, report);
-        else if (question == PRV_ASK_DELTA ||
-                 !is_within_width(directions, direction_count, options, values[i], &bounds[i], report))
-            status = prv_bracket(directions, direction_count, options, question, values[i], &bounds[i],
-                                 report);
-    }
-    if (status == PRV_OK)
-        status = ask_together(directions, direction_count, options, question, values, open, open_count,
-                              bounds, reports);
-    prv_release(open);
-    return status;
-}
-
-/* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets
- * is taken. */
-#define FEW_STEPS 128.0
-enum { OFFSETS = 4 };
-
-/* ---- What is attained ------------------------------------------------------------------------ */
-
-/* An upper bound where bounded ranges compose, whose worst moments are below those of their pair; and the
- * tilts of the question in each direction. */
-static double most_of_ranges(prv_direction *directions, size_t direction_count, prv_question question,
-                             double value, double *lam)
-{
-    double most = 0.0;
-    for (size_t v = 0; v < direction_count; v++)
-        most = fmax(most, prv_most_of_ranges(&directions[v], question, value, &lam[v]));
-    return most;
-}
-
-/* Takes an upper bound that is better than that of the pair, whose parts of the width shrink with it. */
-static void put_upper(prv_question question, double upper, prv_bounds *b, prv_report *r)
-{
-    if (!(upper < b->upper)) return;
-    const double low = b->lower, before = b->upper;
-    b->upper = upper;
-    b->lower = fmin(low, upper);
-    b->estimate = fmin(b->estimate, upper);
-    double part = 0.0;
-    if (upper > low && question == PRV_ASK_EPSILON)
-        part = isfinite(before) ? (upper - low) / (before - low) : 1.0;
-    else if (upper > low)
-        part = low > 0.0 ? log(upper / low) / log(before / low) : 1.0;
-    r->width *= part;
-    r->discretization *= part;
-    r->truncation *= part;
-    r->wrap_around *= part;
-    r->rounding *= part;
-}
-
-prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
-                            prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                            prv_report *reports)
-{
-    const prv_status status = answer_pairs(directions, direction_count, options, question, values, length,
-                                           bounds, reports);
-    if (status != PRV_OK) return status;
-    const int ranges = prv_direction_attainment(&directions[0]) == PRV_NOT_ATTAINED &&
-                       prv_has_range(&directions[0]);
-    for (size_t i = 0; i < length; i++) {
-        double lam[2];
-        prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
-        report->attained = 1;
-        if (ranges)
-            put_upper(question, most_of_ranges(directions, direction_count, question, values[i], lam),
-                      &bounds[i], report);
-    }
-    return PRV_OK;
-}
-
-/* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of
- * a delta is by the slope that the pair's bounds tell. */
-static prv_status put_lower(prv_question question, double infinite, double lower, prv_bounds *b,
-                            prv_report *r)
-{
-    const double pair = b->lower, before = r->width;
-    b->lower = lower;
-    const prv_status status = prv_gate_range(0.0, question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0, b);
-    r->attained = 0;
-    if (question == PRV_ASK_EPSILON) {
-        r->width = b->upper > b->lower ? b->upper - b->lower : 0.0;
-    } else if (b->upper > b->lower) {
-        const double high = b->upper - infinite, of_pair = pair - infinite, low = b->lower - infinite;
-        const double slope = of_pair > 0.0 && before > 0.0 ? log(high / of_pair) / before : 0.0;
-        r->width = low > 0.0 && slope > 0.0 ? log(high / low) / slope : HUGE_VAL;
-    }
-    r->unattained = fmax(r->width - before, 0.0);
-    return status;
-}
-
-/* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each direction.
- */
-static prv_status ask_data(const prv_direction *directions, size_t direction_count,
-                           const prv_options *options, const double *lam, double offset,
-                           prv_question question, const double *values, size_t length, double *lower)
-{
-    prv_directions data = {0};
-    prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
-    prv_status status = bounds != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    if (status == PRV_OK)
-        status = prv_data_directions_new(directions, direction_count, options->neighbors, lam, offset, &data);
-    if (status == PRV_OK)
-        status = answer_pairs(data.each, data.count, options, question, values, length, bounds, NULL);
-    for (size_t i = 0; i < length && status == PRV_OK; i++) lower[i] = fmax(lower[i], bounds[i].lower);
-    prv_directions_free(&data);
-    prv_release(bounds);
-    return status;
-}
-
-/* The same where data sets are chosen for each value: of few steps, the best of some. */
-static prv_status ask_range_data(prv_direction *directions, size_t direction_count,
-                                 const prv_options *options, prv_question question, double value,
-                                 double *lower)
-{
-    double lam[2];
-    most_of_ranges(directions, direction_count, question, value, lam);
-    const int offsets = directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])
-                            ? OFFSETS
-                            : 0;
-    prv_status status = PRV_OK;
-    for (int i = -offsets; i <= offsets && status == PRV_OK; i++)
-        status = ask_data(directions, direction_count, options, lam, 0.5 * (double)i / OFFSETS, question,
-                          &value, 1, lower);
-    return status;
-}
-
-prv_status prv_answer(prv_direction *directions, size_t direction_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                      prv_report *reports)
-{
-    if (prv_direction_attainment(&directions[0]) != PRV_NOT_ATTAINED)
-        return prv_answer_pairs(directions, direction_count, options, question, values, length, bounds,
-                                reports);
-    prv_layer layer;
-    options = prv_layer_over(&layer, PRV_KNOWS_PARTS, options);
-    layer.now.questions = 2;
-    double *lower = prv_allocate(length, sizeof *lower), infinite = 0.0;
-    if (lower == NULL) return PRV_ERR_MEMORY;
-    prv_status status = prv_answer_pairs(directions, direction_count, options, question, values, length,
-                                         bounds, reports);
-    layer.now.question = 1;
-    for (size_t i = 0; i < length; i++) lower[i] = 0.0;
-    const int ranges = prv_has_range(&directions[0]);
-    const double no_tilt[2] = {0.0, 0.0};
-    for (size_t i = 0; i < length && ranges && status == PRV_OK; i++)
-        status = ask_range_data(directions, direction_count, options, question, values[i], &lower[i]);
-    if (status == PRV_OK && !ranges)
-        status = ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length,
-                          lower);
-    for (size_t v = 0; v < direction_count; v++) infinite = fmax(infinite, directions[v].all.infinite.mass);
-    for (size_t i = 0; i < length && status == PRV_OK; i++) {
-        prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
-        status = put_lower(question, infinite, lower[i], &bounds[i], report);
-    }
-    prv_release(lower);
-    return status;
-}
-
-prv_status prv_check_question(const prv_options *options, prv_question question, const double *values,
-                              size_t length)
+prv_status prv_check_values(const prv_options *options, prv_check_value check, const double *values,
+                            size_t length)
 {
     const prv_status status = prv_check_options(options);
     if (status != PRV_OK) return status;
     for (size_t i = 0; i < length; i++) {
-        if (question == PRV_ASK_EPSILON && !(values[i] >= 0.0 && values[i] <= 1.0)) return PRV_ERR_DELTA;
-        if (question == PRV_ASK_DELTA && isnan(values[i])) return PRV_ERR_EPSILON;
+        const prv_status broken = check(values[i]);
+        if (broken != PRV_OK) return broken;
     }
     return PRV_OK;
 }
 
-static prv_status ask(const prv_step *steps, size_t step_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                      prv_report *reports)
+prv_status prv_answer_each(const prv_options *options, size_t length, prv_answer_one answer, void *context,
+                           prv_bounds *bounds, prv_report *reports)
 {
-    prv_status status = prv_check_question(options, question, values, length);
-    if (status != PRV_OK) return status;
+    prv_layer layer;
+    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
+    layer.now.questions = length;
+    for (size_t i = 0; i < length; i++) {
+        prv_report report = {0};
+        layer.now.question = i;
+        prv_status status = prv_check_interrupt(options);
+        if (status == PRV_OK) status = answer(context, options, i, &bounds[i], &report);
+        if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = report.memory;
+        if (status != PRV_OK) return status;
+        if (reports != NULL) reports[i] = report;
+    }
+    return PRV_OK;
+}
+
+/* What prv_ask_each hands through prv_answer_each. */
+typedef struct asking {
+    const prv_query *query;
     prv_directions directions;
-    status = prv_directions_new(steps, step_count, options, &directions);
+    const double *values;
+} asking;
+
+static prv_status answer_query(void *context, const prv_options *options, size_t i, prv_bounds *bounds,
+                               prv_report *report)
+{
+    asking *a = context;
+    return a->query->answer(&a->directions, options, a->values[i], bounds, report);
+}
+
+prv_status prv_ask_each(const prv_query *query, const prv_step *steps, size_t step_count,
+                        const prv_options *options, const double *values, size_t length, prv_bounds *bounds,
+                        prv_report *reports)
+{
+    asking a = {.query = query, .values = values};
+    prv_status status = prv_check_values(options, query->check, values, length);
+    if (status == PRV_OK) status = prv_directions_new(steps, step_count, options, &a.directions);
     if (status != PRV_OK) return status;
-    status = prv_answer(directions.each, directions.count, options, question, values, length, bounds,
-                        reports);
-    prv_directions_free(&directions);
+    status = prv_answer_each(options, length, answer_query, &a, bounds, reports);
+    prv_directions_free(&a.directions);
     return status;
-}
-
-prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
-                       const double *deltas, size_t length, prv_bounds *bounds, prv_report *reports)
-{
-    return ask(steps, step_count, options, PRV_ASK_EPSILON, deltas, length, bounds, reports);
-}
-
-prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
-                     const double *epsilons, size_t length, prv_bounds *bounds, prv_report *reports)
-{
-    return ask(steps, step_count, options, PRV_ASK_DELTA, epsilons, length, bounds, reports);
 }

@@ -1,10 +1,9 @@
-/* One question to a composition, put the same way to both discretizations. */
+/* What all questions to a composition share: checks, its distinct steps, its directions, and the loop over
+ * the values asked. */
 #ifndef PRV_QUESTION_H
 #define PRV_QUESTION_H
 
-#include "base/progress.h"
-#include "curve/attained.h"
-#include "planning/layout.h"
+#include "curve/direction.h"
 
 /* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
 prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft);
@@ -16,10 +15,6 @@ prv_status prv_check_options(const prv_options *options);
 
 /* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
-
-/* PRV_OK, or what is wrong with the options or the values. */
-prv_status prv_check_question(const prv_options *options, prv_question question, const double *values,
-                              size_t length);
 
 /* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. PRV_ERR_COUNT
  * where they are more than PRV_MOST_STEPS together. O(step_count). */
@@ -37,27 +32,33 @@ prv_status prv_directions_new(const prv_step *steps, size_t step_count, const pr
 /* The report of an answer that took no composition. */
 void prv_report_known(const prv_options *options, prv_report *report);
 
-/* Bounds of epsilon at each delta, or of delta at each epsilon, over these directions: what they bound is the
- * worst case of the mechanisms over data sets, whether their dominating pairs are attained or not. Every
- * answer passes here. reports may be NULL. */
-prv_status prv_answer(prv_direction *directions, size_t direction_count, const prv_options *options,
-                      prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                      prv_report *reports);
+/* PRV_OK, or the rule that a value breaks. */
+typedef prv_status (*prv_check_value)(double value);
 
-/* The same, but that lower bounds and estimates are those of the pairs of the directions, whoever attains
- * them. */
-prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
-                            prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                            prv_report *reports);
+/* PRV_OK, or what is wrong with the options or with one of the values. */
+prv_status prv_check_values(const prv_options *options, prv_check_value check, const double *values,
+                            size_t length);
 
-/* Bracketing: directions are the directions asked (1 or 2). `value` is a delta in (m_inf, 1), or a finite
- * epsilon below the greatest loss. bracketing.c */
-prv_status prv_bracket(prv_direction *directions, size_t direction_count, const prv_options *options,
-                       prv_question question, double value, prv_bounds *bounds, prv_report *report);
+/* Bounds at value number i, and how they came about. *report is 0 before; on PRV_ERR_MEMORY_LIMIT its
+ * `memory` is what is needed. */
+typedef prv_status (*prv_answer_one)(void *context, const prv_options *options, size_t i, prv_bounds *bounds,
+                                     prv_report *report);
 
-/* Mean-matching: one composition a direction answers all values. mean_matching.c */
-prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
-                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                             prv_report *reports);
+/* The loop over values of every question: `answer` gets `context`, and options by which progress tells the
+ * number of the value. Stops at the first failure. reports may be NULL. */
+prv_status prv_answer_each(const prv_options *options, size_t length, prv_answer_one answer, void *context,
+                           prv_bounds *bounds, prv_report *reports);
+
+/* A public question whose values are answered one by one, over the directions of the composition. */
+typedef struct prv_query {
+    prv_check_value check;
+    prv_status (*answer)(prv_directions *directions, const prv_options *options, double value,
+                         prv_bounds *bounds, prv_report *report);
+} prv_query;
+
+/* Checks, makes the directions, answers each value, and frees what it made. reports may be NULL. */
+prv_status prv_ask_each(const prv_query *query, const prv_step *steps, size_t step_count,
+                        const prv_options *options, const double *values, size_t length, prv_bounds *bounds,
+                        prv_report *reports);
 
 #endif

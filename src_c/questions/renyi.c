@@ -3,9 +3,11 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/progress.h"
 #include "numerics/rounding.h"
 #include "mechanisms/bounded_range.h"
 #include "mechanisms/support.h"
+#include "curve/attained.h"
 #include "curve/gate.h"
 #include "questions/question.h"
 #include "questions/renyi_bounded.h"

@@ -9,7 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "numerics/rounding.h"
+#include "curve/attained.h"
+#include "planning/aim.h"
+#include "questions/epsilon_delta.h"
 #include "questions/question.h"
 
 enum { MOST_POINTS = 60, SECANTS = 4 };
