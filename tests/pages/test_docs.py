@@ -146,7 +146,26 @@ def test_a_proof_that_names_a_function_of_one_file_names_the_file(page):
     assert not {name: homes[name] for name in names & homes.keys() if not homes[name] & names}
 
 
-def test_the_way_of_a_question_is_through_files_that_exist():
-    names = re.findall(r"``(\w+\.[ch])``", (DOCS / "developing.rst").read_text("utf-8"))
-    assert len(names) > 20
-    assert not set(names) - {path.name for path in core()}
+ROOMS = (ROOT / "src_c" / "rooms.txt").read_text("utf-8").split()
+
+
+def test_the_map_of_the_core_has_its_rooms_in_their_order():
+    text = (ROOT / "src_c" / "README.md").read_text("utf-8")
+    assert re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE) == ROOMS
+
+
+def test_links_of_the_map_of_the_core_lead_somewhere():
+    folder = ROOT / "src_c"
+    text = (folder / "README.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    assert len(links) > 5
+    for link in links:
+        assert (folder / link).exists(), link
+
+
+def test_the_way_of_a_query_is_through_rooms_that_exist():
+    text = (DOCS / "developing.rst").read_text("utf-8")
+    stages = text.partition(".. list-table::")[2].partition("Building")[0]
+    rooms = re.findall(r"``(\w+)/``", stages.partition(":doc:")[0])
+    assert len(rooms) > 8
+    assert set(rooms) <= set(ROOMS)
