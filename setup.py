@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_clib import build_clib
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
@@ -56,6 +57,16 @@ def version() -> str:
     """Return PRV_VERSION, the one place that states the version."""
     header = Path("src_c/include/prvcore.h").read_text(encoding="utf-8")
     return re.search(r'^#define PRV_VERSION "(.+)"$', header, re.MULTILINE)[1]
+
+
+class BuildLibrary(build_clib):
+    """Make the archive anew, in which `ar` would leave the objects of sources that are gone."""
+
+    def build_libraries(self, libraries: list) -> None:
+        """Compile what has changed, and pack all objects of today's sources."""
+        archive = Path(self.build_clib) / self.compiler.library_filename(CORE[0])
+        archive.unlink(missing_ok=True)
+        super().build_libraries(libraries)
 
 
 class BuildWithLibrary(build_ext):
@@ -108,7 +119,11 @@ class ReproducibleSdist(sdist):
 
 setup(
     version=version(),
-    cmdclass={"build_ext": BuildWithLibrary, "sdist": ReproducibleSdist},
+    cmdclass={
+        "build_clib": BuildLibrary,
+        "build_ext": BuildWithLibrary,
+        "sdist": ReproducibleSdist,
+    },
     libraries=[CORE],
     ext_modules=cythonize(
         [

@@ -68,6 +68,7 @@ def test_events_are_the_mechanisms_that_they_name(adapter, event, steps):
     assert accountant.get_delta(0.5) == curve.delta(0.5).upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("event", "steps"), events())
 def test_answers_agree_with_the_accountant_of_dp_accounting(adapter, event, steps):
     from dp_accounting.pld import PLDAccountant
@@ -319,6 +320,7 @@ def test_an_optimistic_distribution_is_refused(adapter, pld):
         adapter.mechanisms_from_pld(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "count", "slack"),
     [
@@ -338,6 +340,7 @@ def test_a_distribution_made_of_a_curve_dominates_it(adapter, mechanism, count, 
         assert np.all(found <= exact.upper * 1.05 + slack)
 
 
+@pytest.mark.slow
 def test_far_losses_cost_little_more_than_the_lines_between_them(adapter):
     """A curve e^(-s epsilon) rises by (s + 1) h^2 / 8 in epsilon on the line over e^epsilon."""
     curve = prv.compose(prv.PoissonSubsampledGaussian(0.3, 0.5), 100)
@@ -353,6 +356,7 @@ def test_far_losses_cost_little_more_than_the_lines_between_them(adapter):
     assert np.all(found <= exact.upper * (1 + 2.5e-4) + 1.3 * lines)
 
 
+@pytest.mark.slow
 def test_there_and_back_is_still_an_upper_bound_after_composition(adapter):
     mechanism = prv.PoissonSubsampledGaussian(0.8, 0.05)
     made = adapter.pld_from_curve(

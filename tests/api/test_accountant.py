@@ -93,6 +93,7 @@ def own_noise(epochs, *, noise_multiplier=1.5, decay=0.99, **options):
         yield accountant
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [1.01, 0.99, 0.95], ids=["more", "less", "much less"])
 def test_a_history_that_is_kept_and_one_composition_hold_the_same_truth(decay):
     for accountant in own_noise(30, decay=decay):
@@ -103,6 +104,7 @@ def test_a_history_that_is_kept_and_one_composition_hold_the_same_truth(decay):
         assert max(kept.lower, whole.lower) <= min(kept.upper, whole.upper)
 
 
+@pytest.mark.slow
 def test_a_history_of_gaussians_has_the_closed_form():
     accountant, square = prv.Accountant(eps_error=1e-4), 0.0
     for i in range(40):
@@ -114,6 +116,7 @@ def test_a_history_of_gaussians_has_the_closed_form():
         assert upper - lower <= 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"neighbors": "replace-one"}, {"engine": "convolution"}])
 def test_what_was_asked_on_the_way_changes_no_bits(options):
     *_, asked = (a for a in own_noise(12, **options) if a.epsilon(DELTA) and a.delta([0.5, 2.0]))
@@ -124,6 +127,7 @@ def test_what_was_asked_on_the_way_changes_no_bits(options):
         assert other.delta(0.5) == asked.delta(0.5)
 
 
+@pytest.mark.slow
 def test_threads_may_ask_one_history():
     *_, accountant = own_noise(20)
     deltas = [10.0**-n for n in range(3, 11)]

@@ -330,6 +330,7 @@ def test_a_budget_of_one_point():
         CURVE.error_budget(delta=[0.1, 0.2])
 
 
+@pytest.mark.slow
 def test_a_mesh_that_needs_too_much_memory():
     curve = prv.compose(prv.Gaussian(1.0), 1000, mesh_size=1e-12)
     for ask in (lambda: curve.epsilon(1e-5), lambda: curve.delta(100.0)):

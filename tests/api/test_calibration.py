@@ -329,6 +329,7 @@ def test_epsilon_may_rise_with_the_scale_of_a_discrete_gaussian(delta, better):
         assert not one.proven
 
 
+@pytest.mark.slow
 def test_what_is_known_to_be_monotone():
     discrete = prv.DiscreteGaussian(3.0)
     target = {"epsilon": 4.0, "delta": 1e-5}
@@ -397,6 +398,7 @@ def test_a_curve_of_other_neighbours_cannot_have_run_before():
         prv.calibrate(STEP, epsilon=8, delta=1e-5, neighbors="replace-one", after=prv.compose(STEP))
 
 
+@pytest.mark.slow
 def test_a_filter_of_mechanisms_that_only_have_replaced_records():
     """Two kinds, in both orders: each is asked about after the other has run."""
     fixed = prv.SubsampledWithoutReplacement(prv.Gaussian(2.0), 0.01)

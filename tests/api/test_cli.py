@@ -149,6 +149,7 @@ def test_wider_bounds_are_told_on_the_standard_error(capsys, memory_limit):
     assert numbers(out)
 
 
+@pytest.mark.slow
 def test_as_a_module_and_as_a_program(tmp_path):
     outputs = [
         subprocess.run(
@@ -167,6 +168,7 @@ def test_as_a_module_and_as_a_program(tmp_path):
     assert json.loads(outputs[0])["lower"] == curve().epsilon(1e-7).lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["curve", *SETTING], ["--print-completion", "bash"]])
 def test_a_reader_that_stops_is_no_error(arguments, tmp_path):
     if "--print-completion" in arguments:
@@ -259,6 +261,7 @@ def test_a_sweep_is_every_combination(capsys):
     assert points[1]["upper"] == curve().epsilon(1e-7).upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -355,6 +358,7 @@ def test_an_interrupt_is_quiet(capsys, monkeypatch):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of other processes")
 def test_a_reader_that_stops_reading(tmp_path):
     program = [sys.executable, "-m", "prvcore", *EPSILON]

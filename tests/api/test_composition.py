@@ -161,6 +161,7 @@ def test_ways_to_say_the_same_composition():
     assert set(zip(wanted.mechanisms, wanted.counts, strict=True)) == {(a, 10), (b, 2), (c, 1)}
 
 
+@pytest.mark.slow
 def test_order_does_not_change_a_bit():
     steps = [
         (prv.Gaussian(30.0), 10),
@@ -327,6 +328,7 @@ def test_functions_get_arrays_of_their_own():
 # ---- Import ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_importing_brings_nothing_heavy(tmp_path):
     code = (
         "import sys, prvcore\n"

@@ -143,6 +143,7 @@ def axes():
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [

@@ -66,6 +66,7 @@ def test_a_pickle_finds_a_name_in_the_module_where_it_was(module, name):
     assert found.__name__ == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", FORMER)
 def test_a_program_imports_a_module_as_it_was(module):
     name = FORMER[module]

@@ -77,6 +77,7 @@ def test_deltas_contain_the_closed_form(own, count, epsilon):
     assert exact * (1.0 - 1e-12) <= upper
 
 
+@pytest.mark.slow
 @OWN
 @pytest.mark.parametrize("neighbors", ["add", "remove", "add-or-remove"])
 @pytest.mark.parametrize("count", [1, 10, 100])

@@ -167,11 +167,13 @@ def test_a_pool_of_threads_may_be_given(grid):
         assert pool.submit(int).result() == 0  # it is not shut down
 
 
+@pytest.mark.slow
 def test_a_pool_of_processes_may_be_given(grid):
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert same(prv.dpsgd_epsilon(*GRID, executor=pool), grid)
 
 
+@pytest.mark.slow
 def test_the_memory_limit_goes_to_other_processes(memory_limit):
     prv.set_memory_limit(20_000)
     with (
@@ -231,6 +233,7 @@ def test_errors_of_a_query_say_at_which_setting():
     assert any("steps = 2, delta = 1e-06" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_schedule_is_drawn():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -51,6 +51,7 @@ def test_the_default_is_a_thousandth_of_delta_or_the_width_in_epsilon():
             assert bounds.upper - bounds.lower <= 1e-3 * bounds.upper or width <= asked
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 def test_mass_at_infinity_counts_as_a_part_of_delta():
     """Where a mass of 1e-3 that is known is most of delta, the rest need not be close."""

@@ -121,6 +121,7 @@ def test_what_was_found():
 SETTINGS = [(0.1, 1000, 1e-6), (0.5, 40, 1e-6), (0.05, 2000, 1e-8), (1.0, 20, 1e-5), (0.5, 8, 1e-6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "count", "delta"), SETTINGS)
 def test_many_steps_of_bounded_range(size, count, delta):
     bounds = prv.compose(prv.BoundedRange(size), count).epsilon(delta)
@@ -319,6 +320,7 @@ def test_truncated_batches_of_two_records(neighbors, epsilon, greatest):
 # ---- What is said of it ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_calibrations_prove_by_data_sets_alone():
     steps = prv.calibrate(prv.BoundedRange(0.1), epsilon=9.5, delta=1e-6, parameter="steps")
     assert steps.value >= 1129  # by zero-concentrated DP, without the exact moments
@@ -381,6 +383,7 @@ def test_not_attained(curve):
         assert sum(parts) + budget.unattained == pytest.approx(budget.width, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_an_accountant_gives_the_same_bounds():
     accountant = prv.Accountant()
     steps = [(prv.BoundedRange(0.1 + 0.01 * i), 3) for i in range(6)]
@@ -404,6 +407,7 @@ def test_mean_matching_bounds_the_same(curve):
     assert found.upper == pytest.approx(exact.upper, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curve", NOT_ATTAINED, ids=repr)
 def test_every_lower_bound_is_below_the_upper_one(curve):
     for bounds in (

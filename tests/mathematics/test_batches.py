@@ -80,6 +80,7 @@ def sums(values, p, most):
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2, 4])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
 def test_small_data_sets_are_dominated(most, epsilon):
@@ -193,6 +194,7 @@ def test_one_epoch_is_as_good_as_the_best_cube(noise, batches, epsilon):
         assert found >= best_cube(noise, batches, epsilon, means) * (1.0 - 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
 @pytest.mark.parametrize("noise", [0.7, 2.0])
 @pytest.mark.parametrize(("neighbors", "mean"), [("add-or-remove", 1.0), ("replace-one", 0.0)])
@@ -257,6 +259,7 @@ def test_bad_arguments_of_the_bound():
         prv.shuffled_lower_bound(-1.0, 10, delta=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["add-or-remove", "replace-one"])
 def test_noise_of_truncated_batches_is_calibrated(neighbors):
     start = prv.TruncatedPoissonSubsampledGaussian(

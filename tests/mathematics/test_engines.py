@@ -95,6 +95,7 @@ def ordered(bounds):
 # ---- Bounds ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("composition", [alone, several], ids=["alone", "several"])
 def test_bounds_overlap(composition):
     asked, refused = 0, 0
@@ -143,6 +144,7 @@ def response_delta(epsilon, single, count):
         return float(total)
 
 
+@pytest.mark.slow
 @few
 @given(log_uniform(1e-3, 1.0), st.integers(1, 300), deltas)
 def test_bounds_contain_the_exact_value_of_randomized_response(single, count, delta):
@@ -295,6 +297,7 @@ def test_the_same_spectrum_has_the_same_bits():
     assert all((a == b).all() for a, b in zip(one, again, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "probability", "count", "delta", "neighbors"),
     [

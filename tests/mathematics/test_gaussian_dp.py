@@ -17,6 +17,7 @@ def gaussian_delta(epsilon, mu):
     return norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * norm.sf(epsilon / mu + mu / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mu", "count"), [(1e-3, 1), (0.1, 16), (1.0, 1), (1.0, 1000), (5.0, 3)])
 @pytest.mark.parametrize("delta", [1e-4, 1e-10, 1e-100])
 def test_a_gaussian_composition_has_its_own_mu(mu, count, delta):
@@ -100,6 +101,7 @@ def test_randomized_response(epsilon):
     assert mu * (1 - 1e-12) <= bounds.upper <= mu * 1.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize("neighbors", ["add", "remove", "add-or-remove"])
 def test_what_the_mu_says_is_so(delta, neighbors):

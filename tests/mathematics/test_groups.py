@@ -60,6 +60,7 @@ SAMPLED_AGAIN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # next to delta(0) epsilon is steep
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize(("noise", "inner", "size", "outer", "epsilon"), SAMPLED_AGAIN)
@@ -137,6 +138,7 @@ def nested(*probabilities):
     return mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # losses of 1e-9 and delta(0)
 @pytest.mark.parametrize(
     "probabilities",
@@ -271,6 +273,7 @@ def test_groups_are_calibrated(parameter):
             prv.calibrate(again, 100, epsilon=2.0, delta=1e-5, parameter=parameter)
 
 
+@pytest.mark.slow
 def test_a_search_for_a_probability_ends_where_doubles_do():
     step = prv.PoissonSubsampledGaussian(1e-3, 1e-290)
     with pytest.raises(prv.TargetError):

@@ -54,6 +54,7 @@ def ordered(bounds):
 # ---- The same composition said in two ways ---------------------------------------------------
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas)
 def test_two_widths_overlap(steps, delta):
@@ -64,6 +65,7 @@ def test_two_widths_overlap(steps, delta):
     assert overlap(coarse, fine)
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas, log_uniform(1e-2, 0.3), log_uniform(1e-2, 0.3))
 def test_two_meshes_overlap(steps, delta, mesh, another):
@@ -126,6 +128,7 @@ def test_equal_objects_are_one_mechanism(mechanism, m, n, delta):
     assert prv.compose([(mechanism, m), (copy.copy(mechanism), n)]).epsilon(delta) == whole
 
 
+@pytest.mark.slow
 @many
 @given(mechanisms, counts, counts, deltas)
 def test_splitting_the_steps_changes_nothing(mechanism, m, n, delta):
@@ -135,6 +138,7 @@ def test_splitting_the_steps_changes_nothing(mechanism, m, n, delta):
     assert overlap(curve.epsilon(delta), prv.compose(mechanism, m + n).epsilon(delta))
 
 
+@pytest.mark.slow
 @many
 @given(mechanisms, counts, deltas)
 def test_probability_one_is_the_mechanism_itself(mechanism, count, delta):
@@ -185,6 +189,7 @@ def test_more_noise_never_harms(family, values, share, count, delta):
     assert no_worse([(more, count)], [(less, count)], delta)
 
 
+@pytest.mark.slow
 @many
 @given(unsampled, probabilities, shares, counts, deltas)
 def test_smaller_samples_never_harm(mechanism, p, share, count, delta):
@@ -192,6 +197,7 @@ def test_smaller_samples_never_harm(mechanism, p, share, count, delta):
     assert no_worse([(more, count)], [(less, count)], delta)
 
 
+@pytest.mark.slow
 @many
 @given(compositions, counts, deltas)
 def test_fewer_steps_never_harm(steps, count, delta):
@@ -200,6 +206,7 @@ def test_fewer_steps_never_harm(steps, count, delta):
     assert no_worse(others, steps, delta)
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas, shares)
 def test_a_larger_delta_never_needs_a_larger_epsilon(steps, delta, share):
@@ -210,6 +217,7 @@ def test_a_larger_delta_never_needs_a_larger_epsilon(steps, delta, share):
 # ---- Directions, inverses --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas)
 def test_both_directions_are_the_larger(steps, delta):
@@ -225,6 +233,7 @@ def test_both_directions_are_the_larger(steps, delta):
         assert max(a.lower, b.lower) <= whole.upper
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas)
 def test_delta_inverts_epsilon(steps, delta):
@@ -236,6 +245,7 @@ def test_delta_inverts_epsilon(steps, delta):
         assert curve.delta(lower).upper >= delta
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas)
 def test_epsilon_inverts_delta(steps, delta):
@@ -250,6 +260,7 @@ def test_epsilon_inverts_delta(steps, delta):
 # ---- Shape of the curve ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many
 @given(compositions, deltas, st.floats(0.01, 0.99), st.sampled_from(["add", "remove"]))
 def test_curves_fall_and_are_convex_in_e_to_the_epsilon(steps, delta, share, direction):
@@ -322,6 +333,7 @@ def test_the_unit_of_the_query_does_not_matter(noise, sensitivity, unit, count, 
     assert overlap(one, other)
 
 
+@pytest.mark.slow
 @many
 @given(tables(), st.integers(0, 4), log_uniform(1.0, 50.0).map(int), deltas)
 def test_merging_outcomes_never_harms(table, place, count, delta):
@@ -356,6 +368,7 @@ def test_halving_the_mesh_quarters_the_width(mechanism, count, delta, mesh):
     assert 3.0 <= widths[0] / widths[1] <= 5.0
 
 
+@pytest.mark.slow
 def test_error_law_of_the_dominating_and_dominated_lattice():
     count, mesh, delta = 300, 2e-3, 1e-6
     step = prv.PoissonSubsampledGaussian(2.0, 0.1)

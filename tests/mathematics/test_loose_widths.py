@@ -16,6 +16,7 @@ def is_rough(budget):
     return budget.engine == "none" and budget.width > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.1, 1e-5, 1e-12, 1e-100, 1e-290])
 @pytest.mark.parametrize(
     ("noise", "count"), [(1000.0, 1), (30.0, 10), (1.0, 1), (1.0, 100), (0.05, 1), (0.3, 100)]

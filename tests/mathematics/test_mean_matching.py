@@ -60,6 +60,7 @@ TRUTH = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "neighbors", "delta", "epsilon"), TRUTH)
 def test_the_bounds_contain_the_truth_and_are_as_wide_as_the_theorem_says(
     steps, neighbors, delta, epsilon

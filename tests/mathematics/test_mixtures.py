@@ -86,6 +86,7 @@ def delta_of_two_steps(noise, sensitivities, probabilities, epsilon, direction):
     return np.sum(density * (first - np.exp(rest) * second)) * (z[1] - z[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.02, 1.0, 5.0, 30.0])
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
@@ -100,6 +101,7 @@ def test_one_step(pair, epsilon, direction):
         assert lower > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize("engine", ["convolution", "spectrum"])
 @pytest.mark.parametrize(

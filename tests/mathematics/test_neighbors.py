@@ -396,6 +396,7 @@ def test_fewer_than_two_categories_are_refused(categories):
         prv.RandomizedResponse(1.0, categories)
 
 
+@pytest.mark.slow
 def test_calibration_of_replaced_records():
     step = prv.SubsampledWithoutReplacement(prv.Gaussian(1.0), 0.01)
     found = prv.calibrate(

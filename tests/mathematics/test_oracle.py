@@ -56,6 +56,7 @@ def test_ways_of_the_oracle_agree():
             assert value.rad() < 1e-8 * value.mid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["add", "remove", "replace-one"])
 def test_sums_of_mixtures_are_what_doubles_say(direction):
     noise, p = 2.0, 0.25
@@ -128,6 +129,7 @@ def the_oracle_says(row):
     return Oracle(pairs_of(steps, direction)).delta(float(row["eps"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ANSWERED, ids=lambda row: row["id"])
 def test_the_oracle_finds_the_truth(row):
     value, _ = the_oracle_says(row)
@@ -245,6 +247,7 @@ def test_an_epsilon_beside_the_mass_at_infinity_is_refuted():
         assert objections(setting, "epsilon", delta, prv.Bounds(*wrong)), delta
 
 
+@pytest.mark.slow
 def test_lower_bounds_that_no_data_have_are_refuted():
     # each is the value of a pair that is attained by no data sets
     for step, count, options, point, pair in (
@@ -276,6 +279,7 @@ def test_groups_that_are_sampled_again_enter_one_by_one():
 QUICK = [kind for kind in KINDS if kind not in ("crowd", "distinct steps", "calibration")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(60))
 def test_random_questions(number):
     verdict = judge(draw(2025, number, QUICK), patience=0.3)
@@ -346,6 +350,7 @@ def test_the_greatest_loss_of_so_many_steps_that_rounding_hides_the_answer(epsil
 RARE = prv.PoissonSubsampled(prv.ApproximateDP(0.45, 1e-3), 1.7179905673910752e-06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(1, 2), (2, 20), (1, 80)])
 @pytest.mark.parametrize("mesh_size", [None, 1e-4, 2e-5])
 def test_windows_for_steep_curves(counts, mesh_size):
@@ -362,6 +367,7 @@ def test_windows_for_steep_curves(counts, mesh_size):
         assert verdict.outcome == "held", verdict.violations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("eps_error", [1e-2, 4.3e-3, 1e-3])
 def test_a_curve_of_values_is_not_extrapolated_by_their_rounding(count, eps_error):
@@ -387,6 +393,7 @@ def test_losses_far_smaller_than_the_mesh(mesh_size, delta):
                 assert verdict.outcome == "held", verdict.violations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [10**12, 26826696547493, 2**50])
 def test_rounding_greater_than_the_value(count):
     # a lower bound came from the product of two factors that were both negative, and was 1

@@ -75,6 +75,7 @@ def test_laplace_noise(scale):
     assert holds(bounds, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "p"), [(0.8, 1e-3), (4.0, 0.2), (1.0, 1e-6)])
 @pytest.mark.parametrize("order", ORDERS)
 def test_gaussian_noise_on_poisson_samples(noise, p, order):
@@ -91,6 +92,7 @@ def test_gaussian_noise_on_poisson_samples(noise, p, order):
         assert holds(bounds, 1000 * truth), neighbors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_samples_of_fixed_size(order):
     """Both parts of the symmetric pair by integrals, f = r^a - 1 - a (r - 1)."""
@@ -116,6 +118,7 @@ def test_samples_of_fixed_size(order):
     assert bounds.lower == pytest.approx(of_data.lower, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["remove", "add"])
 @pytest.mark.parametrize("p", [0.01, 1.0])
 def test_discrete_gaussian_noise(neighbors, p):
@@ -168,6 +171,7 @@ def test_mass_at_infinity():
     assert curve.renyi_divergence(2.0) == (math.inf, math.inf, math.inf)
 
 
+@pytest.mark.slow
 def test_the_renyi_bound_of_epsilon_is_no_better_than_that_of_the_curve():
     """Mironov 2017, Proposition 3."""
     curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, 0.01), 1000)
@@ -288,6 +292,7 @@ def exact(numbers):
 DRAWN = [drawn_mixture, drawn_group, drawn_sample, drawn_gaussian, drawn_pure, drawn_laplace]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWN)
 @pytest.mark.parametrize("seed", range(2))
 def test_bounds_hold_the_closed_form(draw, seed):
@@ -313,6 +318,7 @@ def test_bounds_of_many_distinct_steps_hold_their_sum():
         assert mpf(bounds.lower) <= truth <= mpf(bounds.upper)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["remove", "add", "replace-one"])
 def test_bounds_are_in_order_wherever_they_are_asked(neighbors):
     draw = random.Random(neighbors)

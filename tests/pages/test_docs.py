@@ -34,6 +34,7 @@ def options(request):
     return sum(doctest.OPTIONFLAGS_BY_NAME[flag] for flag in flags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_what_a_page_shows_comes_out(page, options):
     result = doctest.testfile(str(page), False, optionflags=options, encoding="utf-8")
@@ -47,6 +48,7 @@ def blocks(page, kind, option=""):
     return re.findall(pattern, page.read_text("utf-8"), re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_what_a_command_shows_comes_out(options, tmp_path, monkeypatch, capsys):
     page = DOCS / "command_line.rst"
     monkeypatch.chdir(tmp_path)

@@ -55,6 +55,7 @@ def in_order(bounds):
     return np.all((lower >= 0) & (lower <= estimate) & (estimate <= upper))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @PROFILE
 @given(data=st.data())
@@ -75,6 +76,7 @@ def test_mechanisms(kind, data):
 NEIGHBORS = st.sampled_from(["add", "remove", "add-or-remove", "replace-one", "no", None])
 
 
+@pytest.mark.slow
 @PROFILE
 @given(
     st.fixed_dictionaries(
@@ -115,6 +117,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @PROFILE
 @given(st.one_of(TREES, st.lists(TREES, max_size=3).map(lambda steps: {"steps": steps})))
 def test_schedules(tree):
@@ -138,6 +141,7 @@ WORDS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @PROFILE
 @given(st.lists(WORDS, max_size=9))
 def test_the_command_line(words):

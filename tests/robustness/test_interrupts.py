@@ -65,6 +65,7 @@ def ringing(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("seconds", [0.05, 0.4])
 def test_long_calls_can_be_stopped(name, seconds):

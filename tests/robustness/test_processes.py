@@ -24,6 +24,7 @@ def ask(curve):
     return curve.epsilon(1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_after_transforms_were_planned(method):
     here = list(map(ask, CURVES))
@@ -32,6 +33,7 @@ def test_processes_after_transforms_were_planned(method):
         assert pool.map(ask, CURVES * 4) == here * 4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_forks_while_threads_plan():
@@ -97,6 +99,7 @@ assert prv.compose(step, 10, engine="convolution").epsilon(1e-5) == before
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
 def test_too_little_memory(tmp_path):
     done = subprocess.run(

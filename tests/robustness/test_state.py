@@ -93,6 +93,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 @pytest.mark.parametrize("distinct", [2, 4])
 def test_what_is_added_while_something_is_asked_is_not_forgotten(distinct, ask):
@@ -113,6 +114,7 @@ def test_what_is_added_while_something_is_asked_is_not_forgotten(distinct, ask):
         assert accountant.curve() == prv.compose(accountant.history, eps_error=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distinct", [2, 4])
 def test_what_is_asked_while_something_is_added_is_not_kept_too_long(distinct):
     after = filled(distinct)
@@ -141,6 +143,7 @@ def test_of_two_that_add_at_once_both_are_recorded():
         assert accountant.steps == 162
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("distinct", [2, 4])
 def test_an_addition_that_is_interrupted_is_whole_or_not_there(distinct, asked):
@@ -165,6 +168,7 @@ def test_an_addition_that_is_interrupted_is_whole_or_not_there(distinct, asked):
     assert seen == set(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distinct", [2, 4])
 def test_a_question_that_is_interrupted_changes_no_later_one(distinct):
     expected = filled(distinct).epsilon(DELTA)
@@ -231,6 +235,7 @@ def kept_budget(spent):
 MOST = prv.calibrate(STEP, epsilon=1.0, delta=DELTA, parameter="steps").value
 
 
+@pytest.mark.slow
 def test_two_that_ask_a_filter_at_once_do_not_both_get_the_rest():
     left, refused = MOST - 20, set()
 
@@ -260,6 +265,7 @@ def test_two_that_ask_a_filter_at_once_do_not_both_get_the_rest():
     assert refused == {"first", "second"}
 
 
+@pytest.mark.slow
 def test_a_filter_that_is_interrupted_keeps_its_budget():
     def make():
         budget = kept_budget(20)
@@ -275,6 +281,7 @@ def test_a_filter_that_is_interrupted_keeps_its_budget():
     assert seen == {20, 50}
 
 
+@pytest.mark.slow
 def test_what_a_filter_says_was_spent_is_not_its_cap_once_others_have_added():
     def make():
         budget = kept_budget(20)
@@ -331,6 +338,7 @@ def test_what_answers_rest_on_is_read_only(thing, name):
 # ---- Odometers --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readings", [None, 7])
 def test_no_part_of_delta_is_read_twice(readings):
     class Odometer(prv.PrivacyOdometer):
@@ -357,6 +365,7 @@ def test_a_reading_that_is_interrupted_was_taken_or_not():
         assert odometer.taken == 1 if found is not None else odometer.taken in (0, 1)
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_too_wide_says_so_each_time_and_is_not_kept(memory_limit):
     accountant = prv.Accountant(eps_error=1e-7)
     accountant.add(STEP, 1000)
@@ -370,6 +379,7 @@ def test_an_answer_that_was_too_wide_says_so_each_time_and_is_not_kept(memory_li
     assert close.upper - close.lower <= 1e-7 < wide.upper - wide.lower
 
 
+@pytest.mark.slow
 def test_an_event_of_several_is_composed_as_a_whole_or_not_at_all():
     pytest.importorskip("dp_accounting")
     from dp_accounting import dp_event
