@@ -44,7 +44,7 @@ static void gaussian_knots(const prv_mechanism *m, int add, double fineness, dou
     const int backward = add && p < 1.0;
     /* In standard deviations from P's mean; under Q (or its mixture part) the mean is mu. Upper tails of
      * the loss reach to the underflow of the tails, lower ones to where no tilt brings them back: of large mu
-     * one by -1/2 centres on mu / 2 (gaussian_mu.c). */
+     * one by -1/2 centres on mu / 2 (gaussian_complement.c). */
     const double low = backward ? -39.0 : (p < 1.0 ? -12.0 : fmin(mu - 12.0, 0.5 * mu - 6.0));
     const double high = backward ? 12.0 : mu + 39.0;
     double step = fmin(0.25, fmax(0.6 / mu, 0.05)) / fineness;

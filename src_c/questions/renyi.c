@@ -2,17 +2,17 @@
  * add up. Here the excess moments M - 1 of single steps (renyi_excess.h) become log M and its sum. */
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
-#include "base/progress.h"
 #include "numerics/rounding.h"
 #include "mechanisms/bounded_range.h"
 #include "mechanisms/support.h"
-#include "curve/attained.h"
 #include "curve/gate.h"
 #include "questions/question.h"
 #include "questions/renyi_bounded.h"
 #include "questions/renyi_discrete.h"
 #include "questions/renyi_gaussian.h"
+#include "questions/worst_case.h"
 
 #define GREATEST_ORDER 1e6
 
@@ -47,8 +47,8 @@ static prv_excess sampled_gaussian_excess(const prv_mechanism *m, bool add, doub
     return prv_gaussian_excess(&of_q, &of_p, add, m->folded, alpha);
 }
 
-/* The worst of all mechanisms of this range. Data sets that have it, but for rounding, are in
- * divergence_of_data. */
+/* The worst of all mechanisms of this range. Data sets that have it, but for rounding, bound it from
+ * below (worst_case.h). */
 static prv_excess range_excess(double range, double alpha)
 {
     prv_excess e = PRV_NO_EXCESS;
@@ -172,51 +172,31 @@ static prv_status divergence(const prv_direction *direction, double alpha, prv_b
     return prv_gate_range(0.0, HUGE_VAL, b);
 }
 
-/* The greatest divergence between data sets that exist. */
-static prv_status divergence_of_data(const prv_direction *directions, size_t count, prv_neighbors neighbors,
-                                     double alpha, double *lower)
+static prv_status answer_direction(prv_direction *direction, const prv_options *options, double order,
+                                   prv_bounds *bounds, prv_report *report)
 {
-    const double lam[2] = {alpha - 1.0, alpha - 1.0};
-    prv_directions data;
-    prv_status status = prv_data_directions_new(directions, count, neighbors, lam, 0.0, &data);
-    for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
-        prv_bounds b;
-        status = divergence(&data.each[v], alpha, &b);
-        if (status == PRV_OK) *lower = fmax(*lower, b.lower);
-    }
-    prv_directions_free(&data);
-    return status;
+    (void)options;
+    (void)report;
+    return divergence(direction, order, bounds);
+}
+
+/* The outcomes that decide M are those of the law tilted by alpha - 1, which chooses data sets. */
+static prv_status answer(prv_directions *directions, const prv_options *options, double order,
+                         prv_bounds *bounds, prv_report *report)
+{
+    const double tilt = order - 1.0;
+    const prv_quantity divergence_of_order = {answer_direction, 0.0, HUGE_VAL, &tilt, 1};
+    return prv_worst_case(&divergence_of_order, directions, options, order, bounds, report);
+}
+
+static prv_status check_order(double order)
+{
+    return order > 1.0 && order <= GREATEST_ORDER ? PRV_OK : PRV_ERR_ORDER;
 }
 
 prv_status prv_renyi_divergence(const prv_step *steps, size_t step_count, const prv_options *options,
                                 const double *orders, size_t length, prv_bounds *bounds)
 {
-    prv_status status = prv_check_options(options);
-    for (size_t i = 0; i < length && status == PRV_OK; i++)
-        if (!(orders[i] > 1.0 && orders[i] <= GREATEST_ORDER)) status = PRV_ERR_ORDER;
-    if (status != PRV_OK) return status;
-    prv_directions directions = {0};
-    status = prv_directions_new(steps, step_count, options, &directions);
-    prv_layer layer;
-    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
-    layer.now.questions = length;
-    for (size_t i = 0; i < length && status == PRV_OK; i++) {
-        layer.now.question = i;
-        bounds[i] = (prv_bounds){0.0, 0.0, 0.0};
-        for (size_t v = 0; v < directions.count && status == PRV_OK; v++) {
-            prv_bounds b;
-            status = prv_check_interrupt(options);
-            if (status == PRV_OK) status = divergence(&directions.each[v], orders[i], &b);
-            if (status != PRV_OK) break;
-            prv_gate_worst(&bounds[i], &b);
-        }
-        if (status == PRV_OK && prv_direction_attainment(&directions.each[0]) != PRV_ATTAINED) {
-            bounds[i].lower = 0.0;
-            status = divergence_of_data(directions.each, directions.count, options->neighbors, orders[i],
-                                        &bounds[i].lower);
-            if (status == PRV_OK) status = prv_gate_range(0.0, HUGE_VAL, &bounds[i]);
-        }
-    }
-    prv_directions_free(&directions);
-    return status;
+    static const prv_query query = {check_order, answer};
+    return prv_ask_each(&query, steps, step_count, options, orders, length, bounds, NULL);
 }

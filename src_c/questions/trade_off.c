@@ -7,22 +7,37 @@
  * neighbouring points give a lower one. */
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "base/progress.h"
 #include "numerics/rounding.h"
-#include "curve/attained.h"
+#include "curve/gate.h"
 #include "planning/aim.h"
 #include "questions/epsilon_delta.h"
 #include "questions/question.h"
+#include "questions/worst_case.h"
 
-enum { MOST_POINTS = 60, SECANTS = 4 };
-
-/* Done when the bounds are this many times as far apart as those of delta, or by the width asked, relatively.
- */
+/* The search ends if the bounds of the power are OPEN times as far apart as those of delta, or CLOSE apart,
+ * relatively, if that is less; or if MOST_POINTS are known. */
 #define OPEN 4.0
-/* But not this far, relatively. */
 #define CLOSE 0.25
+enum { MOST_POINTS = 60 };
+
+/* Secants are drawn through up to so many neighbours: points close to each other tell a slope least well. */
+enum { SECANTS = 4 };
+
+/* A new point lies at least this part of its interval from both ends. */
+#define INSIDE 0.1
+
+/* Below this rate 1 / alpha overflows. The power grows with alpha, so its upper bound at this rate holds. */
+#define LEAST_RATE 1e-300
+
+/* What is known at one epsilon. */
+typedef struct point {
+    double epsilon, t;
+    double lower, upper, estimate; /* of h */
+    prv_report report;             /* of delta */
+} point;
 
 typedef struct search {
     prv_direction *direction;
@@ -30,10 +45,8 @@ typedef struct search {
     double alpha;
     double scale; /* of the losses, nats */
     size_t count;
-    double epsilon[MOST_POINTS], t[MOST_POINTS];                          /* increasing */
-    double lower[MOST_POINTS], upper[MOST_POINTS], estimate[MOST_POINTS]; /* of h */
-    prv_report report[MOST_POINTS];                                       /* of the delta */
-    size_t memory;                                                        /* that a delta would have needed */
+    point points[MOST_POINTS]; /* by epsilon */
+    size_t memory;             /* report.memory of the last query of delta, also if it failed */
 } search;
 
 /* Evaluates h at another point. */
@@ -45,59 +58,50 @@ static prv_status look_at(search *s, double epsilon)
         options.eps_error = options.eps_relative_error *
                             fmax(fmax(fabs(epsilon), s->scale), options.eps_floor);
     prv_bounds delta;
-    prv_report report;
-    memset(&report, 0, sizeof report);
+    point p = {.epsilon = epsilon, .t = exp(epsilon)};
     const prv_status status = prv_answer_pairs(s->direction, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta,
-                                               &report);
-    s->memory = report.memory;
+                                               &p.report);
+    s->memory = p.report.memory;
     if (status != PRV_OK) return status;
+    const double part = p.t * s->alpha, rounding = 4.0 * DBL_EPSILON * part;
+    p.lower = prv_below(delta.lower + (part - rounding));
+    p.upper = prv_above(delta.upper + (part + rounding));
+    p.estimate = delta.estimate + part;
     size_t i = s->count++;
-    for (; i > 0 && s->epsilon[i - 1] > epsilon; i--) {
-        s->epsilon[i] = s->epsilon[i - 1];
-        s->t[i] = s->t[i - 1];
-        s->lower[i] = s->lower[i - 1];
-        s->upper[i] = s->upper[i - 1];
-        s->estimate[i] = s->estimate[i - 1];
-        s->report[i] = s->report[i - 1];
-    }
-    s->report[i] = report;
-    s->epsilon[i] = epsilon;
-    s->t[i] = exp(epsilon);
-    const double part = s->t[i] * s->alpha, rounding = 4.0 * DBL_EPSILON * part;
-    s->lower[i] = prv_below(delta.lower + (part - rounding));
-    s->upper[i] = prv_above(delta.upper + (part + rounding));
-    s->estimate[i] = delta.estimate + part;
+    for (; i > 0 && s->points[i - 1].epsilon > epsilon; i--) s->points[i] = s->points[i - 1];
+    s->points[i] = p;
     return PRV_OK;
 }
+
+/* ---- Secants --------------------------------------------------------------------------------- */
 
 typedef struct line {
     double slope, at, value; /* value + slope (t - at) */
 } line;
 
-/* From below: the slope is off by 3 u of itself, the distance by u, product and sum by u each; and the points
- * lie at rounded exponentials, 2 u of t beside where they are thought to be. */
-static double on(const line *l, double t)
+/* From below: the slope is off by 3 u of itself, the distance by u, product and sum by u each; and points lie
+ * at rounded exponentials, 2 u of t beside their t. */
+static double value_below(const line *l, double t)
 {
     const double rise = l->slope * (t - l->at);
     return l->value + rise - 8.0 * PRV_UNIT * (fabs(l->value) + fabs(l->slope) * (t + l->at));
 }
 
 /* Point i of h for secants, with h(0) = 1 and h(1 / alpha) <= 2 at the ends. */
-static void point(const search *s, ptrdiff_t i, double *t, double *upper)
+static void secant_end(const search *s, ptrdiff_t i, double *t, double *upper)
 {
-    const int inside = i >= 0 && i < (ptrdiff_t)s->count;
-    *t = inside ? s->t[i] : i < 0 ? 0.0 : 1.0 / s->alpha;
-    *upper = inside ? s->upper[i] : i < 0 ? 1.0 : 2.0;
+    const bool inside = i >= 0 && i < (ptrdiff_t)s->count;
+    *t = inside ? s->points[i].t : i < 0 ? 0.0 : 1.0 / s->alpha;
+    *upper = inside ? s->points[i].upper : i < 0 ? 1.0 : 2.0;
 }
 
-/* The steepest secant through point i from `beyond` = -1 or +1 side of it: a line below h on the other side.
- * Points close to i tell its direction least well, so some farther ones are tried too. */
+/* The steepest secant through point i from its side `beyond` (-1 or +1): a line below h on the other side. */
 static line steepest(const search *s, size_t i, int beyond)
 {
-    line l = {0.0, s->t[i], s->lower[i]};
+    line l = {0.0, s->points[i].t, s->points[i].lower};
     for (ptrdiff_t j = 1; j <= SECANTS; j++) {
         double t, upper;
-        point(s, (ptrdiff_t)i + beyond * j, &t, &upper);
+        secant_end(s, (ptrdiff_t)i + beyond * j, &t, &upper);
         const double slope = (upper - l.value) / (t - l.at);
         if (j == 1 || (beyond < 0 ? slope > l.slope : slope < l.slope)) l.slope = slope;
         if (t == 0.0 || t * s->alpha >= 1.0) break;
@@ -108,172 +112,153 @@ static line steepest(const search *s, size_t i, int beyond)
 /* The least that h can be between points i - 1 and i (0: below all, count: above all), and at which t. */
 static double least_between(const search *s, size_t i, double *where)
 {
-    const double low = i > 0 ? s->t[i - 1] : 0.0, high = i < s->count ? s->t[i] : 1.0 / s->alpha;
+    const double low = i > 0 ? s->points[i - 1].t : 0.0,
+                 high = i < s->count ? s->points[i].t : 1.0 / s->alpha;
     /* At the ends: delta >= 1 - e^eps, and delta >= 0. */
     const line left = i > 0 ? steepest(s, i - 1, -1) : (line){s->alpha - 1.0, 0.0, 1.0};
     const line right = i < s->count ? steepest(s, i, 1) : (line){s->alpha, 0.0, 0.0};
-    /* The larger of two lines is least where they cross, or at an end. Rounded, the crossing is beside
-     * itself, where one of them is below their value there. */
-    const double left_low = on(&left, low), right_low = on(&right, low);
-    const double left_high = on(&left, high), right_high = on(&right, high);
+    /* The larger of two lines is least where they cross, or at an end. The rounded crossing lies beside the
+     * true one, and the lesser of both lines there is below their common value. */
+    const double left_low = value_below(&left, low), right_low = value_below(&right, low);
+    const double left_high = value_below(&left, high), right_high = value_below(&right, high);
     if (left_low > right_low && left_high < right_high && left.slope < 0.0 && right.slope > 0.0) {
         const double cross = low + (left_low - right_low) / (right.slope - left.slope);
         *where = fmin(fmax(cross, low), high);
-        return fmin(on(&left, *where), on(&right, *where));
+        return fmin(value_below(&left, *where), value_below(&right, *where));
     }
     const double at_low = fmax(left_low, right_low), at_high = fmax(left_high, right_high);
     *where = at_low < at_high ? low : high;
     return fmin(at_low, at_high);
 }
 
+/* ---- The search ------------------------------------------------------------------------------ */
+
 /* Where to look next: near the lowest place that is still possible, but well inside its interval. */
 static double next_epsilon(const search *s, size_t i, double where)
 {
-    if (i == 0) return s->epsilon[0] - fmax(2.0 * (s->epsilon[s->count - 1] - s->epsilon[0]), s->scale);
-    const double low = s->epsilon[i - 1];
+    const double first = s->points[0].epsilon, last = s->points[s->count - 1].epsilon;
+    if (i == 0) return first - fmax(2.0 * (last - first), s->scale);
+    const double low = s->points[i - 1].epsilon;
     if (i == s->count) {
-        const double far = low + fmax(2.0 * (low - s->epsilon[0]), s->scale);
+        const double far = low + fmax(2.0 * (low - first), s->scale);
         return fmin(far, 0.5 * (low - log(s->alpha)));
     }
-    const double gap = s->epsilon[i] - low;
-    return fmin(fmax(log(where), low + 0.1 * gap), s->epsilon[i] - 0.1 * gap);
+    const double gap = s->points[i].epsilon - low;
+    return fmin(fmax(log(where), low + INSIDE * gap), s->points[i].epsilon - INSIDE * gap);
 }
 
-static prv_status power_of(prv_direction *direction, const prv_options *options, double alpha, prv_bounds *b,
-                           prv_report *report)
+/* The least that h can be anywhere; *interval and *where tell the place. */
+static double least_of_all(const search *s, size_t *interval, double *where)
+{
+    double lower = HUGE_VAL;
+    *interval = 0;
+    *where = 0.0;
+    for (size_t i = 0; i <= s->count; i++) {
+        double t;
+        const double least = least_between(s, i, &t);
+        if (least < lower) {
+            lower = least;
+            *interval = i;
+            *where = t;
+        }
+    }
+    return lower;
+}
+
+static size_t lowest_point(const search *s)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < s->count; i++)
+        if (s->points[i].upper < s->points[best].upper) best = i;
+    return best;
+}
+
+/* Adds points until the bounds are close enough. *best is the point of the upper bound. */
+static prv_status narrow(search *s, size_t *best, double *lower)
+{
+    const double width = prv_width_asked(s->options, s->scale);
+    prv_status status = look_at(s, 0.0);
+    while (status == PRV_OK) {
+        size_t interval;
+        double where;
+        *lower = least_of_all(s, &interval, &where);
+        *best = lowest_point(s);
+        const double upper = s->points[*best].upper, open = upper - s->points[*best].lower;
+        const double next = next_epsilon(s, interval, where);
+        const bool is_known = (interval > 0 && !(next > s->points[interval - 1].epsilon)) ||
+                              (interval < s->count && !(next < s->points[interval].epsilon));
+        /* If the bounds of delta are most of h, the point tells little: where h is least, delta is less than
+         * h by about the slope of its logarithm. */
+        const double enough = fmin(OPEN * open, CLOSE * upper) + width * upper;
+        if (upper - *lower <= enough || is_known || s->count == MOST_POINTS) break;
+        status = look_at(s, next);
+    }
+    return status;
+}
+
+/* 0 < alpha < 1. */
+static prv_status power_between(prv_direction *direction, const prv_options *options, double alpha,
+                                prv_bounds *b, prv_report *report)
 {
     search s = {.direction = direction, .options = options, .alpha = alpha};
     prv_use_whole_profiles(direction);
     const prv_moments m = prv_composed_moments(direction, 0.0);
     s.scale = fmax(fabs(m.mean) + sqrt(fmax(m.variance, 0.0)), 1e-12);
-    const double width = prv_width_asked(options, s.scale);
-    prv_status status = look_at(&s, 0.0);
-    double lower = 0.0;
     size_t best = 0;
-    while (status == PRV_OK) {
-        size_t lowest = 0;
-        double where = 0.0;
-        lower = HUGE_VAL;
-        for (size_t i = 0; i <= s.count; i++) {
-            double t;
-            const double least = least_between(&s, i, &t);
-            if (least < lower) {
-                lower = least;
-                lowest = i;
-                where = t;
-            }
-        }
-        best = 0;
-        for (size_t i = 1; i < s.count; i++)
-            if (s.upper[i] < s.upper[best]) best = i;
-        const double open = s.upper[best] - s.lower[best];
-        const double next = next_epsilon(&s, lowest, where);
-        const int same = (lowest > 0 && !(next > s.epsilon[lowest - 1])) ||
-                         (lowest < s.count && !(next < s.epsilon[lowest]));
-        /* Where the bounds of delta are most of h, the point tells little: where h is least, delta is less
-         * than it by about the slope of its logarithm. */
-        const double enough = fmin(OPEN * open, CLOSE * s.upper[best]) + width * s.upper[best];
-        if (s.upper[best] - lower <= enough || same || s.count == MOST_POINTS) break;
-        status = look_at(&s, next);
-    }
+    double lower = 0.0;
+    const prv_status status = narrow(&s, &best, &lower);
     report->memory = s.memory;
     if (status != PRV_OK) return status;
-    b->upper = s.upper[best];
+    b->upper = s.points[best].upper;
     b->lower = lower;
-    b->estimate = s.estimate[best];
-    *report = s.report[best];
+    b->estimate = s.points[best].estimate;
+    /* The bounds are no better than the points beside the best one. */
+    *report = s.points[best].report;
     for (size_t i = best > 0 ? best - 1 : 0; i < s.count && i <= best + 1; i++)
-        if (!s.report[i].accurate) *report = s.report[i];
+        if (!s.points[i].report.accurate) *report = s.points[i].report;
     /* Who rejects at random has a power of alpha. */
     return prv_gate_range(alpha, 1.0, b);
 }
 
-/* Below that 1 / alpha overflows; the power grows with alpha. */
-#define LEAST_RATE 1e-300
-
-static prv_status power_in(prv_direction *direction, const prv_options *options, double alpha, prv_bounds *b,
-                           prv_report *report)
+static prv_status answer_direction(prv_direction *direction, const prv_options *options, double alpha,
+                                   prv_bounds *b, prv_report *report)
 {
-    memset(report, 0, sizeof *report);
-    report->accurate = 1;
+    report->accurate = report->attained = 1;
     report->direction = direction->add ? PRV_ADD : PRV_REMOVE;
-    if (alpha > 0.0 && alpha < 1.0 && direction->all.count > 0.0) {
-        const prv_status status = power_of(direction, options, fmax(alpha, LEAST_RATE), b, report);
-        if (status == PRV_OK && alpha < LEAST_RATE)
-            b->lower = b->estimate = fmin(direction->all.infinite.low, b->upper);
-        return status;
-    }
-    if (alpha < 1.0 && direction->all.count > 0.0) {
-        const prv_infinite *infinite = &direction->all.infinite;
-        *b = (prv_bounds){infinite->low, infinite->mass, infinite->high};
-    } else {
+    if (!(alpha < 1.0 && direction->all.count > 0.0)) {
         *b = (prv_bounds){alpha, alpha, alpha};
+        return PRV_OK;
     }
-    return PRV_OK;
+    const prv_infinite *infinite = &direction->all.infinite;
+    if (alpha == 0.0) {
+        *b = (prv_bounds){infinite->low, infinite->mass, infinite->high};
+        return PRV_OK;
+    }
+    const prv_status status = power_between(direction, options, fmax(alpha, LEAST_RATE), b, report);
+    if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(infinite->low, b->upper);
+    return status;
 }
 
-/* Secants need one pair at all epsilons, so that data sets are chosen for a rate: at some tilts of the test
+/* Secants need one pair at all epsilons, so data sets are chosen for a rate: at some tilts of the tests
  * between them. */
 static const double tilts[] = {-0.5, 1.0, 4.0, 16.0};
-enum { TILTS = sizeof tilts / sizeof *tilts };
 
-/* The greatest power between data sets that exist. */
-static prv_status power_of_data(const prv_direction *directions, size_t count, const prv_options *options,
-                                double alpha, double *lower)
+static prv_status answer(prv_directions *directions, const prv_options *options, double alpha,
+                         prv_bounds *bounds, prv_report *report)
 {
-    prv_status status = PRV_OK;
-    const size_t choices = prv_has_range(&directions[0]) ? TILTS : 1;
-    for (size_t i = 0; i < choices && status == PRV_OK; i++) {
-        const double lam[2] = {tilts[i], tilts[i]};
-        prv_directions data;
-        status = prv_data_directions_new(directions, count, options->neighbors, lam, 0.0, &data);
-        for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
-            prv_bounds b;
-            prv_report unwanted;
-            status = power_in(&data.each[v], options, alpha, &b, &unwanted);
-            if (status == PRV_OK) *lower = fmax(*lower, b.lower);
-        }
-        prv_directions_free(&data);
-    }
-    return status;
+    const prv_quantity power = {answer_direction, alpha, 1.0, tilts, sizeof tilts / sizeof *tilts};
+    return prv_worst_case(&power, directions, options, alpha, bounds, report);
+}
+
+static prv_status check_rate(double alpha)
+{
+    return alpha >= 0.0 && alpha <= 1.0 ? PRV_OK : PRV_ERR_RATE;
 }
 
 prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
                      const double *false_positive_rates, size_t length, prv_bounds *bounds,
                      prv_report *reports)
 {
-    prv_status status = prv_check_options(options);
-    for (size_t i = 0; i < length && status == PRV_OK; i++)
-        if (!(false_positive_rates[i] >= 0.0 && false_positive_rates[i] <= 1.0)) status = PRV_ERR_RATE;
-    prv_directions directions = {0};
-    if (status == PRV_OK) status = prv_directions_new(steps, step_count, options, &directions);
-    prv_layer layer;
-    options = prv_layer_over(&layer, PRV_KNOWS_QUESTIONS, options);
-    layer.now.questions = length;
-    for (size_t i = 0; i < length && status == PRV_OK; i++) {
-        layer.now.question = i;
-        prv_bounds greatest = {0.0, 0.0, 0.0};
-        prv_report told = {0};
-        for (size_t v = 0; v < directions.count && status == PRV_OK; v++) {
-            prv_bounds b;
-            prv_report report;
-            status = power_in(&directions.each[v], options, false_positive_rates[i], &b, &report);
-            if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = report.memory;
-            if (status != PRV_OK) break;
-            if (v == 0 || b.upper > greatest.upper) told = report;
-            prv_gate_worst(&greatest, &b);
-        }
-        if (status == PRV_OK && prv_direction_attainment(&directions.each[0]) != PRV_ATTAINED) {
-            greatest.lower = 0.0;
-            told.attained = 0;
-            status = power_of_data(directions.each, directions.count, options, false_positive_rates[i],
-                                   &greatest.lower);
-            if (status == PRV_OK) status = prv_gate_range(false_positive_rates[i], 1.0, &greatest);
-        }
-        if (status != PRV_OK) break;
-        bounds[i] = greatest;
-        if (reports != NULL) reports[i] = told;
-    }
-    prv_directions_free(&directions);
-    return status;
+    static const prv_query query = {check_rate, answer};
+    return prv_ask_each(&query, steps, step_count, options, false_positive_rates, length, bounds, reports);
 }
