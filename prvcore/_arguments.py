@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+# By which of the first two a point is, type checkers know what is returned: floats, or arrays.
+Scalar: TypeAlias = float | np.floating[Any] | np.integer[Any]
+Array: TypeAlias = NDArray[Any] | Sequence[Any]
 
 MAX_COMPONENTS = 2**12  # the core's PRV_MAX_COMPONENTS
 _MAX_COUNT = 2**53

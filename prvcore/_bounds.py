@@ -1,18 +1,22 @@
 """What queries return: bounds, and where their distance comes from."""
 
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prvcore._names import public
 
-__all__ = ["Bounds", "ErrorBudget"]
+__all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds"]
+
+Number = TypeVar("Number", covariant=True)
 
 
 @public
-class Bounds(NamedTuple):
+class Bounds(NamedTuple, Generic[Number]):
     """What is known of a number: ``0 <= lower <= estimate <= upper``.
+
+    To type checkers, ``Bounds[float]`` where a scalar was asked, else that of an array.
 
     Attributes
     ----------
@@ -26,9 +30,14 @@ class Bounds(NamedTuple):
 
     """
 
-    lower: float | NDArray[np.float64]
-    estimate: float | NDArray[np.float64]
-    upper: float | NDArray[np.float64]
+    lower: Number
+    estimate: Number
+    upper: Number
+
+
+ScalarBounds: TypeAlias = Bounds[float]
+ArrayBounds: TypeAlias = Bounds[NDArray[np.float64]]
+EitherBounds: TypeAlias = Bounds[float | NDArray[np.float64]]
 
 
 @public
@@ -103,7 +112,7 @@ class ErrorBudget(NamedTuple):
         return self.width if self.attained else min(self.width, parts)
 
 
-def shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds:
+def shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds[Any]:
     """Return bounds of shape (n, 3) as the caller gave his n points."""
     if points.ndim == 0:
         return Bounds(*bounds[0].tolist())

@@ -1,20 +1,17 @@
 """Choose noise, sampling probability or steps so that a privacy target is met."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from prvcore import _arguments, _pickling
-from prvcore._bounds import Bounds
+from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._core.composition import Composition
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import PrecisionError
 from prvcore._names import public
-from prvcore._progress import Progress, listener
-from prvcore._settings import get_memory_limit
-from prvcore._steps import pairs, refuse_mixed_groups
+from prvcore._progress import ProgressOption, reported
+from prvcore._settings import Engine, Neighbors, memory_limit_of
+from prvcore._steps import Counts, Mechanisms, pairs, refuse_mixed_groups
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from prvcore.mechanisms.subsampled import (
@@ -25,6 +22,7 @@ from prvcore.mechanisms.subsampled import (
 
 __all__ = ["Calibration", "calibrate"]
 
+Parameter: TypeAlias = Literal["noise_multiplier", "scale", "sampling_probability", "steps"]
 # What the C core calls each.
 _PARAMETERS = {
     "noise_multiplier": "noise",
@@ -32,7 +30,6 @@ _PARAMETERS = {
     "sampling_probability": "sampling_probability",
     "steps": "steps",
 }
-_TOLERANCE = 1e-4
 _MOST_START = 2**17  # as a scale: discrete Gaussian noise of some more has too many values
 _LEAST_SCALE = 2.0**-10  # of noise on integers: e^-1024, what falls on others, is no double
 _NUDGE, _MOST_NUDGES = 2.0**-48, 64
@@ -80,9 +77,9 @@ class Calibration(_pickling.Pickled):
 
     parameter: str
     value: float | int
-    bounds: Bounds
+    bounds: ScalarBounds
     next_value: float | int | None
-    next_bounds: Bounds | None
+    next_bounds: ScalarBounds | None
     mechanisms: tuple[tuple[Mechanism, int], ...]
     curve: PrivacyCurve
     epsilon: float
@@ -107,17 +104,18 @@ class Calibration(_pickling.Pickled):
 
 @public
 def calibrate(
-    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
-    counts: int | Iterable[int] | None = None,
+    mechanisms: Mechanisms,
+    counts: Counts = None,
     *,
     epsilon: float,
     delta: float,
-    parameter: str = "noise_multiplier",
-    tolerance: float = _TOLERANCE,
-    neighbors: str = "add-or-remove",
-    engine: str = "auto",
-    after: PrivacyCurve | Iterable[Mechanism | tuple[Mechanism, int]] = (),
-    progress: Callable[[Progress], object] | None = None,
+    parameter: Parameter = "noise_multiplier",
+    tolerance: float = 1e-4,
+    neighbors: Neighbors = "add-or-remove",
+    engine: Engine = "auto",
+    after: PrivacyCurve | Mechanisms = (),
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
 ) -> Calibration:
     """Find the cheapest value of a parameter at which a composition is (epsilon, delta)-DP.
 
@@ -140,13 +138,13 @@ def calibrate(
         Relative distance of `value` and `next_value`, in [1e-9, 0.1]. A number of steps is exact,
         but beyond ``1 / tolerance`` steps the width of the bounds may cost a part of them, below
         the tolerance.
-    neighbors, engine : str
+    neighbors, engine
         As `compose` takes them.
     after : PrivacyCurve or iterable, optional
         What has run before and stays as it is: its mechanisms, as `compose` takes them, or a curve
         of the same `neighbors`. The target is that of all together.
-    progress : callable, optional
-        As `PrivacyCurve.epsilon` takes it.
+    progress, memory_limit
+        As `PrivacyCurve.epsilon` takes them.
 
     Returns
     -------
@@ -187,35 +185,6 @@ def calibrate(
     True
 
     """
-    return _calibrate(
-        mechanisms,
-        counts,
-        epsilon=epsilon,
-        delta=delta,
-        parameter=parameter,
-        tolerance=tolerance,
-        neighbors=neighbors,
-        engine=engine,
-        after=after,
-        progress=progress,
-        memory_limit=get_memory_limit(),
-    )
-
-
-def _calibrate(
-    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
-    counts: int | Iterable[int] | None = None,
-    *,
-    epsilon: float,
-    delta: float,
-    parameter: str,
-    tolerance: float = _TOLERANCE,
-    neighbors: str = "add-or-remove",
-    engine: str = "auto",
-    after: PrivacyCurve | Iterable[Mechanism | tuple[Mechanism, int]] = (),
-    progress: Callable[[Progress], object] | None = None,
-    memory_limit: int,
-) -> Calibration:
     name = _PARAMETERS[_arguments.choice(parameter, "parameter", tuple(_PARAMETERS))]
     epsilon = _arguments.non_negative(epsilon, "epsilon")
     delta = _arguments.probability(delta, "delta")
@@ -245,27 +214,29 @@ def _calibrate(
         refuse_mixed_groups(mechanism for mechanism, count in together if count)
         handles = tuple(mechanism._build(start.neighbors) for mechanism, _ in together)
         composition = Composition(handles, tuple(count for _, count in together))
-    (
-        factor,
-        eps_error,
-        bounds,
-        next_factor,
-        next_eps_error,
-        next_bounds,
-        monotone,
-        compositions,
-        fine,
-    ) = composition.calibrate(
-        name,
-        len(before.mechanisms),
-        epsilon=epsilon,
-        delta=delta,
-        tolerance=tolerance,
-        neighbors=start.neighbors,
-        engine=start.engine,
-        memory_limit=memory_limit,
-        progress=listener(progress),
-    )
+    memory_limit = memory_limit_of(memory_limit)
+    with reported(progress) as tell:
+        (
+            factor,
+            eps_error,
+            found,
+            next_factor,
+            next_eps_error,
+            next_found,
+            monotone,
+            compositions,
+            fine,
+        ) = composition.calibrate(
+            name,
+            len(before.mechanisms),
+            epsilon=epsilon,
+            delta=delta,
+            tolerance=tolerance,
+            neighbors=start.neighbors,
+            engine=start.engine,
+            memory_limit=memory_limit,
+            progress=tell,
+        )
     last = next_factor != next_factor
     same = before.mechanisms or _same_in_core(steps, name)
     if factor == 0.0 and name == "noise":
@@ -285,11 +256,13 @@ def _calibrate(
             return int(factor)
         if not alone:
             return factor
-        return _scaled(*steps[0], name, factor)[0]._parameter(name)
+        value = _scaled(*steps[0], name, factor)[0]._parameter(name)
+        assert value is not None  # refused above
+        return value
 
     curve = curve_at(factor, eps_error)
-    bounds = Bounds(*bounds)
-    next_bounds = None if last else Bounds(*next_bounds)
+    bounds = Bounds(*found)
+    next_bounds = None if last else Bounds(*next_found)
     if not same:
         # The core multiplies what it has made of the parameters, which may round otherwise.
         for _ in range(_MOST_NUDGES):
@@ -322,7 +295,7 @@ def _calibrate(
     )
 
 
-def _before(after: Any, neighbors: str) -> PrivacyCurve:
+def _before(after: Any, neighbors: Neighbors) -> PrivacyCurve:
     """Return the composition of what has run before, for the neighbours that are asked about."""
     if not isinstance(after, PrivacyCurve):
         return PrivacyCurve(pairs(after, None), neighbors=neighbors)
@@ -339,11 +312,11 @@ def _least_noise(mechanisms: list[Mechanism]) -> float:
     scales = []
     for mechanism in mechanisms:
         scale = mechanism._parameter("noise")
-        try:
-            if scale is not None:
+        if scale is not None:
+            try:
                 mechanism._with("noise", 0.0)
-        except ValueError:
-            scales.append(scale)
+            except ValueError:
+                scales.append(scale)
     return _LEAST_SCALE / max(scales) if scales else 0.0
 
 

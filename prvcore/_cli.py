@@ -328,7 +328,7 @@ def _query(options: argparse.Namespace) -> None:
 
 def _calibrate(options: argparse.Namespace) -> None:
     mechanisms, counts = _steps_of(options)
-    parameter = "steps" if options.command == "steps" else "noise_multiplier"
+    parameter: Any = "steps" if options.command == "steps" else "noise_multiplier"
     found = prvcore.calibrate(
         mechanisms,
         counts,
@@ -497,7 +497,7 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[float]]) -> None:
     writer.writerows(rows)
 
 
-def _print_bounds(bounds: prvcore.Bounds) -> None:
+def _print_bounds(bounds: prvcore.Bounds[Any]) -> None:
     print(f"  lower     {_decimal(float(bounds.lower), ROUND_FLOOR)}")
     print(f"  estimate  {_decimal(float(bounds.estimate), ROUND_HALF_EVEN)}")
     print(f"  upper     {_decimal(float(bounds.upper), ROUND_CEILING)}")
@@ -560,11 +560,11 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             prvcore.set_memory_limit(limit)
     for warning in caught:
-        text = str(warning.message).replace("prvcore.set_memory_limit", "--memory-limit")
+        text = str(warning.message).replace("memory_limit", "--memory-limit")
         print(f"{options.parser.prog}: warning: {text}", file=sys.stderr)
     return 0
 
 
 def _in_options(message: str) -> str:
-    name, space, rest = message.partition(" ")
+    name, space, rest = message.replace("raise memory_limit", "raise --memory-limit").partition(" ")
     return f"argument {_OPTIONS[name]}: {name}{space}{rest}" if name in _OPTIONS else message

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack, overload
 
 from numpy.typing import ArrayLike
 
-from prvcore._bounds import Bounds
+from prvcore._arguments import Array, Scalar
+from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ScalarBounds
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
-from prvcore._steps import pairs
+from prvcore._progress import ProgressOption
+from prvcore._settings import ComposeOptions, Discretization, Engine, Neighbors, QueryOptions
+from prvcore._steps import Counts, Mechanisms, pairs
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["compose", "delta_from_eps", "eps_from_delta"]
@@ -18,14 +20,14 @@ __all__ = ["compose", "delta_from_eps", "eps_from_delta"]
 
 @public
 def compose(
-    mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
-    counts: int | Iterable[int] | None = None,
+    mechanisms: Mechanisms,
+    counts: Counts = None,
     *,
     eps_error: float | None = None,
     delta_error: float | None = None,
-    neighbors: str = "add-or-remove",
-    discretization: str = "bracketing",
-    engine: str = "auto",
+    neighbors: Neighbors = "add-or-remove",
+    discretization: Discretization = "bracketing",
+    engine: Engine = "auto",
     mesh_size: float | None = None,
     delta_relative_error: float = 1e-3,
 ) -> PrivacyCurve:
@@ -114,13 +116,37 @@ def compose(
     )
 
 
+@overload
+def eps_from_delta(
+    curve: PrivacyCurve | Mechanisms,
+    delta: Scalar,
+    counts: Counts = None,
+    **options: Unpack[QueryOptions],
+) -> ScalarBounds: ...
+@overload
+def eps_from_delta(
+    curve: PrivacyCurve | Mechanisms,
+    delta: Array,
+    counts: Counts = None,
+    **options: Unpack[QueryOptions],
+) -> ArrayBounds: ...
+@overload
+def eps_from_delta(
+    curve: PrivacyCurve | Mechanisms,
+    delta: ArrayLike,
+    counts: Counts = None,
+    **options: Unpack[QueryOptions],
+) -> EitherBounds: ...
 @public
 def eps_from_delta(
-    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    curve: PrivacyCurve | Mechanisms,
     delta: ArrayLike,
-    counts: int | Iterable[int] | None = None,
-    **options: Any,
-) -> Bounds:
+    counts: Counts = None,
+    *,
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+    **options: Unpack[ComposeOptions],
+) -> Bounds[Any]:
     """Bound epsilon at each delta: ``compose(...).epsilon(delta)`` in one call.
 
     Parameters
@@ -131,6 +157,8 @@ def eps_from_delta(
         Probabilities in [0, 1].
     counts : int or iterable of int, optional
         As `compose` takes it; not with a curve.
+    progress, memory_limit
+        As `PrivacyCurve.epsilon` takes them.
     **options
         The keyword arguments of `compose`; not with a curve.
 
@@ -156,21 +184,45 @@ def eps_from_delta(
 
     """
     _refuse_swapped("eps_from_delta", curve, "delta", delta)
-    return curve_of(curve, counts, options)._query("epsilon", delta, stacklevel=3)
+    return curve_of(curve, counts, options)._query("epsilon", delta, progress, memory_limit)
 
 
+@overload
+def delta_from_eps(
+    curve: PrivacyCurve | Mechanisms,
+    epsilon: Scalar,
+    counts: Counts = None,
+    **options: Unpack[QueryOptions],
+) -> ScalarBounds: ...
+@overload
+def delta_from_eps(
+    curve: PrivacyCurve | Mechanisms,
+    epsilon: Array,
+    counts: Counts = None,
+    **options: Unpack[QueryOptions],
+) -> ArrayBounds: ...
+@overload
+def delta_from_eps(
+    curve: PrivacyCurve | Mechanisms,
+    epsilon: ArrayLike,
+    counts: Counts = None,
+    **options: Unpack[QueryOptions],
+) -> EitherBounds: ...
 @public
 def delta_from_eps(
-    curve: PrivacyCurve | Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
+    curve: PrivacyCurve | Mechanisms,
     epsilon: ArrayLike,
-    counts: int | Iterable[int] | None = None,
-    **options: Any,
-) -> Bounds:
+    counts: Counts = None,
+    *,
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+    **options: Unpack[ComposeOptions],
+) -> Bounds[Any]:
     """Bound delta at each epsilon: ``compose(...).delta(epsilon)`` in one call.
 
     Parameters
     ----------
-    curve, counts, **options
+    curve, counts, progress, memory_limit, **options
         As `eps_from_delta` takes them.
     epsilon : float or array_like of float, any shape
         Nats, of either sign and infinite too, but not nan.
@@ -187,7 +239,7 @@ def delta_from_eps(
 
     """
     _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
-    return curve_of(curve, counts, options)._query("delta", epsilon, stacklevel=3)
+    return curve_of(curve, counts, options)._query("delta", epsilon, progress, memory_limit)
 
 
 def _refuse_swapped(function: str, curve: object, name: str, point: object) -> None:
@@ -200,7 +252,7 @@ def _refuse_swapped(function: str, curve: object, name: str, point: object) -> N
         )
 
 
-def curve_of(curve: Any, counts: Any, options: dict[str, Any]) -> PrivacyCurve:
+def curve_of(curve: Any, counts: Any, options: ComposeOptions) -> PrivacyCurve:
     """Return a curve as it is, or the one that mechanisms are composed to."""
     if not isinstance(curve, PrivacyCurve):
         return compose(curve, counts, **options)

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _pickling, _plot
-from prvcore._bounds import Bounds, ErrorBudget, shaped
+from prvcore._arguments import Array, FloatArray, Scalar
+from prvcore._bounds import (
+    ArrayBounds,
+    Bounds,
+    EitherBounds,
+    ErrorBudget,
+    ScalarBounds,
+    shaped,
+)
 from prvcore._core.composition import Composition, History
 from prvcore._core.mechanism import Handle
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
-from prvcore._progress import Progress, listener
-from prvcore._settings import Settings, get_memory_limit
+from prvcore._progress import ProgressOption, reported
+from prvcore._settings import (
+    Discretization,
+    Engine,
+    How,
+    Neighbors,
+    Settings,
+    memory_limit_of,
+)
 from prvcore._steps import Steps, merged, refuse_mixed_groups
 from prvcore.mechanisms.base import Mechanism
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["PrivacyCurve"]
 
@@ -34,6 +52,10 @@ class PrivacyCurve:
 
     Made by `compose`. Immutable, hashable where its mechanisms are, picklable where they are, and
     safe to query from several threads at once; the GIL is released while a query computes.
+
+    A query is asked at a scalar or at an array of any shape, and its bounds are floats or arrays of
+    that shape. What `epsilon` says of `progress` and `memory_limit`, of errors and of warnings,
+    holds for every query.
 
     Attributes
     ----------
@@ -63,9 +85,9 @@ class PrivacyCurve:
         *,
         eps_error: float | None = None,
         delta_error: float | None = None,
-        neighbors: str = "add-or-remove",
-        discretization: str = "bracketing",
-        engine: str = "auto",
+        neighbors: Neighbors = "add-or-remove",
+        discretization: Discretization = "bracketing",
+        engine: Engine = "auto",
         mesh_size: float | None = None,
         delta_relative_error: float = 1e-3,
     ) -> None:
@@ -115,17 +137,17 @@ class PrivacyCurve:
         return self._composition.attained()
 
     @property
-    def neighbors(self) -> str:
+    def neighbors(self) -> Neighbors:
         """As given to `compose`."""
         return self._settings.neighbors
 
     @property
-    def discretization(self) -> str:
+    def discretization(self) -> Discretization:
         """As given to `compose`."""
         return self._settings.discretization
 
     @property
-    def engine(self) -> str:
+    def engine(self) -> Engine:
         """As given to `compose`."""
         return self._settings.engine
 
@@ -149,27 +171,38 @@ class PrivacyCurve:
         """As given to `compose`."""
         return self._settings.delta_relative_error
 
+    @overload
+    def epsilon(self, delta: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def epsilon(self, delta: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def epsilon(self, delta: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
     def epsilon(
-        self, delta: ArrayLike, *, progress: Callable[[Progress], object] | None = None
-    ) -> Bounds:
+        self,
+        delta: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the epsilon at which the composition is (epsilon, delta)-DP.
 
         Parameters
         ----------
-        delta : float or array_like of float, any shape
+        delta : float or array_like of float
             Probabilities in [0, 1].
-        progress : callable, optional
-            Called with a `Progress` between stages, in the thread of the query. What it raises ends
-            the query and comes out of it.
+        progress : bool or callable, default False
+            Whether to show a bar, or what to call between stages: see `Progress`.
+        memory_limit : int, optional
+            Bytes that the largest buffers may take together; left out, `get_memory_limit`.
 
         Returns
         -------
         Bounds
-            Nats, >= 0: floats for a scalar, else arrays of the shape of `delta`. 0 where `delta` is
-            at or above delta(0), infinite where it is below the mass of infinite loss. The greatest
-            loss where it is that mass: if it is 0, or of one mechanism that was given it and runs
-            once. The mass of more steps is rounded, and `delta` may be on either side of it: within
-            some 1e-14 of it the bounds are 0 and infinite.
+            Nats, >= 0. If `delta` is at or above delta(0), 0; if it is below the mass of infinite
+            loss, infinite. If it equals that mass, the largest finite loss, provided that the mass
+            is known exactly: it is 0, or was given for a single mechanism that runs once. Otherwise
+            the mass is a rounded product, and for deltas within about 1e-14 of it the bounds are 0
+            and infinite.
 
         Raises
         ------
@@ -194,55 +227,72 @@ class PrivacyCurve:
         size. `error_budget` says which was taken. Mean-matching transforms once for all deltas.
 
         """
-        return self._query("epsilon", delta, stacklevel=3, progress=progress)
+        return self._query("epsilon", delta, progress, memory_limit)
 
+    @overload
+    def delta(self, epsilon: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def delta(self, epsilon: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def delta(self, epsilon: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
     def delta(
-        self, epsilon: ArrayLike, *, progress: Callable[[Progress], object] | None = None
-    ) -> Bounds:
+        self,
+        epsilon: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the delta at which the composition is (epsilon, delta)-DP.
 
         Parameters
         ----------
-        epsilon : float or array_like of float, any shape
+        epsilon : float or array_like of float
             Nats, of either sign and infinite too, but not nan.
-        progress : callable, optional
-            As in `epsilon`.
+        progress, memory_limit
+            As in the method `epsilon`.
 
         Returns
         -------
         Bounds
-            Probabilities: floats for a scalar, else arrays of the shape of `epsilon`.
-            ``upper - lower`` is at most `delta_relative_error` of ``upper``, or the width asked in
-            epsilon times the slope of the curve, whichever is met first.
+            Probabilities. ``upper - lower`` is at most `delta_relative_error` of ``upper``, or the
+            width asked in epsilon times the slope of the curve, whichever is met first.
 
         See Also
         --------
         epsilon : raises and warns of the same, and costs as much.
 
         """
-        return self._query("delta", epsilon, stacklevel=3, progress=progress)
+        return self._query("delta", epsilon, progress, memory_limit)
 
-    def power(self, false_positive_rate: ArrayLike) -> Bounds:
+    @overload
+    def power(self, false_positive_rate: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def power(self, false_positive_rate: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def power(self, false_positive_rate: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    def power(
+        self,
+        false_positive_rate: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the power of every test that tells the neighbouring data sets apart.
 
         The true positive rate of a membership inference attack, for one.
 
         Parameters
         ----------
-        false_positive_rate : float or array_like of float, any shape
+        false_positive_rate : float or array_like of float
             Type I errors of the test, in [0, 1].
+        progress, memory_limit
+            As in `epsilon`.
 
         Returns
         -------
         Bounds
             Of the greatest power that a test with this type I error can have, the greater of the
-            directions asked: floats for a scalar, else arrays. No attack, whatever it knows and
-            computes, has a power above `upper`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `epsilon` does.
+            directions asked. No attack, whatever it knows and computes, has a power above `upper`.
 
         Warns
         -----
@@ -261,17 +311,30 @@ class PrivacyCurve:
            arXiv:1905.02383.
 
         """
-        return self._bound(
-            "power", _arguments.probabilities(false_positive_rate, "false_positive_rate")
-        )
+        rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
+        return self._bound("power", rates, progress, memory_limit)
 
-    def trade_off(self, false_positive_rate: ArrayLike) -> Bounds:
+    @overload
+    def trade_off(self, false_positive_rate: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def trade_off(self, false_positive_rate: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def trade_off(self, false_positive_rate: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    def trade_off(
+        self,
+        false_positive_rate: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the trade-off function: the least type II error at each type I error.
 
         Parameters
         ----------
-        false_positive_rate : float or array_like of float, any shape
+        false_positive_rate : float or array_like of float
             Type I errors, in [0, 1].
+        progress, memory_limit
+            As in `epsilon`.
 
         Returns
         -------
@@ -285,11 +348,18 @@ class PrivacyCurve:
 
         """
         rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
-        lower, estimate, upper = self._bound("power", rates)
+        lower, estimate, upper = self._bound("power", rates, progress, memory_limit)
         return Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
 
-    def total_variation(self) -> Bounds:
+    def total_variation(
+        self, *, progress: ProgressOption = False, memory_limit: int | None = None
+    ) -> ScalarBounds:
         """Bound the total variation distance of the output distributions, which is delta(0).
+
+        Parameters
+        ----------
+        progress, memory_limit
+            As in `epsilon`.
 
         Returns
         -------
@@ -299,18 +369,28 @@ class PrivacyCurve:
             ``true positive rate - false positive rate`` of any membership test is at most that.
 
         """
-        return self._query("delta", 0.0, stacklevel=3)
+        return self._query("delta", 0.0, progress, memory_limit)
 
+    @overload
+    def gaussian_mu(self, delta: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def gaussian_mu(self, delta: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def gaussian_mu(self, delta: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
     def gaussian_mu(
-        self, delta: ArrayLike, *, progress: Callable[[Progress], object] | None = None
-    ) -> Bounds:
+        self,
+        delta: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the mu of the Gaussian mechanism that is no more private, down to a delta.
 
         Parameters
         ----------
-        delta : float or array_like of float, any shape
+        delta : float or array_like of float
             The least delta that counts, in (0, 1].
-        progress : callable, optional
+        progress, memory_limit
             As in `epsilon`.
 
         Returns
@@ -321,12 +401,7 @@ class PrivacyCurve:
             ``Gaussian(noise_multiplier=1 / mu)``. So with mu = `upper`, each (epsilon, d)-DP
             guarantee of that mechanism with ``epsilon >= 0`` and ``d >= delta`` is one of the
             composition; with any mu below `lower`, one of them is not. Infinite where the mass of
-            infinite loss is not below `delta`. Floats for a scalar, else arrays.
-
-        Raises
-        ------
-        TypeError, ValueError
-            A `delta` is not in (0, 1], or as `epsilon` raises.
+            infinite loss is not below `delta`.
 
         Warns
         -----
@@ -356,25 +431,35 @@ class PrivacyCurve:
 
         """
         least = _arguments.points(delta, "delta", "in (0, 1]", 5e-324, 1.0)
-        return self._bound("gaussian_mu", least, progress)
+        return self._bound("gaussian_mu", least, progress, memory_limit)
 
+    @overload
+    def renyi_divergence(self, order: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def renyi_divergence(self, order: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def renyi_divergence(self, order: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
     def renyi_divergence(
-        self, order: ArrayLike, *, progress: Callable[[Progress], object] | None = None
-    ) -> Bounds:
+        self,
+        order: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the Renyi divergence of the composition: its RDP curve.
 
         Parameters
         ----------
-        order : float or array_like of float, any shape
+        order : float or array_like of float
             Orders alpha in (1, 1e6].
-        progress : callable, optional
+        progress, memory_limit
             As in `epsilon`.
 
         Returns
         -------
         Bounds
             Nats, the greater of the directions asked: the composition is (alpha, `upper`)-RDP
-            [1]_. Floats for a scalar, else arrays. Infinite where there is mass at infinite loss.
+            [1]_. Infinite where there is mass at infinite loss.
 
         Raises
         ------
@@ -396,31 +481,33 @@ class PrivacyCurve:
 
         """
         orders = _arguments.points(order, "order", "in (1, 1e6]", np.nextafter(1.0, 2.0), 1e6)
-        return self._bound("renyi_divergence", orders, progress)
+        return self._bound("renyi_divergence", orders, progress, memory_limit)
 
     def _bound(
         self,
         quantity: str,
-        points: NDArray[np.float64],
-        progress: Callable[[Progress], object] | None = None,
-    ) -> Bounds:
+        points: FloatArray,
+        progress: ProgressOption,
+        memory_limit: int | None,
+    ) -> Bounds[Any]:
         flat = np.ascontiguousarray(points).reshape(-1)
         bounds = np.empty((flat.size, 3))
-        memory_limit = get_memory_limit()
-        reports = self._composition.bound(
-            quantity,
-            flat,
-            bounds,
-            memory_limit=memory_limit,
-            progress=listener(progress),
-            **self._settings.of_core(),
-        )
+        memory_limit = memory_limit_of(memory_limit)
+        with reported(progress) as tell:
+            reports = self._composition.bound(
+                quantity,
+                flat,
+                bounds,
+                memory_limit=memory_limit,
+                progress=tell,
+                **self._settings.of_core(),
+            )
         if reports:
             self._warn_of_share(quantity, bounds, reports, memory_limit)
         return shaped(bounds, points)
 
     def _warn_of_share(
-        self, quantity: str, bounds: NDArray[np.float64], reports: list[Any], memory_limit: int
+        self, quantity: str, bounds: FloatArray, reports: list[Any], memory_limit: int
     ) -> None:
         """Warn where bounds are a greater share of themselves apart than the width asked allows."""
         lower, _, upper = bounds.T
@@ -440,7 +527,12 @@ class PrivacyCurve:
         )
 
     def error_budget(
-        self, *points: object, delta: float | None = None, epsilon: float | None = None
+        self,
+        *points: object,
+        delta: float | None = None,
+        epsilon: float | None = None,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
     ) -> ErrorBudget:
         """Say where the distance of the bounds comes from at one point.
 
@@ -452,6 +544,8 @@ class PrivacyCurve:
             The point at which `epsilon` would be asked, a probability in [0, 1].
         epsilon : float, optional
             The point at which `delta` would be asked, not nan. Exactly one of the two is given.
+        progress, memory_limit
+            As in the method `epsilon`.
 
         Returns
         -------
@@ -480,67 +574,63 @@ class PrivacyCurve:
             )
         if point.ndim:
             raise TypeError(f"{name} must be a scalar, got an array of shape {point.shape}")
-        _, reports = self._ask(delta is not None, point.reshape(1))
+        _, reports = self._ask(delta is not None, point.reshape(1), progress, memory_limit)
         return ErrorBudget(*reports[0])
 
     def _query(
         self,
         wanted: str,
         points: ArrayLike,
-        stacklevel: int,
-        progress: Callable[[Progress], object] | None = None,
-    ) -> Bounds:
-        bounds, warning = self._answer(wanted, points, progress=progress)
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
+        """Return bounds, and warn in the caller's caller of what kept them too wide."""
+        bounds, warning = self._answer(wanted, points, progress, memory_limit)
         if warning is not None:
-            warnings.warn(warning, AccuracyWarning, stacklevel=stacklevel)
+            warnings.warn(warning, AccuracyWarning, stacklevel=3)
         return bounds
 
     def _answer(
         self,
         wanted: str,
         points: ArrayLike,
-        *,
+        progress: ProgressOption = False,
         memory_limit: int | None = None,
-        progress: Callable[[Progress], object] | None = None,
         history: History | None = None,
-    ) -> tuple[Bounds, str | None]:
+    ) -> tuple[Bounds[Any], str | None]:
         """Return bounds, and what is to be warned of."""
         if wanted == "epsilon":
             points = _arguments.probabilities(points, "delta")
         else:
             points = _arguments.extended_reals(points, "epsilon")
-        memory_limit = get_memory_limit() if memory_limit is None else memory_limit
-        bounds, reports = self._ask(
-            wanted == "epsilon",
-            np.ascontiguousarray(points).reshape(-1),
-            memory_limit,
-            progress=progress,
-            history=history,
-        )
+        memory_limit = memory_limit_of(memory_limit)
+        flat = np.ascontiguousarray(points).reshape(-1)
+        bounds, reports = self._ask(wanted == "epsilon", flat, progress, memory_limit, history)
         return shaped(bounds, points), self._warning(wanted, bounds, reports, memory_limit)
 
     def _ask(
         self,
         for_epsilon: bool,
-        points: NDArray[np.float64],
+        points: FloatArray,
+        progress: ProgressOption = False,
         memory_limit: int | None = None,
-        progress: Callable[[Progress], object] | None = None,
         history: History | None = None,
-    ) -> tuple[NDArray[np.float64], list[Any]]:
+    ) -> tuple[FloatArray, list[Any]]:
         bounds = np.empty((points.size, 3))
-        reports = self._composition.query(
-            for_epsilon,
-            points,
-            bounds,
-            memory_limit=get_memory_limit() if memory_limit is None else memory_limit,
-            progress=listener(progress),
-            history=history,
-            **self._settings.of_core(),
-        )
+        with reported(progress) as tell:
+            reports = self._composition.query(
+                for_epsilon,
+                points,
+                bounds,
+                memory_limit=memory_limit_of(memory_limit),
+                progress=tell,
+                history=history,
+                **self._settings.of_core(),
+            )
         return bounds, reports
 
     def _warning(
-        self, wanted: str, bounds: NDArray[np.float64], reports: list[Any], memory_limit: int
+        self, wanted: str, bounds: FloatArray, reports: list[Any], memory_limit: int
     ) -> str | None:
         """Say what kept bounds wider than was asked, None where nothing did."""
         budgets = [ErrorBudget(*report) for report in reports]
@@ -576,7 +666,7 @@ class PrivacyCurve:
         if wide:
             return (
                 f"the memory limit of {memory_limit} bytes",
-                "Raise eps_error, or the limit by prvcore.set_memory_limit",
+                "Raise eps_error or memory_limit",
             )
         if self._mesh_is_too_coarse(widest):
             return (
@@ -676,7 +766,32 @@ class PrivacyCurve:
             f"<tfoot><tr><td colspan=2>{escape('; '.join(settings))}</td></tr></tfoot></table>"
         )
 
-    def plot(self, kind: str = "delta", ax: Any = None, **options: Any) -> Any:
+    @overload
+    def plot(
+        self,
+        kind: Literal["delta"] = "delta",
+        ax: Axes | None = None,
+        *,
+        epsilons: ArrayLike | None = None,
+    ) -> Axes: ...
+    @overload
+    def plot(
+        self,
+        kind: Literal["trade-off"],
+        ax: Axes | None = None,
+        *,
+        false_positive_rates: ArrayLike | None = None,
+    ) -> Axes: ...
+    @overload
+    def plot(
+        self,
+        kind: Literal["steps"],
+        ax: Axes | None = None,
+        *,
+        delta: float,
+        multiples: Iterable[int] | None = None,
+    ) -> Axes: ...
+    def plot(self, kind: str = "delta", ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the curve with its certified band; needs matplotlib.
 
         Parameters
@@ -706,7 +821,7 @@ class PrivacyCurve:
         return _plot.plot(self, kind, ax, **options)
 
 
-def _complement(part: float | NDArray[np.float64], side: float) -> float | NDArray[np.float64]:
+def _complement(part: float | FloatArray, side: float) -> float | FloatArray:
     """Return 1 - part, parts in [0, 1], rounded down where `side` is -1, up where it is 1."""
     nearest = 1.0 - part
     missed = (1.0 - nearest) - part  # exact, as 1 is not below part (Dekker's fast two-sum)

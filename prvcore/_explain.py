@@ -1,11 +1,9 @@
 """What a curve's epsilon comes from, in words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from prvcore import _pickling
-from prvcore._bounds import Bounds, ErrorBudget
+from prvcore._bounds import ErrorBudget, ScalarBounds
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism
@@ -45,8 +43,8 @@ class StepShare(_pickling.Pickled):
 
     mechanism: Mechanism
     count: int
-    alone: Bounds
-    without: Bounds
+    alone: ScalarBounds
+    without: ScalarBounds
 
 
 @public
@@ -70,8 +68,8 @@ class Explanation(_pickling.Pickled):
     """
 
     delta: float
-    epsilon: Bounds
-    other_direction: Bounds | None
+    epsilon: ScalarBounds
+    other_direction: ScalarBounds | None
     steps: tuple[StepShare, ...]
     budget: ErrorBudget
 
@@ -127,7 +125,7 @@ _OTHER = {"add": "remove", "remove": "add"}
 
 
 @public
-def explain(curve: PrivacyCurve, delta: float) -> Explanation:
+def explain(curve: PrivacyCurve, delta: float, *, memory_limit: int | None = None) -> Explanation:
     """Say which of a curve's steps its epsilon comes from, and where its error does.
 
     Parameters
@@ -136,6 +134,8 @@ def explain(curve: PrivacyCurve, delta: float) -> Explanation:
         Of at most 50 distinct mechanisms.
     delta : float
         A probability in [0, 1].
+    memory_limit
+        As `PrivacyCurve.epsilon` takes it.
 
     Returns
     -------
@@ -159,15 +159,19 @@ def explain(curve: PrivacyCurve, delta: float) -> Explanation:
         raise ValueError(
             f"curve must have at most {_MOST_STEPS} distinct mechanisms, got {len(steps)}"
         )
-    epsilon = curve.epsilon(delta)
+    epsilon = curve.epsilon(delta, memory_limit=memory_limit)
     shares = []
     for step in steps if len(steps) > 1 else ():
-        alone = curve._with([step]).epsilon(delta)
-        without = curve._with([other for other in steps if other is not step]).epsilon(delta)
+        alone = curve._with([step]).epsilon(delta, memory_limit=memory_limit)
+        without = curve._with([other for other in steps if other is not step]).epsilon(
+            delta, memory_limit=memory_limit
+        )
         shares.append(StepShare(*step, alone, without))
     shares.sort(key=lambda share: share.without.estimate)
-    budget = curve.error_budget(delta=delta)
+    budget = curve.error_budget(delta=delta, memory_limit=memory_limit)
     other = None
     if curve.neighbors == "add-or-remove" and budget.direction in _OTHER:
-        other = curve._with(steps, neighbors=_OTHER[budget.direction]).epsilon(delta)
+        other = curve._with(steps, neighbors=_OTHER[budget.direction]).epsilon(
+            delta, memory_limit=memory_limit
+        )
     return Explanation(float(delta), epsilon, other, tuple(shares), budget)

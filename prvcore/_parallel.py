@@ -6,16 +6,15 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
 
-__all__ = ["checked_workers", "progress_bar", "run"]
+__all__ = ["checked_workers", "run"]
 
 _Rows = NDArray[np.float64]
 _Result = TypeVar("_Result")
@@ -50,7 +49,7 @@ def run(
     rows: _Rows,
     workers: int,
     executor: Executor | None,
-    advance: Callable[[int], Any],
+    advance: Callable[[int], object],
 ) -> Iterator[tuple[int, _Result]]:
     """Yield the first row of each task and what it returned, in any order."""
     if executor is None:
@@ -72,7 +71,7 @@ def _in_threads(
     workers: int,
     task: Callable[[_Rows], _Result],
     pieces: Iterable[tuple[int, _Rows]],
-    advance: Callable[[int], Any],
+    advance: Callable[[int], object],
 ) -> Iterator[tuple[int, _Result]]:
     # Ctrl-C in a lock that is written in Python, as a future's is, may break it. So this thread
     # makes one future for each worker, and waits for results at a queue that is written in C.
@@ -110,7 +109,7 @@ def _submit(
     executor: Executor,
     task: Callable[[_Rows], _Result],
     pieces: Iterable[tuple[int, _Rows]],
-    advance: Callable[[int], Any],
+    advance: Callable[[int], object],
 ) -> Iterator[tuple[int, _Result]]:
     futures = {}
     try:
@@ -123,22 +122,3 @@ def _submit(
     finally:
         for future in futures:
             future.cancel()
-
-
-def progress_bar(progress: bool) -> Callable[[int], Any]:
-    """Return a context manager of the number of settings, which gives what advances the bar."""
-    if not progress:
-        return lambda _: nullcontext(lambda _: None)
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        raise ImportError(
-            "progress=True needs tqdm: pip install 'prvcore[sweeps]', or pip install tqdm"
-        ) from None
-
-    @contextmanager
-    def bar(total: int) -> Iterator[Callable[[int], Any]]:
-        with tqdm(total=total, unit="setting") as shown:
-            yield shown.update
-
-    return bar

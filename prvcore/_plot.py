@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -28,9 +28,9 @@ class Curve(Protocol):
 
     @property
     def counts(self) -> tuple[int, ...]: ...
-    def delta(self, epsilon: ArrayLike, /) -> Bounds: ...
-    def epsilon(self, delta: ArrayLike, /) -> Bounds: ...
-    def trade_off(self, false_positive_rate: ArrayLike, /) -> Bounds: ...
+    def delta(self, epsilon: Any, /) -> Bounds[Any]: ...
+    def epsilon(self, delta: Any, /) -> Bounds[Any]: ...
+    def trade_off(self, false_positive_rate: Any, /) -> Bounds[Any]: ...
     def __mul__(self, times: int, /) -> Curve: ...
 
 
@@ -50,11 +50,12 @@ def new_axes() -> Axes:
         raise ImportError(
             "plot needs matplotlib, which is not installed: pip install 'prvcore[plot]'"
         ) from error
-    return pyplot.subplots(layout="constrained")[1]
+    axes: Axes = pyplot.subplots(layout="constrained")[1]
+    return axes
 
 
 def _band(
-    ax: Axes, x: ArrayLike, bounds: Bounds, label: str = "certified bounds", **style: Any
+    ax: Axes, x: ArrayLike, bounds: Bounds[Any], label: str = "certified bounds", **style: Any
 ) -> None:
     style = {"color": _CURVE, **style}
     ax.fill_between(x, bounds.lower, bounds.upper, color=style["color"], alpha=0.35, linewidth=0)
@@ -88,7 +89,7 @@ def _trade_off(curve: Curve, ax: Axes, false_positive_rates: ArrayLike | None = 
 
 
 def _steps(
-    curve: Curve, ax: Axes, delta: float | None = None, multiples: ArrayLike | None = None
+    curve: Curve, ax: Axes, delta: float | None = None, multiples: Iterable[int] | None = None
 ) -> None:
     if delta is None:
         raise TypeError("delta must be given to plot epsilon against steps")
@@ -100,7 +101,7 @@ def _steps(
         multiples = np.unique(np.geomspace(1, 1000, _MANY // 2).astype(int))
     multiples = [_arguments.integer(multiple, "multiples", 1, 2**53) for multiple in multiples]
     points = [(curve * multiple).epsilon(delta) for multiple in multiples]
-    bounds = type(points[0])(*np.transpose(points))
+    bounds = Bounds(*np.transpose(points))
     _band(ax, [once * multiple for multiple in multiples], bounds)
     ax.set_xscale("log")
     ax.set_yscale("log")

@@ -4,16 +4,68 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from prvcore import _arguments
 from prvcore._names import public
+from prvcore._progress import ProgressOption
 
-__all__ = ["Settings", "get_memory_limit", "set_memory_limit"]
+__all__ = [
+    "CalibrateOptions",
+    "ComposeOptions",
+    "Discretization",
+    "Engine",
+    "How",
+    "Neighbors",
+    "QueryOptions",
+    "Settings",
+    "WidthOptions",
+    "get_memory_limit",
+    "memory_limit_of",
+    "set_memory_limit",
+]
 
-_NEIGHBORS = ("add-or-remove", "add", "remove", "replace-one")
-_DISCRETIZATIONS = ("bracketing", "mean-matching")
-_ENGINES = ("auto", "convolution", "spectrum")
+Neighbors: TypeAlias = Literal["add-or-remove", "add", "remove", "replace-one"]
+Discretization: TypeAlias = Literal["bracketing", "mean-matching"]
+Engine: TypeAlias = Literal["auto", "convolution", "spectrum"]
+
+
+class WidthOptions(TypedDict, total=False):
+    """The keyword arguments of `compose` but `neighbors`."""
+
+    eps_error: float | None
+    delta_error: float | None
+    discretization: Discretization
+    engine: Engine
+    mesh_size: float | None
+    delta_relative_error: float
+
+
+class ComposeOptions(WidthOptions, total=False):
+    """The keyword arguments of `compose`, for those that pass them on."""
+
+    neighbors: Neighbors
+
+
+class How(TypedDict, total=False):
+    """The keyword arguments of every call that computes."""
+
+    progress: ProgressOption
+    memory_limit: int | None
+
+
+class QueryOptions(ComposeOptions, How, total=False):
+    """The keyword arguments of calls that compose and ask at once."""
+
+
+class CalibrateOptions(TypedDict, total=False):
+    """The keyword arguments of `calibrate` that say how, for those that pass them on."""
+
+    tolerance: float
+    neighbors: Neighbors
+    engine: Engine
+
+
 _EPS_RELATIVE_ERROR = 1e-3
 _EPS_FLOOR = 1e-3
 _DELTA_RELATIVE_ERROR = 1e-3
@@ -30,20 +82,20 @@ class Settings:
 
     eps_error: float | None = None
     delta_error: float | None = None
-    neighbors: str = "add-or-remove"
-    discretization: str = "bracketing"
-    engine: str = "auto"
+    neighbors: Neighbors = "add-or-remove"
+    discretization: Discretization = "bracketing"
+    engine: Engine = "auto"
     mesh_size: float | None = None
     delta_relative_error: float = _DELTA_RELATIVE_ERROR
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
-        set_("neighbors", _arguments.choice(self.neighbors, "neighbors", _NEIGHBORS))
+        set_("neighbors", _arguments.choice(self.neighbors, "neighbors", get_args(Neighbors)))
         set_(
             "discretization",
-            _arguments.choice(self.discretization, "discretization", _DISCRETIZATIONS),
+            _arguments.choice(self.discretization, "discretization", get_args(Discretization)),
         )
-        set_("engine", _arguments.choice(self.engine, "engine", _ENGINES))
+        set_("engine", _arguments.choice(self.engine, "engine", get_args(Engine)))
         if self.engine == "spectrum" and self.discretization == "mean-matching":
             raise ValueError(
                 "engine must be 'auto' or 'convolution' with discretization 'mean-matching', got "
@@ -140,6 +192,8 @@ def get_memory_limit() -> int:
 def set_memory_limit(limit: int) -> None:
     """Set how much memory one query may take, for all later queries of the process.
 
+    Calls that compute have the argument `memory_limit`, which is this limit unless it is given.
+
     Parameters
     ----------
     limit : int
@@ -154,3 +208,10 @@ def set_memory_limit(limit: int) -> None:
     """
     global _memory_limit
     _memory_limit = _arguments.integer(limit, "limit", 1, 2**63 - 1)
+
+
+def memory_limit_of(memory_limit: int | None) -> int:
+    """Return the limit that a call was given, or else that of the process."""
+    if memory_limit is None:
+        return _memory_limit
+    return _arguments.integer(memory_limit, "memory_limit", 1, 2**63 - 1)

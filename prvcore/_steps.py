@@ -9,9 +9,12 @@ from typing import Any, TypeAlias
 from prvcore import _arguments
 from prvcore.mechanisms.base import Mechanism
 
-__all__ = ["Steps", "merged", "pairs", "refuse_mixed_groups"]
+__all__ = ["Counts", "Mechanisms", "Steps", "merged", "pairs", "refuse_mixed_groups"]
 
 Steps: TypeAlias = tuple[tuple[Mechanism, int], ...]
+# what `compose` takes
+Mechanisms: TypeAlias = Mechanism | Iterable[Mechanism | tuple[Mechanism, int]]
+Counts: TypeAlias = int | Iterable[int] | None
 
 
 def pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:

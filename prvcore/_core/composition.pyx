@@ -448,5 +448,5 @@ cdef str over_limit(const prv_options *options, size_t needed):
     need = f"{needed} bytes" if needed else "more"
     return (
         f"{culprit} needs {need}, which is above the memory limit of {options.memory_limit} bytes: "
-        f"use a larger {culprit.partition(' ')[0]} or raise the limit by prvcore.set_memory_limit"
+        f"use a larger {culprit.partition(' ')[0]} or raise memory_limit"
     )

@@ -15,7 +15,7 @@ for each operation, which matters where delta is not far larger.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import dp_accounting
 import numpy as np
@@ -24,9 +24,10 @@ from dp_accounting.pld import pld_pmf
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from prvcore import _arguments
-from prvcore._bounds import Bounds
+from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
+from prvcore._settings import WidthOptions
 from prvcore.adapters._rounding import quotient_rounded_down
 from prvcore.budgets.accountant import Accountant
 from prvcore.mechanisms.base import Mechanism
@@ -99,7 +100,7 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
     def __init__(
         self,
         neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
-        **options: Any,
+        **options: Unpack[WidthOptions],
     ) -> None:
         if neighboring_relation is not NeighboringRelation.ADD_OR_REMOVE_ONE:
             raise ValueError(
@@ -108,7 +109,7 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
         if "neighbors" in options:
             raise TypeError(
                 "PRVCoreAccountant takes no neighbors, which neighboring_relation says, got "
-                f"neighbors={options['neighbors']!r}"
+                f"neighbors={dict(options)['neighbors']!r}"
             )
         super().__init__(neighboring_relation)
         self._accountant = Accountant(**options)
@@ -126,7 +127,7 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
         """Return the upper bound of delta."""
         return float(self.accountant.delta(target_epsilon).upper)
 
-    def bounds(self, target_delta: float) -> Bounds:
+    def bounds(self, target_delta: float) -> ScalarBounds:
         """Return both bounds of epsilon, nats."""
         bounds = self.accountant.epsilon(target_delta)
         if any(mechanism == _NON_PRIVATE for mechanism, _ in self.accountant.history):
@@ -234,7 +235,7 @@ class TablesOfPLD(NamedTuple):
     remove: FromTable
     add: FromTable
 
-    def epsilon(self, delta: float, count: int = 1, **options: Any) -> float:
+    def epsilon(self, delta: float, count: int = 1, **options: Unpack[WidthOptions]) -> float:
         """Return an upper bound of the epsilon of so many of the mechanism.
 
         Parameters
@@ -252,10 +253,9 @@ class TablesOfPLD(NamedTuple):
             Nats.
 
         """
-        return max(
-            float(compose(table, count, neighbors=direction, **options).epsilon(delta).upper)
-            for direction, table in zip(self._fields, self, strict=True)
-        )
+        remove = compose(self.remove, count, neighbors="remove", **options)
+        add = compose(self.add, count, neighbors="add", **options)
+        return max(remove.epsilon(delta).upper, add.epsilon(delta).upper)
 
 
 def mechanisms_from_pld(pld: PrivacyLossDistribution) -> TablesOfPLD:
@@ -433,7 +433,8 @@ def _pessimistic(
 
 def _upper_deltas(curve: PrivacyCurve, losses: np.ndarray) -> np.ndarray:
     if curve.eps_error is not None or curve.mesh_size is not None or len(losses) < 2:
-        return _changed(curve, delta_relative_error=0.0).delta(losses).upper
+        deltas: np.ndarray = _changed(curve, delta_relative_error=0.0).delta(losses).upper
+        return deltas
     # near epsilon 0 the default would ask for far more than lines between the losses keep
     least = _width(float(np.diff(losses).min()))
     share = np.maximum(_SHARE * np.abs(losses), np.finfo(float).tiny)

@@ -6,12 +6,13 @@ Needs opacus 1.5 or later. Then ``PrivacyEngine(accountant="prvcore")`` and
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from opacus.accountants import IAccountant, register_accountant
 
-from prvcore._bounds import Bounds
+from prvcore._bounds import ScalarBounds
 from prvcore._compose import compose
+from prvcore._settings import ComposeOptions
 from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = ["OpacusAccountant"]
@@ -60,7 +61,7 @@ class OpacusAccountant(IAccountant):
             steps += self.history.pop()[2]
         self.history.append((noise_multiplier, sample_rate, steps))
 
-    def get_epsilon(self, delta: float, **options: Any) -> float:
+    def get_epsilon(self, delta: float, **options: Unpack[ComposeOptions]) -> float:
         """Return the certified upper bound of the epsilon spent so far.
 
         Parameters
@@ -83,7 +84,7 @@ class OpacusAccountant(IAccountant):
         """
         return float(self.bounds(delta, **options).upper)
 
-    def bounds(self, delta: float, **options: Any) -> Bounds:
+    def bounds(self, delta: float, **options: Unpack[ComposeOptions]) -> ScalarBounds:
         """Return both bounds of the epsilon spent so far.
 
         Parameters

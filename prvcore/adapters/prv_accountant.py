@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prvcore import _arguments
-from prvcore._bounds import Bounds
+from prvcore._bounds import ScalarBounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
 from prvcore.adapters._rounding import quotient_rounded_down
@@ -129,7 +129,7 @@ class PRVAccountant:
 
     def compute_delta(
         self, epsilon: float, num_self_compositions: int | Sequence[int] | None = None
-    ) -> Bounds:
+    ) -> ScalarBounds:
         """Return (lower, estimate, upper) of delta at an epsilon.
 
         Parameters
@@ -155,7 +155,7 @@ class PRVAccountant:
 
     def compute_epsilon(
         self, delta: float, num_self_compositions: int | Sequence[int] | None = None
-    ) -> Bounds:
+    ) -> ScalarBounds:
         """Return (lower, estimate, upper) of epsilon at a delta.
 
         Parameters
@@ -234,6 +234,8 @@ class DPSGDAccountant(PRVAccountant):
             **options,
         )
 
-    def compute_epsilon(self, delta: float, num_steps: int) -> Bounds:
+    def compute_epsilon(  # type: ignore[override]  # by the names of prv-accountant
+        self, delta: float, num_steps: int
+    ) -> ScalarBounds:
         """Return (lower, estimate, upper) of epsilon at a delta after so many steps."""
         return super().compute_epsilon(delta, num_steps)

@@ -6,12 +6,13 @@ import json
 import warnings
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack, overload
 
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _pickling
-from prvcore._bounds import Bounds
+from prvcore._arguments import Array, Scalar
+from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ScalarBounds
 from prvcore._calibrate import calibrate
 from prvcore._compose import compose
 from prvcore._core.composition import History
@@ -19,7 +20,8 @@ from prvcore._core.mechanism import Handle
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning, TargetError
 from prvcore._names import public
-from prvcore._settings import get_memory_limit
+from prvcore._progress import ProgressOption
+from prvcore._settings import ComposeOptions, How, memory_limit_of
 from prvcore._steps import Steps, refuse_mixed_groups
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict, plain_values
@@ -51,7 +53,7 @@ class _Held:
         self.curve: PrivacyCurve | None = None
         self.ordered: PrivacyCurve | None = None
         # by what was asked, where, and under which memory limit: the bounds, and what to warn of
-        self.answers: dict[tuple[str, float, int], tuple[Bounds, str | None]] = {}
+        self.answers: dict[tuple[str, float, int], tuple[Bounds[Any], str | None]] = {}
 
     def history(self) -> Steps:
         """Return the counts as pairs."""
@@ -83,16 +85,21 @@ class _Version(Link):
 
     def newest(self) -> _Version:
         """Return the last version with what it holds; this one must have it, too."""
-        version: _Version = self
-        assert self.held is not None
-        counts = None
+        version, held, counts = self, self.content(), None
         while (later := version.next()) is not None:
             version = later
-            counts = dict(self.held.counts) if counts is None else counts
+            counts = dict(held.counts) if counts is None else counts
+            assert version.mechanism is not None  # but for the beginning
             counts[version.mechanism] = counts.get(version.mechanism, 0) + version.count
         if version.held is None:
-            version.held = _Held(counts, self.held.handles)
+            assert counts is not None
+            version.held = _Held(counts, held.handles)
         return version
+
+    def content(self) -> _Held:
+        """Return what this version holds; somebody has asked for it, or made it."""
+        assert self.held is not None
+        return self.held
 
 
 @public
@@ -138,9 +145,9 @@ class Accountant:
 
     __slots__ = ("_histories", "_known", "_last", "_options", "_recent")
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[ComposeOptions]) -> None:
         checked = compose([], **options)
-        self._options = {name: getattr(checked, name) for name in options}
+        self._options: dict[str, Any] = {name: getattr(checked, name) for name in options}
         self._begin({})
 
     def _begin(self, counts: dict[Mechanism, int]) -> None:
@@ -157,7 +164,7 @@ class Accountant:
 
     def _now(self) -> _Held:
         """Return what is held at this moment."""
-        return self._newest().held
+        return self._newest().content()
 
     def _end(self) -> _Version:
         """Return the last version, which may be without what it holds."""
@@ -190,11 +197,13 @@ class Accountant:
             else:
                 added.extend(later)
             added = later
+        assert beginning is not None  # there are steps
+        assert added is not None
         if not version.extend(beginning):
             return False
         self._last = added
         known = self._known
-        if number - known.number > _MOST_BEHIND + len(known.held.counts):
+        if number - known.number > _MOST_BEHIND + len(known.content().counts):
             self._newest()  # and lets go of the versions before
         return True
 
@@ -272,13 +281,27 @@ class Accountant:
             held.curve = curve = compose(held.history(), **self._options)
         return curve
 
-    def epsilon(self, delta: ArrayLike) -> Bounds:
+    @overload
+    def epsilon(self, delta: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def epsilon(self, delta: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def epsilon(self, delta: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    def epsilon(
+        self,
+        delta: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the epsilon spent so far.
 
         Parameters
         ----------
         delta : float or array_like of float, any shape
             Probabilities in [0, 1].
+        progress, memory_limit
+            As `PrivacyCurve.epsilon` takes them.
 
         Returns
         -------
@@ -290,15 +313,29 @@ class Accountant:
         PrivacyCurve.epsilon : raises and warns of the same.
 
         """
-        return self._ask("epsilon", delta)
+        return self._ask("epsilon", delta, progress, memory_limit)
 
-    def delta(self, epsilon: ArrayLike) -> Bounds:
+    @overload
+    def delta(self, epsilon: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def delta(self, epsilon: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def delta(self, epsilon: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    def delta(
+        self,
+        epsilon: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
         """Bound the delta of all that has run.
 
         Parameters
         ----------
         epsilon : float or array_like of float, any shape
             Nats, of either sign and infinite too, but not nan.
+        progress, memory_limit
+            As `PrivacyCurve.epsilon` takes them.
 
         Returns
         -------
@@ -310,14 +347,16 @@ class Accountant:
         PrivacyCurve.delta : raises and warns of the same.
 
         """
-        return self._ask("delta", epsilon)
+        return self._ask("delta", epsilon, progress, memory_limit)
 
-    def _ask(self, wanted: str, point: Any) -> Bounds:
-        held, limit = self._now(), get_memory_limit()
+    def _ask(
+        self, wanted: str, point: Any, progress: ProgressOption, memory_limit: int | None
+    ) -> Bounds[Any]:
+        held, limit = self._now(), memory_limit_of(memory_limit)
         key = (wanted, point, limit) if type(point) is float else None
-        found = held.answers.get(key)
+        found = None if key is None else held.answers.get(key)
         if found is None:
-            found = self._compute(held, wanted, point, limit)
+            found = self._compute(held, wanted, point, progress, limit)
             if key is not None and len(held.answers) < _KEPT_ANSWERS:
                 held.answers[key] = found
         bounds, warning = found
@@ -326,17 +365,17 @@ class Accountant:
         return bounds
 
     def _compute(
-        self, held: _Held, wanted: str, point: Any, limit: int
-    ) -> tuple[Bounds, str | None]:
+        self, held: _Held, wanted: str, point: Any, progress: ProgressOption, limit: int
+    ) -> tuple[Bounds[Any], str | None]:
         if len(held.counts) < _MANY:
-            return self._curve_of(held)._answer(wanted, point, memory_limit=limit)
+            return self._curve_of(held)._answer(wanted, point, progress, limit)
         curve = self._in_order(held)
         # each thread one of its own: what a history keeps makes no difference but in time
         try:
             history = self._histories.pop()
         except IndexError:
             history = History()
-        found = curve._answer(wanted, point, memory_limit=limit, history=history)
+        found = curve._answer(wanted, point, progress, limit, history)
         self._histories.append(history)  # not if that failed: what is half done is given up
         return found
 
@@ -359,6 +398,8 @@ class Accountant:
         delta: float,
         noise_multiplier: float,
         sampling_probability: float = 1.0,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
     ) -> int:
         """Return how many more steps of DP-SGD a budget allows.
 
@@ -370,6 +411,8 @@ class Accountant:
             Budget, a probability in [0, 1].
         noise_multiplier, sampling_probability
             As `step` takes them.
+        progress, memory_limit
+            As `PrivacyCurve.epsilon` takes them.
 
         Returns
         -------
@@ -395,10 +438,16 @@ class Accountant:
         """
         self._refuse_uncalibrated()
         mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
-        return self._remaining(self._now(), mechanism, epsilon, delta) or 0
+        how: How = {"progress": progress, "memory_limit": memory_limit}
+        return self._remaining(self._now(), mechanism, epsilon, delta, **how) or 0
 
     def _remaining(
-        self, held: _Held, mechanism: Mechanism, epsilon: float, delta: float
+        self,
+        held: _Held,
+        mechanism: Mechanism,
+        epsilon: float,
+        delta: float,
+        **how: Unpack[How],
     ) -> int | None:
         """Return how many more a budget allows, None where it has been exceeded."""
         options = {name: self._options[name] for name in _CALIBRATED if name in self._options}
@@ -410,6 +459,7 @@ class Accountant:
                 parameter="steps",
                 after=held.history(),
                 **options,
+                **how,
             )
         except TargetError:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 __all__ = ["Link"]
 
@@ -20,19 +20,19 @@ class Link:
     __slots__ = ("_next",)
 
     def __init__(self) -> None:
-        self._next: dict[None, Any] = {}
+        self._next: dict[None, Self] = {}
 
-    def next(self) -> Any:
+    def next(self) -> Self | None:
         """Return the version after this one, None where this is the last."""
         return self._next.get(None)
 
-    def last(self) -> Any:
+    def last(self) -> Self:
         """Return the version after which there is none, at this moment."""
-        link: Any = self
+        link = self
         while (later := link.next()) is not None:
             link = later
         return link
 
-    def extend(self, link: Link) -> bool:
+    def extend(self, link: Self) -> bool:
         """Make `link`, which nobody else has, the version after this one, unless there is one."""
         return self._next.setdefault(None, link) is link

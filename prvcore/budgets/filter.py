@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from prvcore import _arguments
-from prvcore._bounds import Bounds
+from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._errors import BudgetExceededError
 from prvcore._names import public
 from prvcore.budgets.accountant import Accountant, _Version
@@ -202,7 +202,7 @@ class PrivacyFilter:
         mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
         return self._left(mechanism, self._accountant._newest())
 
-    def spent(self) -> Bounds:
+    def spent(self) -> ScalarBounds:
         """Bound the epsilon spent so far at the delta of the budget, nats."""
         # Looked at before what is asked: what is added later leaves no less.
         known, number = self._known, self._accountant._end().number
@@ -220,12 +220,14 @@ class PrivacyFilter:
             self._check_history(version)
         if known is None or known.number != version.number or known.mechanism != mechanism:
             self._check(mechanism)
-            left = self._accountant._remaining(version.held, mechanism, self.epsilon, self.delta)
+            left = self._accountant._remaining(
+                version.content(), mechanism, self.epsilon, self.delta
+            )
             self._known = known = _Known(version.number, mechanism, left)
         return known.left or 0
 
     def _check_history(self, version: _Version) -> None:
-        for mechanism, _ in version.held.history():
+        for mechanism, _ in version.content().history():
             self._check(mechanism)
 
     def _check(self, mechanism: Mechanism) -> None:

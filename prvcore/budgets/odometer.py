@@ -1,12 +1,10 @@
 """An odometer: readings of what is spent that hold together, wherever one stops."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 from prvcore import _arguments
-from prvcore._bounds import Bounds
+from prvcore._bounds import ScalarBounds
 from prvcore._names import public
 from prvcore.budgets.accountant import Accountant
 from prvcore.budgets.chain import Link
@@ -29,7 +27,7 @@ class OdometerReading(NamedTuple):
 
     """
 
-    epsilon: Bounds
+    epsilon: ScalarBounds
     delta: float
     number: int
 

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,9 @@ from prvcore import _arguments
 from prvcore._names import public
 from prvcore.dpsgd.sweeps import (
     SweepBounds,
+    SweepCalibrateOptions,
     SweepCalibrations,
+    SweepOptions,
     dpsgd_delta,
     dpsgd_epsilon,
     dpsgd_noise_multiplier,
@@ -19,7 +21,8 @@ from prvcore.dpsgd.sweeps import (
 
 __all__ = ["TrainingSchedule", "dpsgd_schedule"]
 
-_ROUNDINGS = ("up-each-epoch", "up", "down")
+_Swept = TypeVar("_Swept", SweepBounds[Any], SweepCalibrations[Any])
+Rounding: TypeAlias = Literal["up-each-epoch", "up", "down"]
 _MOST = 2**53
 
 
@@ -47,9 +50,11 @@ class TrainingSchedule(NamedTuple):
     batch_size: int | NDArray[np.int64]
     accumulation_steps: int | NDArray[np.int64]
     epochs: float | NDArray[np.float64]
-    rounding: str
+    rounding: Rounding
 
-    def epsilon(self, noise_multiplier: ArrayLike, delta: ArrayLike, **options: Any) -> SweepBounds:
+    def epsilon(
+        self, noise_multiplier: ArrayLike, delta: ArrayLike, **options: Unpack[SweepOptions]
+    ) -> SweepBounds[Any]:
         """Bound the epsilon of the training.
 
         Parameters
@@ -73,7 +78,9 @@ class TrainingSchedule(NamedTuple):
             dpsgd_epsilon(noise_multiplier, self.sampling_probability, self.steps, delta, **options)
         )
 
-    def delta(self, noise_multiplier: ArrayLike, epsilon: ArrayLike, **options: Any) -> SweepBounds:
+    def delta(
+        self, noise_multiplier: ArrayLike, epsilon: ArrayLike, **options: Unpack[SweepOptions]
+    ) -> SweepBounds[Any]:
         """Bound the delta of the training.
 
         Parameters
@@ -98,8 +105,8 @@ class TrainingSchedule(NamedTuple):
         )
 
     def noise_multiplier(
-        self, epsilon: ArrayLike, delta: ArrayLike, **options: Any
-    ) -> SweepCalibrations:
+        self, epsilon: ArrayLike, delta: ArrayLike, **options: Unpack[SweepCalibrateOptions]
+    ) -> SweepCalibrations[Any]:
         """Find the least noise with which the training meets a target.
 
         Parameters
@@ -124,7 +131,7 @@ class TrainingSchedule(NamedTuple):
             dpsgd_noise_multiplier(self.sampling_probability, self.steps, epsilon, delta, **options)
         )
 
-    def _told(self, bounds: Any) -> Any:
+    def _told(self, bounds: _Swept) -> _Swept:
         """Return what a sweep returned with the rest of this schedule among its settings."""
         settings = dict(bounds.settings)
         shape = np.shape(settings["steps"])
@@ -132,7 +139,8 @@ class TrainingSchedule(NamedTuple):
             value = getattr(self, name)
             settings[name] = np.broadcast_to(value, shape) if shape else value
         settings["rounding"] = self.rounding
-        return bounds._replace(settings=settings)
+        told: _Swept = bounds._replace(settings=settings)
+        return told
 
 
 @public
@@ -142,7 +150,7 @@ def dpsgd_schedule(
     epochs: ArrayLike,
     *,
     accumulation_steps: ArrayLike = 1,
-    rounding: str = "up-each-epoch",
+    rounding: Rounding = "up-each-epoch",
 ) -> TrainingSchedule:
     """Return sampling probability and steps of a training of so many epochs.
 
@@ -193,7 +201,7 @@ def dpsgd_schedule(
     >>> epsilon = plan.epsilon(noise_multiplier=1.1, delta=1e-5).upper
 
     """
-    _arguments.choice(rounding, "rounding", _ROUNDINGS)
+    _arguments.choice(rounding, "rounding", get_args(Rounding))
     sizes, batches, parts, times = _arguments.broadcast(
         dataset_size=_arguments.integers(dataset_size, "dataset_size", 1, _MOST),
         batch_size=_arguments.integers(batch_size, "batch_size", 1, _MOST),
@@ -215,14 +223,14 @@ def dpsgd_schedule(
             0,
             _MOST,
         )
-    for part in (probabilities, steps):
-        part.setflags(write=False)
-    told = (part[()] if part.ndim else part.item() for part in (sizes, batches, parts, times))
-    found = (probabilities, steps) if sizes.ndim else (probabilities.item(), steps.item())
-    return TrainingSchedule(*found, *told, rounding)
+    for array in (probabilities, steps):
+        array.setflags(write=False)
+    arrays = (probabilities, steps, sizes, batches, parts, times)
+    told: list[Any] = [array[()] if array.ndim else array.item() for array in arrays]
+    return TrainingSchedule._make([*told, rounding])
 
 
-def _steps(steps_per_epoch: Fraction, epochs: Fraction, rounding: str) -> int:
+def _steps(steps_per_epoch: Fraction, epochs: Fraction, rounding: Rounding) -> int:
     if rounding == "up-each-epoch":
         return math.ceil(math.ceil(steps_per_epoch) * epochs)
     return (math.ceil if rounding == "up" else math.floor)(steps_per_epoch * epochs)

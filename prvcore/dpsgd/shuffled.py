@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, Unpack, get_args, overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prvcore import _arguments
+from prvcore._arguments import FloatArray, Scalar
 from prvcore._core import mechanism as core
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
+from prvcore._progress import ProgressOption
+from prvcore._settings import How
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["shuffled_lower_bound"]
 
-_NEIGHBORS = ("add-or-remove", "replace-one")
+ShuffledNeighbors: TypeAlias = Literal["add-or-remove", "replace-one"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,38 @@ class _ShuffledFromBelow(Mechanism):
         return core.shuffled_from_below(self.noise_multiplier, self.batches, self.replaced)
 
 
+class _Options(How, total=False):
+    neighbors: ShuffledNeighbors
+
+
+@overload
+def shuffled_lower_bound(
+    noise_multiplier: float,
+    batches: int,
+    epochs: int = 1,
+    *,
+    delta: Scalar,
+    **options: Unpack[_Options],
+) -> float: ...
+@overload
+def shuffled_lower_bound(
+    noise_multiplier: float,
+    batches: int,
+    epochs: int = 1,
+    *,
+    epsilon: Scalar,
+    **options: Unpack[_Options],
+) -> float: ...
+@overload
+def shuffled_lower_bound(
+    noise_multiplier: float,
+    batches: int,
+    epochs: int = 1,
+    *,
+    delta: ArrayLike | None = None,
+    epsilon: ArrayLike | None = None,
+    **options: Unpack[_Options],
+) -> float | FloatArray: ...
 @public
 def shuffled_lower_bound(
     noise_multiplier: float,
@@ -42,8 +76,10 @@ def shuffled_lower_bound(
     *,
     delta: ArrayLike | None = None,
     epsilon: ArrayLike | None = None,
-    neighbors: str = "add-or-remove",
-) -> float | NDArray[np.float64]:
+    neighbors: ShuffledNeighbors = "add-or-remove",
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+) -> Any:
     """Bound from below what DP-SGD on shuffled batches costs.
 
     Each epoch cuts a fresh shuffle of the records into batches, and the sum of each batch is
@@ -68,6 +104,8 @@ def shuffled_lower_bound(
     neighbors : {"add-or-remove", "replace-one"}
         Whether a record is replaced by nothing (its batch then has one record less), or by another
         one.
+    progress, memory_limit
+        As `PrivacyCurve.epsilon` takes them.
 
     Returns
     -------
@@ -115,8 +153,9 @@ def shuffled_lower_bound(
     epoch = _ShuffledFromBelow(
         _arguments.non_negative(noise_multiplier, "noise_multiplier"),
         _arguments.integer(batches, "batches", 1, 2**32),
-        _arguments.choice(neighbors, "neighbors", _NEIGHBORS) == "replace-one",
+        _arguments.choice(neighbors, "neighbors", get_args(ShuffledNeighbors)) == "replace-one",
     )
     curve = PrivacyCurve([(epoch, _arguments.count(epochs, "epochs"))])
     wanted, points = ("delta", epsilon) if delta is None else ("epsilon", delta)
-    return curve._query(wanted, points, stacklevel=3).lower
+    assert points is not None
+    return curve._query(wanted, points, progress, memory_limit).lower

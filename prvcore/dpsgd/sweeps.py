@@ -4,18 +4,20 @@ import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments, _parallel
-from prvcore._bounds import Bounds, ErrorBudget
-from prvcore._calibrate import _calibrate
+from prvcore._arguments import FloatArray, Scalar
+from prvcore._bounds import Bounds, ErrorBudget, Number
+from prvcore._calibrate import Parameter, calibrate
 from prvcore._compose import compose
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
-from prvcore._settings import get_memory_limit
+from prvcore._progress import ProgressOption, reported, share_of
+from prvcore._settings import CalibrateOptions, ComposeOptions, How, QueryOptions, memory_limit_of
 from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = [
@@ -27,12 +29,26 @@ __all__ = [
     "dpsgd_steps",
 ]
 
-_FloatArray = NDArray[np.float64]
 _MOST_STEPS = 2**53
 
 
+class SweepHow(How, total=False):
+    """Where a sweep computes, and what else is an argument of each."""
+
+    workers: int | None
+    executor: Executor | None
+
+
+class SweepOptions(QueryOptions, SweepHow, total=False):
+    """The keyword arguments of `dpsgd_epsilon` and `dpsgd_delta`."""
+
+
+class SweepCalibrateOptions(CalibrateOptions, SweepHow, total=False):
+    """The keyword arguments of `dpsgd_noise_multiplier` and `dpsgd_steps`."""
+
+
 @public
-class SweepBounds(Bounds):
+class SweepBounds(Bounds[Number]):
     """Bounds at every setting of a sweep, and the settings.
 
     Unpacks as `Bounds` do, into lower, estimate and upper.
@@ -48,9 +64,11 @@ class SweepBounds(Bounds):
 
     _settings: dict[str, Any]
 
-    def __new__(cls, lower: Any, estimate: Any, upper: Any, settings: dict[str, Any]) -> Any:
+    def __new__(
+        cls, lower: Number, estimate: Number, upper: Number, settings: dict[str, Any]
+    ) -> Self:
         """Return the bounds at `settings`."""
-        bounds = super().__new__(cls, lower, estimate, upper)
+        bounds: Self = super().__new__(cls, lower, estimate, upper)  # type: ignore[type-var]
         bounds._settings = settings
         return bounds
 
@@ -60,7 +78,7 @@ class SweepBounds(Bounds):
         return self._settings
 
     @classmethod
-    def _make(cls, iterable: Iterable[Any]) -> Any:
+    def _make(cls, iterable: Iterable[Any]) -> Any:  # type: ignore[override]  # of four, not three
         """Return the bounds of lower, estimate, upper and settings."""
         return cls(*iterable)
 
@@ -79,7 +97,7 @@ class SweepBounds(Bounds):
 
 
 @public
-class SweepCalibrations(NamedTuple):
+class SweepCalibrations(NamedTuple, Generic[Number]):
     """The cheapest value of a parameter at every setting of a sweep, with the proof.
 
     Numbers where all arguments are scalars, else arrays of the common shape.
@@ -101,21 +119,37 @@ class SweepCalibrations(NamedTuple):
     """
 
     value: Any
-    lower: Any
-    upper: Any
+    lower: Number
+    upper: Number
     next_value: Any
-    next_lower: Any
-    next_upper: Any
+    next_lower: Number
+    next_upper: Number
     settings: dict[str, Any]
 
 
 class _Rows(NamedTuple):
     """What a task returns: one row of results for each row of settings, and what was too wide."""
 
-    results: _FloatArray
+    results: FloatArray
     wide: list[tuple[int, float]]
 
 
+@overload
+def dpsgd_epsilon(
+    noise_multiplier: Scalar,
+    sampling_probability: Scalar,
+    steps: Scalar,
+    delta: Scalar,
+    **options: Unpack[SweepOptions],
+) -> SweepBounds[float]: ...
+@overload
+def dpsgd_epsilon(
+    noise_multiplier: ArrayLike,
+    sampling_probability: ArrayLike,
+    steps: ArrayLike,
+    delta: ArrayLike,
+    **options: Unpack[SweepOptions],
+) -> SweepBounds[FloatArray]: ...
 @public
 def dpsgd_epsilon(
     noise_multiplier: ArrayLike,
@@ -125,9 +159,10 @@ def dpsgd_epsilon(
     *,
     workers: int | None = None,
     executor: Executor | None = None,
-    progress: bool = False,
-    **options: Any,
-) -> SweepBounds:
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+    **options: Unpack[ComposeOptions],
+) -> SweepBounds[Any]:
     """Bound epsilon at each of many settings of DP-SGD.
 
     The four arguments are broadcast against each other.
@@ -148,8 +183,11 @@ def dpsgd_epsilon(
     executor : concurrent.futures.Executor, optional
         Where to compute instead: a process pool, or that of a cluster, such as Dask's
         ``client.get_executor()``, whose workers have prvcore installed. It is not shut down.
-    progress : bool, default False
-        Whether to show a progress bar, which needs tqdm.
+    progress : bool or callable, default False
+        Whether to show a bar, or what to call; see `Progress`.
+    memory_limit : int, optional
+        As `set_memory_limit` takes it, of each thread or process; that of this process at the time
+        of the call if left out.
     **options
         The keyword arguments of `compose`.
 
@@ -174,8 +212,7 @@ def dpsgd_epsilon(
 
     Notes
     -----
-    Settings that repeat are computed once. The memory limit is that of this process at the time of
-    the call, and holds for each thread or process.
+    Settings that repeat are computed once.
 
     Examples
     --------
@@ -188,9 +225,25 @@ def dpsgd_epsilon(
     """
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["delta"] = _arguments.probabilities(delta, "delta")
-    return _bounds(settings, options, workers, executor, progress)
+    return _bounds(settings, options, workers, executor, progress, memory_limit)
 
 
+@overload
+def dpsgd_delta(
+    noise_multiplier: Scalar,
+    sampling_probability: Scalar,
+    steps: Scalar,
+    epsilon: Scalar,
+    **options: Unpack[SweepOptions],
+) -> SweepBounds[float]: ...
+@overload
+def dpsgd_delta(
+    noise_multiplier: ArrayLike,
+    sampling_probability: ArrayLike,
+    steps: ArrayLike,
+    epsilon: ArrayLike,
+    **options: Unpack[SweepOptions],
+) -> SweepBounds[FloatArray]: ...
 @public
 def dpsgd_delta(
     noise_multiplier: ArrayLike,
@@ -200,9 +253,10 @@ def dpsgd_delta(
     *,
     workers: int | None = None,
     executor: Executor | None = None,
-    progress: bool = False,
-    **options: Any,
-) -> SweepBounds:
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+    **options: Unpack[ComposeOptions],
+) -> SweepBounds[Any]:
     """Bound delta at each of many settings of DP-SGD.
 
     Parameters
@@ -211,7 +265,7 @@ def dpsgd_delta(
         As `dpsgd_epsilon` takes them; all four arguments are broadcast against each other.
     epsilon : float or array_like of float
         Nats, of either sign and infinite too, but not nan.
-    workers, executor, progress, **options
+    workers, executor, progress, memory_limit, **options
         As `dpsgd_epsilon` takes them.
 
     Returns
@@ -232,9 +286,25 @@ def dpsgd_delta(
     """
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["epsilon"] = _arguments.extended_reals(epsilon, "epsilon")
-    return _bounds(settings, options, workers, executor, progress)
+    return _bounds(settings, options, workers, executor, progress, memory_limit)
 
 
+@overload
+def dpsgd_noise_multiplier(
+    sampling_probability: Scalar,
+    steps: Scalar,
+    epsilon: Scalar,
+    delta: Scalar,
+    **options: Unpack[SweepCalibrateOptions],
+) -> SweepCalibrations[float]: ...
+@overload
+def dpsgd_noise_multiplier(
+    sampling_probability: ArrayLike,
+    steps: ArrayLike,
+    epsilon: ArrayLike,
+    delta: ArrayLike,
+    **options: Unpack[SweepCalibrateOptions],
+) -> SweepCalibrations[FloatArray]: ...
 @public
 def dpsgd_noise_multiplier(
     sampling_probability: ArrayLike,
@@ -244,9 +314,10 @@ def dpsgd_noise_multiplier(
     *,
     workers: int | None = None,
     executor: Executor | None = None,
-    progress: bool = False,
-    **options: Any,
-) -> SweepCalibrations:
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+    **options: Unpack[CalibrateOptions],
+) -> SweepCalibrations[Any]:
     """Find the least noise with which DP-SGD meets each of many targets.
 
     Parameters
@@ -256,7 +327,7 @@ def dpsgd_noise_multiplier(
         against each other.
     epsilon : float or array_like of float
         Targets of the certified upper bound, nats, finite and >= 0.
-    workers, executor, progress
+    workers, executor, progress, memory_limit
         As `dpsgd_epsilon` takes them.
     **options
         The keyword arguments `tolerance`, `neighbors` and `engine` of `calibrate`.
@@ -293,9 +364,27 @@ def dpsgd_noise_multiplier(
         "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
         "delta": _arguments.probabilities(delta, "delta"),
     }
-    return _calibrations("noise_multiplier", settings, options, workers, executor, progress)
+    return _calibrations(
+        "noise_multiplier", settings, options, workers, executor, progress, memory_limit
+    )
 
 
+@overload
+def dpsgd_steps(
+    noise_multiplier: Scalar,
+    sampling_probability: Scalar,
+    epsilon: Scalar,
+    delta: Scalar,
+    **options: Unpack[SweepCalibrateOptions],
+) -> SweepCalibrations[float]: ...
+@overload
+def dpsgd_steps(
+    noise_multiplier: ArrayLike,
+    sampling_probability: ArrayLike,
+    epsilon: ArrayLike,
+    delta: ArrayLike,
+    **options: Unpack[SweepCalibrateOptions],
+) -> SweepCalibrations[FloatArray]: ...
 @public
 def dpsgd_steps(
     noise_multiplier: ArrayLike,
@@ -305,9 +394,10 @@ def dpsgd_steps(
     *,
     workers: int | None = None,
     executor: Executor | None = None,
-    progress: bool = False,
-    **options: Any,
-) -> SweepCalibrations:
+    progress: ProgressOption = False,
+    memory_limit: int | None = None,
+    **options: Unpack[CalibrateOptions],
+) -> SweepCalibrations[Any]:
     """Find the most steps of DP-SGD that meet each of many targets.
 
     Parameters
@@ -316,7 +406,7 @@ def dpsgd_steps(
         As `dpsgd_epsilon` takes them; all four arguments are broadcast against each other.
     epsilon : float or array_like of float
         Targets of the certified upper bound, nats, finite and >= 0.
-    workers, executor, progress
+    workers, executor, progress, memory_limit
         As `dpsgd_epsilon` takes them.
     **options
         The keyword arguments `tolerance`, `neighbors` and `engine` of `calibrate`.
@@ -346,7 +436,7 @@ def dpsgd_steps(
         "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
         "delta": _arguments.probabilities(delta, "delta"),
     }
-    return _calibrations("steps", settings, options, workers, executor, progress)
+    return _calibrations("steps", settings, options, workers, executor, progress, memory_limit)
 
 
 def _dpsgd_settings(
@@ -363,29 +453,31 @@ def _dpsgd_settings(
 
 def _bounds(
     settings: dict[str, NDArray[Any]],
-    options: dict[str, Any],
+    options: ComposeOptions,
     workers: int | None,
     executor: Executor | None,
-    progress: bool,
-) -> SweepBounds:
+    progress: ProgressOption,
+    memory_limit: int | None,
+) -> SweepBounds[Any]:
     asked = compose([], **options)  # so that a bad option is refused here, and once
-    task = partial(_bounds_at, tuple(settings), options, get_memory_limit())
+    task = partial(_bounds_at, tuple(settings), options, memory_limit_of(memory_limit))
     used, parts, wide = _sweep(task, settings, workers, executor, progress)
     if wide:
         told = asked._settings
         width = told.width() if "delta" in settings else told.width_of_delta()
         _warn(wide, np.size(parts[0]), width)
-    return SweepBounds(*parts, used)
+    lower, estimate, upper = parts
+    return SweepBounds(lower, estimate, upper, used)
 
 
 def _bounds_at(
-    names: tuple[str, ...], options: dict[str, Any], memory_limit: int, rows: _FloatArray
+    names: tuple[str, ...], options: ComposeOptions, memory_limit: int, rows: FloatArray
 ) -> _Rows:
     """Return bounds at each row of noise multiplier, sampling probability, steps and a point."""
     for_epsilon = names[-1] == "delta"
     results = np.empty((len(rows), 3))
     wide = []
-    last = curve = None
+    last, curve = None, compose([])
     for i, (*setting, point) in enumerate(rows.tolist()):
         noise, probability, steps = setting
         try:
@@ -393,7 +485,9 @@ def _bounds_at(
                 mechanism = PoissonSubsampledGaussian(noise, probability)
                 curve, last = compose(mechanism, int(steps), **options), setting
             # one point at a time: what several share would make bits depend on the others
-            results[i], (report,) = curve._ask(for_epsilon, np.array([point]), memory_limit)
+            results[i], (report,) = curve._ask(
+                for_epsilon, np.array([point]), memory_limit=memory_limit
+            )
         except Exception as error:
             error.add_note(_at(dict(zip(names, (*setting, point), strict=True))))
             raise
@@ -404,33 +498,37 @@ def _bounds_at(
 
 
 def _calibrations(
-    parameter: str,
+    parameter: Parameter,
     settings: dict[str, NDArray[Any]],
-    options: dict[str, Any],
+    options: CalibrateOptions,
     workers: int | None,
     executor: Executor | None,
-    progress: bool,
-) -> SweepCalibrations:
-    task = partial(_calibrations_at, parameter, tuple(settings), options, get_memory_limit())
+    progress: ProgressOption,
+    memory_limit: int | None,
+) -> SweepCalibrations[Any]:
+    task = partial(
+        _calibrations_at, parameter, tuple(settings), options, memory_limit_of(memory_limit)
+    )
     used, (value, *proof), _ = _sweep(task, settings, workers, executor, progress)
     if parameter == "steps":
         value = _scalar_or_array(np.asarray(value).astype(np.int64))
-    return SweepCalibrations(value, *proof, used)
+    lower, upper, following, next_lower, next_upper = proof
+    return SweepCalibrations(value, lower, upper, following, next_lower, next_upper, used)
 
 
 def _calibrations_at(
-    parameter: str,
+    parameter: Parameter,
     names: tuple[str, ...],
-    options: dict[str, Any],
+    options: CalibrateOptions,
     memory_limit: int,
-    rows: _FloatArray,
+    rows: FloatArray,
 ) -> _Rows:
     """Return the columns of SweepCalibrations at each row of the named settings."""
     results = np.empty((len(rows), 6))
     for i, row in enumerate(rows.tolist()):
         setting = dict(zip(names, row, strict=True))
         try:
-            found = _calibrate(
+            found = calibrate(
                 PoissonSubsampledGaussian(
                     setting.get("noise_multiplier", 1.0), setting["sampling_probability"]
                 ),
@@ -444,7 +542,7 @@ def _calibrations_at(
         except Exception as error:
             error.add_note(_at(setting))
             raise
-        following = (np.nan, np.nan, np.nan)
+        following: tuple[Any, ...] = (np.nan, np.nan, np.nan)
         if found.next_bounds is not None:
             following = (found.next_value, found.next_bounds.lower, found.next_bounds.upper)
         results[i] = (found.value, found.bounds.lower, found.bounds.upper, *following)
@@ -470,23 +568,30 @@ def _warn(wide: list[tuple[int, float]], settings: int, width: str) -> None:
 
 
 def _sweep(
-    task: Callable[[_FloatArray], _Rows],
+    task: Callable[[FloatArray], _Rows],
     settings: dict[str, NDArray[Any]],
     workers: int | None,
     executor: Executor | None,
-    progress: bool,
+    progress: ProgressOption,
 ) -> tuple[dict[str, Any], list[Any], list[tuple[int, float]]]:
     """Return the settings in their common shape, each column of results, and what was too wide.
 
     `task` is given some rows of distinct settings, sorted, and returns as many rows of results.
     """
     workers = _parallel.checked_workers(workers, executor)
-    bar = _parallel.progress_bar(progress)
     arrays = _arguments.broadcast(**settings)
     # integers up to 2^53 are floats
     rows = np.stack([array.reshape(-1).astype(np.float64) for array in arrays], axis=1)
     rows, places = np.unique(rows, axis=0, return_inverse=True)
-    with bar(len(rows)) as advance:
+    with reported(progress, "setting") as tell:
+        finished = 0
+
+        def advance(settings: int) -> None:
+            nonlocal finished
+            finished += settings
+            if tell is not None:
+                tell(share_of(finished, len(rows)))
+
         done = dict(_parallel.run(task, rows, workers, executor, advance))
     wide = [(first + i, width) for first in done for i, width in done[first].wide]
     if not done:  # how many columns there are, is not known without a row

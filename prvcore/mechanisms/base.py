@@ -35,7 +35,7 @@ class Mechanism(_pickling.Pickled):
 
     def _with(self, name: str, value: float) -> "Mechanism":
         """Return this mechanism with another value of a parameter that it has."""
-        return replace(self, **{self._FIELDS[name]: value})
+        return replace(self, **{self._FIELDS[name]: value})  # type: ignore[type-var]  # all kinds are
 
     def _build(self, neighbors: str) -> core.Handle:
         """Return the mechanism of the C core; its refusal is told with this mechanism's name."""

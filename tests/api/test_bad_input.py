@@ -337,7 +337,7 @@ def test_a_mesh_that_needs_too_much_memory():
         with pytest.raises(
             ValueError,
             match=r"^mesh_size = 1e-12 needs [1-9]\d+ bytes, .*limit of 1073741824 bytes: "
-            r"use a larger mesh_size or raise the limit by prvcore.set_memory_limit$",
+            r"use a larger mesh_size or raise memory_limit$",
         ):
             ask()
 
@@ -347,7 +347,7 @@ def test_mean_matching_that_needs_too_much_memory():
     with pytest.raises(
         ValueError,
         match=r"^eps_error = 1e-07 needs [1-9]\d+ bytes, .*limit of 1073741824 bytes: "
-        r"use a larger eps_error or raise the limit by prvcore.set_memory_limit$",
+        r"use a larger eps_error or raise memory_limit$",
     ):
         curve.epsilon(1e-5)
     curve = prv.compose(GAUSSIAN, 1000, discretization="mean-matching", mesh_size=1e-9)

@@ -264,6 +264,34 @@ def test_the_memory_limit_has_a_default_and_can_be_set(memory_limit):
     assert prv.get_memory_limit() == 123456789
 
 
+def test_a_call_may_have_a_limit_of_its_own(memory_limit):
+    curve = prv.compose(STEP, 1000, eps_error=1e-7)
+    accountant = prv.Accountant(eps_error=1e-7)
+    accountant.add(STEP, 1000)
+    asked = [
+        curve.epsilon,
+        curve.power,
+        lambda point, **how: curve.error_budget(delta=point, **how),
+        lambda point, **how: prv.eps_from_delta(curve, point, **how),
+        lambda point, **how: prv.explain(curve, point, **how).epsilon,
+        accountant.epsilon,
+        lambda point, **how: prv.dpsgd_epsilon(0.8, 1e-3, 1000, point, eps_error=1e-7, **how),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", prv.AccuracyWarning)
+        of_calls = [ask(1e-7, memory_limit=2**20) for ask in asked]
+        assert prv.get_memory_limit() == memory_limit
+        of_the_process = [ask(1e-7) for ask in asked]
+        prv.set_memory_limit(2**20)
+        assert [ask(1e-7) for ask in asked] == of_calls
+        # what a call is given counts, whatever the limit of the process is
+        assert [ask(1e-7, memory_limit=memory_limit) for ask in asked] == of_the_process
+    assert of_calls[0] != of_the_process[0]
+    for ask in asked:
+        with pytest.raises(ValueError, match=r"memory_limit must be in \[1, \d+\], got 0"):
+            ask(1e-7, memory_limit=0)
+
+
 def test_too_little_memory_widens_the_bounds_with_a_warning(memory_limit):
     curve = prv.compose(STEP, 1000, eps_error=1e-7, neighbors="remove")
     prv.set_memory_limit(2**20)

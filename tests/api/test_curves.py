@@ -181,7 +181,7 @@ def test_a_plot_says_what_it_lacks(axes):
 
 WIDE = {
     "mesh": ({"mesh_size": 0.05, "eps_error": 1e-3}, r"mesh_size = 0\.05 kept .* Lower mesh_size"),
-    "memory": ({}, r"the memory limit of 16384 bytes kept .* or the limit by"),
+    "memory": ({}, r"the memory limit of 16384 bytes kept .* Raise eps_error or memory_limit"),
 }
 
 

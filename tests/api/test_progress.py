@@ -84,6 +84,62 @@ def test_it_can_be_interrupted_there():
         ask()
 
 
-def test_only_functions():
-    with pytest.raises(TypeError, match="progress must be a function of a Progress, or None"):
-        prv.compose(STEP).epsilon(1e-5, progress=True)
+@pytest.mark.parametrize("wrong", [1, "yes", 0.5])
+def test_only_functions_and_booleans(wrong):
+    message = f"progress must be True, False or a function of a Progress, got {wrong!r}"
+    for ask in (
+        lambda: prv.compose(STEP).epsilon(1e-5, progress=wrong),
+        lambda: prv.calibrate(STEP, 3, epsilon=1, delta=1e-6, progress=wrong),
+        lambda: prv.dpsgd_epsilon(1.0, 0.1, 3, 1e-6, progress=wrong),
+    ):
+        with pytest.raises(TypeError, match=message):
+            ask()
+
+
+def test_nothing_is_told_where_it_is_false(capsys):
+    curve = prv.compose(STEP, 400)
+    assert curve.epsilon(1e-5, progress=False) == curve.epsilon(1e-5, progress=None)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_is_shown_of_every_call(capsys):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    curve, bounds = prv.compose(STEP, 300), []
+    for progress in (False, True):
+        bounds.append(curve.epsilon([1e-4, 1e-6], progress=progress).upper.tolist())
+        bounds.append(prv.calibrate(STEP, 300, epsilon=1, delta=1e-6, progress=progress).bounds)
+    shown = capsys.readouterr().err
+    assert "2/2" in shown
+    assert "1/1" in shown
+    assert bounds[:2] == bounds[2:]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_tells_how_many_settings_are_done(workers):
+    told = []
+    prv.dpsgd_epsilon(
+        [0.8, 1.0, 1.2, 0.8], 1e-3, [[100], [200]], 1e-6, workers=workers, progress=told.append
+    )
+    assert [type(progress) for progress in told] == [prv.Progress] * len(told)
+    assert {progress.questions for progress in told} == {6}
+    assert [progress.question for progress in told] == sorted(p.question for p in told)
+    assert (told[-1].question, told[-1].fraction) == (6, 1.0)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_the_function_of_a_sweep_raises_comes_out(workers):
+    def stop(progress):
+        raise LookupError(progress)
+
+    with pytest.raises(LookupError):
+        prv.dpsgd_epsilon(
+            [0.8, 1.0, 1.2], 1e-3, [[100], [200]], 1e-6, workers=workers, progress=stop
+        )
+
+
+@pytest.mark.parametrize("point", [1e-5, [1e-5, 1e-6]])
+def test_an_accountant_tells_too(point):
+    accountant, told = prv.Accountant(), []
+    accountant.step(noise_multiplier=0.8, sampling_probability=0.01, count=400)
+    accountant.epsilon(point, progress=told.append)
+    assert told
