@@ -1,0 +1,115 @@
+/* Sums that grow are those of a spectrum made at once; what does not fit is told. */
+#include "check.h"
+
+#include "composition/growing_spectrum.h"
+
+enum { STEPS = 3 };
+
+static const double step = 0.01, tilt = 2.0;
+
+/* Atoms of random masses, `gap` points of the lattice apart. */
+static prv_lattice random_lattice(int64_t gap)
+{
+    enum { ATOMS = 40 };
+    prv_lattice y;
+    if (prv_lattice_new(ATOMS, &y) != PRV_OK) abort();
+    y.offset = uniform(-0.1, 0.1);
+    y.step = step;
+    y.infinite_mass = 0.0;
+    double total = 0.0;
+    for (size_t i = 0; i < ATOMS; i++) {
+        const int64_t place = (int64_t)i - ATOMS / 2, index = gap * place;
+        y.index[i] = index;
+        y.loss[i] = y.offset + step * (double)index;
+        y.mass[i] = uniform(0.5, 1.0) * exp(-0.02 * (double)(place * place));
+        total += y.mass[i];
+    }
+    for (size_t i = 0; i < ATOMS; i++) y.mass[i] /= total;
+    return y;
+}
+
+static const double counts[STEPS] = {40.0, 25.0, 60.0};
+
+static prv_growing_plan plan_for(const prv_lattice *const *list, size_t steps)
+{
+    const prv_window window = {.shift_up = 1.0,
+                               .shift_down = 1.0,
+                               .tolerance = 1e-9,
+                               .low_epsilon = 0.0,
+                               .high_epsilon = 4.0,
+                               .later = 3.0};
+    prv_growing_plan plan;
+    if (prv_growing_plan_new(list, counts, steps, step, tilt, &window, 1e9, &plan) != PRV_OK) abort();
+    return plan;
+}
+
+/* Largest distance of the sums of two spectra at the same frequencies. */
+static double distance(const prv_spectrum *a, const prv_spectrum *b)
+{
+    double most = 0.0;
+    for (size_t j = 0; j < a->count; j++) {
+        most = fmax(most, hypot(a->finite_re[j] - b->finite_re[j], a->finite_im[j] - b->finite_im[j]));
+        most = fmax(most, hypot(a->reverse_re[j] - b->reverse_re[j], a->reverse_im[j] - b->reverse_im[j]));
+    }
+    return most;
+}
+
+static int are_equal(const prv_growing_plan *plan, const prv_growing_spectrum *a,
+                     const prv_growing_spectrum *b)
+{
+    prv_spectrum s, t;
+    prv_composed c, d;
+    if (prv_growing_read(plan, a, &s, &c) != PRV_OK || prv_growing_read(plan, b, &t, &d) != PRV_OK) abort();
+    const int equal = s.count == t.count && distance(&s, &t) == 0.0 && s.rounding == t.rounding &&
+                      c.tilted.log_moment == d.tilted.log_moment && c.lowest == d.lowest;
+    prv_spectrum_free(&s);
+    prv_spectrum_free(&t);
+    return equal;
+}
+
+static void sums_of_the_beginning_are_its_spectrum(void)
+{
+    prv_lattice y[STEPS];
+    const prv_lattice *list[STEPS];
+    for (size_t j = 0; j < STEPS; j++) {
+        y[j] = random_lattice(2);
+        list[j] = &y[j];
+    }
+    prv_growing_plan plan = plan_for(list, STEPS);
+    prv_growing_spectrum sums = {0}, copy = {0};
+    int ok = prv_growing_begin(&plan, &sums) == PRV_OK;
+    for (size_t j = 0; j < STEPS; j++) ok = ok && prv_growing_add(&plan, list[j], counts[j], &sums) == PRV_OK;
+    prv_spectrum s;
+    prv_composed c;
+    ok = ok && prv_growing_read(&plan, &sums, &s, &c) == PRV_OK;
+    const prv_spectrum *b = &plan.beginning;
+    check(ok && s.count == b->count && distance(&s, b) <= s.rounding + b->rounding,
+          "%d frequencies: sums that grew are those made at once", (int)b->count);
+    check(c.spectrum == &s && c.laws == STEPS && s.left_out == b->left_out && s.low == b->low &&
+              s.tolerance == b->tolerance && s.below == b->below,
+          "... with what the frequencies left out make up");
+    prv_spectrum_free(&s);
+
+    ok = prv_growing_copy(&sums, &copy) == PRV_OK;
+    check(ok && are_equal(&plan, &sums, &copy), "a copy is the same");
+    ok = prv_growing_add(&plan, list[0], 7.0, &copy) == PRV_OK;
+    check(ok && !are_equal(&plan, &sums, &copy), "... and grows by itself");
+    ok = prv_growing_begin(&plan, &copy) == PRV_OK;
+    for (size_t j = 0; j < STEPS; j++) ok = ok && prv_growing_add(&plan, list[j], counts[j], &copy) == PRV_OK;
+    check(ok && are_equal(&plan, &sums, &copy), "begun again, the same steps give the same bits");
+
+    prv_lattice between = random_lattice(1);
+    check(prv_growing_add(&plan, &between, 1.0, &copy) == PRV_ERR_PRECISION,
+          "atoms between the points of the plan's lattice are refused");
+    prv_lattice_free(&between);
+    for (size_t j = 0; j < STEPS; j++) prv_lattice_free(&y[j]);
+    prv_growing_free(&sums);
+    prv_growing_free(&copy);
+    prv_growing_plan_free(&plan);
+}
+
+int main(void)
+{
+    for (int trial = 0; trial < 5; trial++) sums_of_the_beginning_are_its_spectrum();
+    return summary();
+}
