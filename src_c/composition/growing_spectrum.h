@@ -33,8 +33,9 @@ typedef struct prv_growing_spectrum {
 /* No step yet. PRV_ERR_MEMORY. */
 prv_status prv_growing_begin(const prv_growing_plan *plan, prv_growing_spectrum *sums);
 
-/* Adds a step that runs `count` times. PRV_ERR_PRECISION if its atoms are not on the plan's lattice; after
- * any failure the sums are of no use. O(atoms * frequencies). */
+/* Adds a step that runs `count` times, with a lattice of the spacing that the plan was made for.
+ * PRV_ERR_PRECISION if its atoms are not multiples of plan->divisor apart; after any failure the sums are of
+ * no use. O(atoms * frequencies). */
 prv_status prv_growing_add(const prv_growing_plan *plan, const prv_lattice *lattice, double count,
                            prv_growing_spectrum *sums);
 

@@ -2,262 +2,207 @@
  * Theorem 5.5 and, on top of them, those of floating point. */
 #include "questions/mean_matching.h"
 
-#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/allocate.h"
 #include "base/progress.h"
 #include "numerics/rounding.h"
-#include "numerics/wide.h"
-#include "mechanisms/support.h"
 #include "lattices/conditional_mean.h"
 #include "lattices/discretize_prv.h"
 #include "composition/convolution.h"
-#include "composition/kernel.h"
 #include "curve/certificate.h"
+#include "curve/gate.h"
+#include "curve/untilted.h"
 #include "planning/aim.h"
 #include "questions/question.h"
+#include "questions/truncation.h"
+#include "questions/worst_case.h"
 
-/* ---- The truncation L ---------------------------------------------------------------------- */
+/* Rounding is low enough if it is below this part of the least delta asked, or so many delta_error: the
+ * theorem itself leaves more open. */
+#define LOST_PART 0.02
+#define LOST_ERRORS 10.0
 
-/* Tails of the finite losses of all steps together, or of one step taken once. */
-typedef struct tail {
-    const prv_direction *direction;
-    size_t first, end;
-    int once;
-    int lower;
-    double log_delta;
-} tail;
+/* Bytes of each point: of a lattice (index, loss, mass), of the cells of one step with their scratch, and of
+ * the weights in the workspace. They count towards the memory limit. */
+#define LATTICE_BYTES 24.0
+#define CELL_BYTES 64.0
+#define WEIGHT_BYTES 8.0
 
-static double times(const tail *t, size_t j)
-{
-    return t->once ? 1.0 : t->direction->counts[j];
-}
+/* ---- The setting ----------------------------------------------------------------------------- */
 
-/* Chernoff's bound at one tilt: above, of the epsilon at which the curve of the finite losses is
- * delta; below, of the -y such that a loss below y has this probability. The coarse dominating
- * lattice keeps both masses of each cell and spreads them, so its E[e^(-t Y)] is an upper bound
- * for t <= 0 and t >= 1. */
-static double bound_at(const tail *t, double lam)
-{
-    double sum = t->lower ? 0.0 : log(prv_kernel_maximum(lam));
-    for (size_t j = t->first; j < t->end; j++) {
-        const prv_profile *p = &t->direction->profiles[j];
-        const double log_moment =
-            prv_tilt(p->knots, p->dominating, p->knot_count, t->lower ? -lam : lam, NULL).log_moment;
-        const double error = p->rounding.relative + lam * p->rounding.shift +
-                             prv_tilt_error(p->knots, p->knot_count, lam, log_moment) + p->infinite_error;
-        sum += times(t, j) * (log_moment - log1p(-p->infinite_mass) + error);
-    }
-    /* Each step's term rounds by a few units of all that is summed. */
-    const double rounding = PRV_UNIT * (8.0 + 4.0 * (double)(t->end - t->first)) *
-                            (1.0 + fabs(sum) + fabs(t->log_delta));
-    return (sum - t->log_delta + rounding) / lam;
-}
-
-/* Any tilt gives a bound; the best is looked for to about 10 %. */
-static double least_bound(const tail *t)
-{
-    const double floor = t->lower ? 1.0 : 1e-12;
-    double lam = 2.0, best = bound_at(t, lam);
-    for (double factor = 4.0; factor > 1.1; factor = sqrt(factor)) {
-        for (int up = 0; up <= 1; up++)
-            for (;;) {
-                const double next = up ? lam * factor : lam / factor;
-                if (!(next >= floor && next <= 1e12)) break;
-                const double bound = bound_at(t, next);
-                if (!(bound < best)) break;
-                best = bound;
-                lam = next;
-            }
-    }
-    return best;
-}
-
-/* How far the tail reaches at the probability delta, at most. HUGE_VAL if the profiles do not
- * tell. */
-static double reach(tail t, double delta)
-{
-    double outer = 0.0, limit = 0.0, log_finite = 0.0;
-    for (size_t j = t.first; j < t.end; j++) {
-        const prv_profile *p = &t.direction->profiles[j];
-        const double finite = 1.0 - p->infinite_mass, k = times(&t, j);
-        const int has_bottom = p->length > 0 && p->high[0] <= p->knots[0];
-        /* What lies beyond the profile's knots counts as beyond everything. */
-        outer += k *
-                 (t.lower ? (has_bottom ? p->mass[0] : 0.0)
-                          : fmax(p->dominating_infinite - p->infinite_mass, 0.0)) /
-                 finite;
-        limit += k * prv_greatest_loss(t.direction->mechanisms[j], t.direction->add != t.lower);
-        log_finite += k * log1p(-p->infinite_mass);
-    }
-    /* E[e^(-Y)] is a probability of P. */
-    double bound = t.lower ? -log(delta) - log_finite : HUGE_VAL;
-    if (outer < 0.5 * delta) {
-        t.log_delta = log(delta - outer);
-        bound = fmin(bound, least_bound(&t));
-    }
-    return fmax(fmin(bound * (1.0 + 1e-6), limit), 0.0);
-}
-
-/* L >= 2 + max(eps_error + eps(delta_error / 4), max_i eps_i(delta_error / (8 k))), both tails. */
-static double truncation(const prv_direction *direction, double eps_error, double delta_error)
-{
-    double single = 0.0, all = 0.0;
-    for (int lower = 0; lower <= 1; lower++) {
-        const tail t = {direction, 0, direction->steps, 0, lower, 0.0};
-        all = fmax(all, reach(t, 0.25 * delta_error));
-        for (size_t j = 0; j < direction->steps; j++) {
-            const tail step = {direction, j, j + 1, 1, lower, 0.0};
-            single = fmax(single, reach(step, 0.125 * delta_error / direction->all.count));
-        }
-    }
-    return 2.0 + fmax(eps_error + all, single);
-}
-
-/* ---- The lattices -------------------------------------------------------------------------- */
-
-/* Everything that holds for all steps of one direction. */
+/* What holds for all steps of one direction. */
 typedef struct setting {
-    double step, eps_error, delta_error;
+    double step; /* of the lattices, nats */
+    double eps_error, delta_error;
     size_t length; /* of the circle, 2n + 1 points: 2L = length * step */
-    double bytes;
+    double bytes;  /* of the largest buffers together */
 } setting;
 
-/* What the certificate needs to know of the steps, each times its count: prv_discretization_error. */
+static prv_status setting_new(const prv_direction *direction, const prv_options *options, setting *s)
+{
+    const double spread = sqrt(0.5 * direction->all.count * log(12.0 / options->delta_error));
+    s->delta_error = options->delta_error;
+    s->eps_error = options->mesh_size > 0.0 ? options->mesh_size * spread : options->eps_error;
+    s->step = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
+    const double limit = prv_truncation(direction, s->eps_error, s->delta_error);
+    if (!isfinite(limit)) return PRV_ERR_PRECISION;
+    const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
+    s->length = prv_transform_length(wanted, 1);
+    const double n = fmax(wanted, (double)s->length), steps = (double)direction->steps;
+    /* The lattices of all steps; and first the cells of one, then the transforms. */
+    const double transforms = prv_workspace_bytes(n, direction->steps) + WEIGHT_BYTES * n;
+    s->bytes = LATTICE_BYTES * n * steps + fmax(CELL_BYTES * n, transforms);
+    return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+}
+
+/* ---- Composition ----------------------------------------------------------------------------- */
+
+/* Rounding of the lattices, of each step as often as it runs: see prv_discretization_error. */
 typedef struct errors {
     double cells, means, cdfs;
-    size_t knots;
+    size_t knots; /* of each step once */
 } errors;
 
-/* Counts a step's errors of rounding as often as it runs. */
-static void add_errors(errors *e, const prv_discretization_error *of_step, double count)
-{
-    e->cells += count * of_step->cells;
-    e->means += count * of_step->mean;
-    e->cdfs += count * of_step->cdfs;
-    e->knots += of_step->knots;
-}
-
-/* ---- The composed curve, for many questions ------------------------------------------------- */
-
-/* At each point of the window, D and B of curve.h without a tilt. D falls with the loss;
- * rounding of the transforms makes it wavy, so its greatest value from the top down is kept:
- * that is as close to the true one, since the true one falls. */
-typedef struct composed_curve {
-    const prv_composed *composed;
-    size_t bottom;   /* lowest point that was looked at */
-    double *sums;    /* [length] D, by point */
-    double *reverse; /* [length] B, by position on the circle: in place of the masses */
-} composed_curve;
-
-/* Takes the masses of `composed`, down to the loss `floor`; sums has room for its length. */
-static composed_curve curve_of(const prv_composed *c, double floor, double *sums)
-{
-    const double below = (floor - (double)c->lowest) / c->step - 2.0;
-    const size_t bottom = prv_size_of(fmin(below, (double)c->length - 1.0));
-    const composed_curve curve = {c, bottom, sums, c->mass};
-    const prv_wide decay = prv_wide_of(exp(-c->step)), step = prv_wide_of(-expm1(-c->step));
-    prv_wide d = prv_wide_of(0.0), b = prv_wide_of(0.0);
-    double greatest = 0.0;
-    size_t at = (c->start + c->length - 1) % c->length;
-    for (size_t point = c->length; point-- > bottom;) {
-        d = prv_wide_add(d, prv_wide_mul(step, b));
-        b = prv_wide_add(prv_wide_mul(decay, b), prv_wide_of(c->mass[at]));
-        const double value = prv_wide_value(d);
-        greatest = value > greatest ? value : greatest;
-        sums[point] = greatest;
-        curve.reverse[at] = prv_wide_value(b);
-        at = at > 0 ? at - 1 : c->length - 1;
-    }
-    return curve;
-}
-
-static double reverse_at(const composed_curve *curve, size_t point)
-{
-    const prv_composed *c = curve->composed;
-    const size_t at = c->start + point;
-    return curve->reverse[at < c->length ? at : at - c->length];
-}
-
-/* delta of the finite losses, and B e^v: minus its derivative by epsilon. */
-static double finite_delta(const composed_curve *curve, double epsilon, double *slope)
-{
-    const prv_composed *c = curve->composed;
-    const double top = prv_composed_loss(c, c->length - 1), above = epsilon - (double)c->lowest;
-    *slope = 0.0;
-    if (epsilon >= top) return 0.0;
-    size_t point = curve->bottom;
-    if (above > 0.0) point = prv_size_of(fmin(fmax(above / c->step, (double)point), (double)c->length - 1.0));
-    while (point > curve->bottom && prv_composed_loss(c, point - 1) > epsilon) point--;
-    while (prv_composed_loss(c, point) <= epsilon) point++;
-    const double v = epsilon - prv_composed_loss(c, point), b = reverse_at(curve, point);
-    *slope = b * exp(v);
-    return curve->sums[point] - b * expm1(v);
-}
-
-/* The greatest epsilon at which finite_delta is `level`, infinite if it is everywhere above;
- * below the floor any number below the floor may come out. */
-static double crossing(const composed_curve *curve, double level)
-{
-    const prv_composed *c = curve->composed;
-    if (!(level > 0.0)) return HUGE_VAL;
-    size_t low = curve->bottom, high = c->length - 1; /* sums[high] = 0 < level */
-    if (curve->sums[low] < level) {
-        const double b = reverse_at(curve, low);
-        const double ratio = b > 0.0 ? (curve->sums[low] - level) / b : -1.0;
-        return ratio > -1.0 ? prv_composed_loss(c, low) + log1p(ratio) : -HUGE_VAL;
-    }
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (curve->sums[middle] >= level)
-            low = middle;
-        else
-            high = middle;
-    }
-    const double b = reverse_at(curve, high);
-    const double ratio = b > 0.0 ? (curve->sums[high] - level) / b : 0.0;
-    const double v = ratio > -1.0 ? log1p(ratio) : -HUGE_VAL;
-    return prv_composed_loss(c, high) + fmin(fmax(v, -c->step), 0.0);
-}
-
-/* ---- Bounds --------------------------------------------------------------------------------- */
-
-/* What is added to the errors of the theorem: `additive` and `relative` to delta of the finite
- * losses, `absolute` to delta, `shift` to epsilon. */
+/* What is added to the errors of the theorem. */
 typedef struct slack {
-    double additive, relative, absolute, shift;
+    double additive, relative; /* to delta of the finite losses */
+    double absolute;           /* to delta */
+    double shift;              /* to epsilon, nats */
 } slack;
+
+/* One direction, composed in the workspace. All 0 before compose. */
+typedef struct composition {
+    prv_workspace work;
+    prv_composed composed;
+    errors errors;
+    slack slack;
+    size_t transforms;
+} composition;
 
 static slack slack_of(const prv_composed *c, const errors *e)
 {
     prv_composed inside = *c;
     inside.outside = 0.0; /* the theorem counts what wraps around */
+    /* The factors are those of the contract of cells (cells.h). */
     const prv_rounding cells = {1.5 * e->cells, 2.5 * e->cells};
     const prv_slack_parts p = prv_certificate(&inside, &cells);
-    /* The certificate sums the largest error over all points; against a kernel of at most 1 all
-     * errors together weigh at most their norm times that of the kernel. */
+    /* The certificate sums the largest error over all points; against a kernel of at most 1 all errors
+     * together weigh at most their norm times that of the kernel. */
     const double together = c->rounding_norm * sqrt((double)c->length);
-    const slack s = {fmin(p.slack.additive, together), p.slack.relative, e->cdfs, p.slack.shift + e->means};
-    return s;
+    return (slack){fmin(p.slack.additive, together), p.slack.relative, e->cdfs, p.slack.shift + e->means};
 }
 
-static prv_status ask_epsilon(const composed_curve *curve, const prv_direction *direction, const setting *s,
-                              const slack *add, double delta, prv_bounds *b, prv_report *r)
+/* Composes lattices in the plain or the precise way, anew over what the workspace holds. */
+static prv_status compose_once(const prv_direction *direction, const prv_lattice *const *list,
+                               const setting *s, const prv_fft *fft, bool precise, composition *c)
 {
+    /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
+    const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
+    const prv_window window = {.lowest = lowest, .length = s->length, .precise = precise};
+    const prv_status status = prv_compose(list, direction->counts, direction->steps, 0.0, &window, fft,
+                                          &c->work, &c->composed);
+    if (status != PRV_OK) return status;
+    c->transforms += c->composed.transforms;
+    c->slack = slack_of(&c->composed, &c->errors);
+    return PRV_OK;
+}
+
+/* Composes the plain way if its rounding is at most `needed`, else the way with less of it. */
+static prv_status compose_lattices(const prv_direction *direction, const prv_options *options,
+                                   const prv_lattice *const *list, const setting *s, double needed,
+                                   composition *c)
+{
+    prv_fft plans;
+    const prv_fft *fft = direction->all.count > 1.0 ? &plans : NULL; /* one step needs none */
+    prv_status status = prv_workspace_new(s->length, direction->steps, s->length, &c->work);
+    if (status != PRV_OK) return status;
+    if (fft != NULL) status = prv_plan_fft(options, s->length, &plans);
+    if (status != PRV_OK) return status;
+    status = prv_check_interrupt(options);
+    if (status != PRV_OK) return status;
+    status = compose_once(direction, list, s, fft, false, c);
+    const double plain = status == PRV_OK ? c->slack.additive : HUGE_VAL;
+    if ((status != PRV_OK && status != PRV_ERR_PRECISION) || plain <= needed) return status;
+    status = prv_check_interrupt(options);
+    if (status != PRV_OK) return status;
+    status = compose_once(direction, list, s, fft, true, c);
+    const bool worse = status == PRV_ERR_PRECISION || (status == PRV_OK && c->slack.additive > plain);
+    if (isfinite(plain) && worse) status = compose_once(direction, list, s, fft, false, c);
+    return status;
+}
+
+/* The lattice of one step, whose errors are counted in c. */
+static prv_status discretize(const prv_direction *direction, size_t j, const prv_options *options,
+                             const setting *s, prv_lattice *lattice, composition *c)
+{
+    prv_status status = prv_check_interrupt(options);
+    if (status != PRV_OK) return status;
+    prv_discretization_error error;
+    status = prv_discretize_prv(direction->mechanisms[j], direction->add, s->step, s->length / 2, options,
+                                lattice, &error);
+    if (status != PRV_OK) return status;
+    const double count = direction->counts[j];
+    c->errors.cells += count * error.cells;
+    c->errors.means += count * error.mean;
+    c->errors.cdfs += count * error.cdfs;
+    c->errors.knots += error.knots;
+    return PRV_OK;
+}
+
+static prv_status compose(const prv_direction *direction, const prv_options *options, const setting *s,
+                          double needed, composition *c)
+{
+    prv_status status = PRV_OK;
+    size_t made = 0;
+    prv_lattice *lattices = prv_allocate(direction->steps, sizeof *lattices);
+    const prv_lattice **list = prv_allocate(direction->steps, sizeof *list);
+    if (lattices == NULL || list == NULL) {
+        status = PRV_ERR_MEMORY;
+        goto done;
+    }
+    for (; made < direction->steps; made++) {
+        status = discretize(direction, made, options, s, &lattices[made], c);
+        if (status != PRV_OK) goto done;
+        list[made] = &lattices[made];
+    }
+    status = compose_lattices(direction, options, list, s, needed, c);
+done:
+    for (size_t j = 0; j < made; j++) prv_lattice_free(&lattices[j]);
+    prv_release(lattices);
+    prv_release((void *)list);
+    return status;
+}
+
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
+/* The composed curve of one direction, and what its values may be off by. */
+typedef struct matched_curve {
+    const prv_direction *direction;
+    const setting *setting;
+    slack slack;
+    prv_untilted_curve curve;
+} matched_curve;
+
+static prv_status read_epsilon(const matched_curve *m, double delta, prv_bounds *b, prv_report *r)
+{
+    const prv_untilted_curve *curve = &m->curve;
+    const setting *s = m->setting;
+    const slack *add = &m->slack;
     const prv_composed *c = curve->composed;
     const double scale = exp(-c->tilted.log_moment), infinite = c->tilted.infinite.mass;
     const double error = s->delta_error, outer = add->absolute + PRV_UNIT * (4.0 * delta + 4.0 * error);
     const double high = (delta - error - outer - c->tilted.infinite.high) * scale / (1.0 + add->relative);
     const double low = (delta + error + outer - c->tilted.infinite.low) * scale * (1.0 + add->relative);
-    const double upper = crossing(curve, high - add->additive) + s->eps_error + add->shift;
-    const double lower = crossing(curve, low + add->additive) - s->eps_error - add->shift;
-    *b = (prv_bounds){lower, crossing(curve, (delta - infinite) * scale), fmax(upper, 0.0)};
-    const prv_status status = prv_gate_close(&direction->all, PRV_ASK_EPSILON, delta, b);
+    const double upper = prv_untilted_epsilon(curve, high - add->additive) + s->eps_error + add->shift;
+    const double lower = prv_untilted_epsilon(curve, low + add->additive) - s->eps_error - add->shift;
+    *b = (prv_bounds){lower, prv_untilted_epsilon(curve, (delta - infinite) * scale), fmax(upper, 0.0)};
+    const prv_status status = prv_gate_close(&m->direction->all, PRV_ASK_EPSILON, delta, b);
 
-    const double above = crossing(curve, (delta - error - infinite) * scale);
-    const double below = crossing(curve, (delta + error - infinite) * scale);
+    const double above = prv_untilted_epsilon(curve, (delta - error - infinite) * scale);
+    const double below = prv_untilted_epsilon(curve, (delta + error - infinite) * scale);
     r->width = b->upper - b->lower;
     r->discretization = 2.0 * s->eps_error;
     r->truncation = isfinite(above) && isfinite(below) ? above - below : 0.0;
@@ -267,17 +212,19 @@ static prv_status ask_epsilon(const composed_curve *curve, const prv_direction *
     return status;
 }
 
-static prv_status ask_delta(const composed_curve *curve, const prv_direction *direction, const setting *s,
-                            const slack *add, double epsilon, prv_bounds *b, prv_report *r)
+static prv_status read_delta(const matched_curve *m, double epsilon, prv_bounds *b, prv_report *r)
 {
+    const prv_untilted_curve *curve = &m->curve;
+    const setting *s = m->setting;
+    const slack *add = &m->slack;
     const prv_composed *c = curve->composed;
     const double scale = exp(c->tilted.log_moment), infinite = c->tilted.infinite.mass;
     const double outer = s->delta_error + add->absolute;
     const double moved = s->eps_error + add->shift;
     double slope, ignored;
-    const double high = finite_delta(curve, epsilon - moved, &ignored);
-    const double low = finite_delta(curve, epsilon + moved, &ignored);
-    const double plain = finite_delta(curve, epsilon, &slope);
+    const double high = prv_untilted_delta(curve, epsilon - moved, &ignored);
+    const double low = prv_untilted_delta(curve, epsilon + moved, &ignored);
+    const double plain = prv_untilted_delta(curve, epsilon, &slope);
     const double most = (high + add->additive) * (1.0 + add->relative) * scale + c->tilted.infinite.high +
                         outer;
     const double certain = fmax(low - add->additive, 0.0) / (1.0 + add->relative);
@@ -285,7 +232,7 @@ static prv_status ask_delta(const composed_curve *curve, const prv_direction *di
     /* Four products and sums. */
     *b = (prv_bounds){least * (1.0 - 4.0 * PRV_UNIT) - outer * (1.0 + 4.0 * PRV_UNIT),
                       plain * scale + infinite, most * (1.0 + 8.0 * PRV_UNIT)};
-    const prv_status status = prv_gate_close(&direction->all, PRV_ASK_DELTA, epsilon, b);
+    const prv_status status = prv_gate_close(&m->direction->all, PRV_ASK_DELTA, epsilon, b);
 
     slope = fmax(slope, 1e-300);
     r->discretization = 2.0 * s->eps_error;
@@ -296,173 +243,83 @@ static prv_status ask_delta(const composed_curve *curve, const prv_direction *di
     return status;
 }
 
-/* ---- One direction -------------------------------------------------------------------------- */
-
-static prv_status setting_new(const prv_direction *direction, const prv_options *options, setting *s)
+/* The worse of two directions decides; transforms of both count. */
+static void take_worse(bool is_first, const prv_bounds *b, const prv_report *r, prv_bounds *bounds,
+                       prv_report *report)
 {
-    const double spread = sqrt(0.5 * direction->all.count * log(12.0 / options->delta_error));
-    s->delta_error = options->delta_error;
-    s->eps_error = options->mesh_size > 0.0 ? options->mesh_size * spread : options->eps_error;
-    s->step = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
-    const double limit = truncation(direction, s->eps_error, s->delta_error);
-    if (!isfinite(limit)) return PRV_ERR_PRECISION;
-    const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
-    s->length = prv_transform_length(wanted, 1);
-    const double n = fmax(wanted, (double)s->length), steps = (double)direction->steps;
-    /* The lattices of all steps; and first the cells of one with their scratch, then the
-     * transforms. */
-    const double transforms = prv_workspace_bytes(n, direction->steps) + 8.0 * n;
-    s->bytes = 24.0 * n * steps + fmax(64.0 * n, transforms);
-    return s->length > 0 && s->bytes <= (double)options->memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+    const size_t before = is_first ? 0 : report->transforms;
+    prv_take_worse(is_first, b, r, bounds, report);
+    report->transforms = before + r->transforms;
 }
 
-static void lattices_free(prv_lattice *lattices, const prv_lattice **list, size_t count)
+static prv_report report_of(const prv_direction *direction, const prv_options *options, const setting *s,
+                            const composition *c)
 {
-    for (size_t j = 0; j < count; j++) prv_lattice_free(&lattices[j]);
-    prv_release(lattices);
-    prv_release((void *)list);
+    const bool is_composed = direction->all.count > 1.0;
+    prv_report r = {0};
+    r.accurate = 1;
+    r.direction = prv_neighbors_of(direction->add, options->neighbors);
+    r.engine = is_composed ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
+    r.mesh_size = s->step;
+    r.cells = c->errors.knots;
+    r.transform_length = is_composed ? s->length : 0;
+    r.transforms = c->transforms;
+    r.memory = prv_size_of(s->bytes);
+    return r;
 }
 
-/* One direction, composed in the workspace. */
-typedef struct composition {
-    prv_workspace work;
-    prv_composed composed;
-    slack add;
-    size_t transforms, knots;
-} composition;
-
-/* Composes lattices in the plain or the precise way, anew over what the workspace holds. */
-static prv_status compose_once(const prv_direction *direction, const prv_lattice *const *list,
-                               const setting *s, const prv_fft *fft, const errors *e, int precise,
-                               composition *c)
-{
-    /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
-    const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
-    const prv_window window = {.lowest = lowest, .length = s->length, .precise = precise};
-    const prv_status status = prv_compose(list, direction->counts, direction->steps, 0.0, &window, fft,
-                                          &c->work, &c->composed);
-    if (status != PRV_OK) return status;
-    c->transforms += c->composed.transforms;
-    c->add = slack_of(&c->composed, e);
-    return PRV_OK;
-}
-
-/* The plain way where its rounding is below `needed`, else the way with less of it. */
-static prv_status compose_lattices(const prv_direction *direction, const prv_options *options,
-                                   const prv_lattice *const *list, const setting *s, const errors *e,
-                                   double needed, composition *c)
-{
-    prv_fft plans;
-    const prv_fft *fft = direction->all.count > 1.0 ? &plans : NULL; /* one step needs none */
-    prv_status status = prv_workspace_new(s->length, direction->steps, s->length, &c->work);
-    if (status == PRV_OK && fft != NULL) status = prv_plan_fft(options, s->length, &plans);
-    if (status == PRV_OK) status = prv_check_interrupt(options);
-    if (status != PRV_OK) return status;
-    status = compose_once(direction, list, s, fft, e, 0, c);
-    const double plain = status == PRV_OK ? c->add.additive : HUGE_VAL;
-    if ((status != PRV_OK && status != PRV_ERR_PRECISION) || plain <= needed) return status;
-    status = prv_check_interrupt(options);
-    if (status == PRV_OK) status = compose_once(direction, list, s, fft, e, 1, c);
-    const int worse = status == PRV_ERR_PRECISION || (status == PRV_OK && c->add.additive > plain);
-    if (isfinite(plain) && worse) status = compose_once(direction, list, s, fft, e, 0, c);
-    return status;
-}
-
-static prv_status compose(const prv_direction *direction, const prv_options *options, const setting *s,
-                          double needed, composition *c)
-{
-    memset(c, 0, sizeof *c);
-    prv_lattice *lattices = prv_allocate(direction->steps, sizeof *lattices);
-    const prv_lattice **list = prv_allocate(direction->steps, sizeof *list);
-    prv_status status = lattices != NULL && list != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    errors e = {0.0, 0.0, 0.0, 0};
-    size_t made = 0;
-    for (; made < direction->steps && status == PRV_OK; made++) {
-        status = prv_check_interrupt(options);
-        if (status != PRV_OK) break;
-        prv_discretization_error error;
-        status = prv_discretize_prv(direction->mechanisms[made], direction->add, s->step, s->length / 2,
-                                    options, &lattices[made], &error);
-        if (status != PRV_OK) break;
-        add_errors(&e, &error, direction->counts[made]);
-        list[made] = &lattices[made];
-    }
-    if (status == PRV_OK) status = compose_lattices(direction, options, list, s, &e, needed, c);
-    c->knots = e.knots;
-    lattices_free(lattices, list, made);
-    return status;
-}
-
-/* The larger of both directions decides. */
-static void merge(const prv_bounds *b, const prv_report *r, int is_first, prv_bounds *bounds,
-                  prv_report *report)
-{
-    const size_t transforms = is_first ? 0 : report->transforms;
-    if (is_first || b->upper > bounds->upper) *report = *r;
-    if (is_first)
-        *bounds = *b;
-    else
-        prv_gate_worst(bounds, b);
-    report->transforms = transforms + r->transforms;
-}
+/* ---- Directions ------------------------------------------------------------------------------ */
 
 static prv_status answer(const prv_direction *direction, const prv_options *options, const setting *s,
-                         prv_question question, const double *values, size_t length, int is_first,
+                         prv_question question, const double *values, size_t length, bool is_first,
                          prv_bounds *bounds, prv_report *reports)
 {
-    /* Rounding below these is lost in what the theorem itself leaves open. */
-    double floor = 0.0, smallest = question == PRV_ASK_EPSILON ? 1.0 : 0.0;
+    const bool ask_epsilon = question == PRV_ASK_EPSILON;
+    double floor = 0.0, smallest = ask_epsilon ? 1.0 : 0.0; /* of the epsilons, and of the deltas asked */
     for (size_t i = 0; i < length; i++) {
-        if (question == PRV_ASK_EPSILON)
+        if (ask_epsilon)
             smallest = fmin(smallest, values[i]);
         else
             floor = fmin(floor, values[i]);
     }
-    const double needed = fmax(0.02 * smallest, 10.0 * s->delta_error);
     composition c;
-    prv_status status = compose(direction, options, s, needed, &c);
-    if (status == PRV_OK) {
-        const double moved = s->eps_error + c.add.shift;
-        /* One of the two buffers holds the masses. */
-        double *sums = c.composed.mass == c.work.spectrum ? c.work.real : c.work.spectrum;
-        const composed_curve curve = curve_of(&c.composed, floor - moved, sums);
-        prv_report r;
-        memset(&r, 0, sizeof r);
-        r.accurate = 1;
-        r.direction = prv_neighbors_of(direction->add, options->neighbors);
-        r.engine = direction->all.count > 1.0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
-        r.mesh_size = s->step;
-        r.cells = c.knots;
-        r.transform_length = direction->all.count > 1.0 ? s->length : 0;
-        r.transforms = c.transforms;
-        r.memory = prv_size_of(s->bytes);
-        for (size_t i = 0; i < length && status == PRV_OK; i++) {
-            prv_bounds b;
-            if (question == PRV_ASK_EPSILON)
-                status = ask_epsilon(&curve, direction, s, &c.add, values[i], &b, &r);
-            else
-                status = ask_delta(&curve, direction, s, &c.add, values[i], &b, &r);
-            if (status != PRV_OK) break;
-            if (question == PRV_ASK_EPSILON && !isfinite(b.upper)) status = PRV_ERR_PRECISION;
-            merge(&b, &r, is_first, &bounds[i], &reports[i]);
+    memset(&c, 0, sizeof c);
+    prv_status status = compose(direction, options, s,
+                                fmax(LOST_PART * smallest, LOST_ERRORS * s->delta_error), &c);
+    if (status != PRV_OK) goto done;
+    /* One of the two buffers holds the masses. */
+    double *sums = c.composed.mass == c.work.spectrum ? c.work.real : c.work.spectrum;
+    const double moved = s->eps_error + c.slack.shift;
+    const matched_curve m = {direction, s, c.slack, prv_untilted_curve_of(&c.composed, floor - moved, sums)};
+    prv_report r = report_of(direction, options, s, &c);
+    for (size_t i = 0; i < length; i++) {
+        prv_bounds b;
+        status = (ask_epsilon ? read_epsilon : read_delta)(&m, values[i], &b, &r);
+        if (status != PRV_OK) goto done;
+        if (ask_epsilon && !isfinite(b.upper)) {
+            status = PRV_ERR_PRECISION;
+            goto done;
         }
+        take_worse(is_first, &b, &r, &bounds[i], &reports[i]);
     }
+done:
     prv_workspace_free(&c.work);
     return status;
 }
 
-/* 1 if this direction cannot raise any of the bounds found for the other. */
-static int is_below(prv_direction *direction, prv_question question, const double *values, size_t length,
-                    const prv_bounds *bounds)
+/* Whether this direction cannot raise any of the bounds found for the other. */
+static bool is_below(prv_direction *direction, prv_question question, const double *values, size_t length,
+                     const prv_bounds *bounds)
 {
     for (size_t i = 0; i < length; i++) {
         const double lower = bounds[i].lower;
-        const int below = question == PRV_ASK_EPSILON
-                              ? prv_chernoff_epsilon(direction, values[i], lower) <= lower
-                              : lower > 0.0 && prv_chernoff_epsilon(direction, lower, values[i]) <= values[i];
-        if (!below) return 0;
+        const bool below = question == PRV_ASK_EPSILON
+                               ? prv_chernoff_epsilon(direction, values[i], lower) <= lower
+                               : lower > 0.0 &&
+                                     prv_chernoff_epsilon(direction, lower, values[i]) <= values[i];
+        if (!below) return false;
     }
-    return 1;
+    return true;
 }
 
 prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
