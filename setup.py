@@ -45,8 +45,8 @@ CORE = (
 def extension(name: str, *include_dirs: str) -> Extension:
     """Return one Cython module over the C core."""
     return Extension(
-        f"prvcore._core.{name}",
-        [f"prvcore/_core/{name}.pyx"],
+        f"prvcore.{name}",
+        [f"prvcore/{name.replace('.', '/')}.pyx"],
         include_dirs=[*INCLUDE_DIRS, *include_dirs],
         depends=[*HEADERS, *SOURCES],
         extra_compile_args=MODULE_FLAGS,
@@ -127,11 +127,12 @@ setup(
     libraries=[CORE],
     ext_modules=cythonize(
         [
-            extension("status"),
-            extension("mechanism"),
-            extension("composition"),
+            extension("_core.status"),
+            extension("_core.mechanism"),
+            extension("_core.composition"),
+            extension("stages"),
             # pyfftw's pxd includes fftw3.h and numpy's headers; nothing of FFTW is linked.
-            extension("fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
+            extension("_core.fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
         ],
         build_dir="build/cython",
         compiler_directives={

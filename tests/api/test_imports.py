@@ -24,6 +24,7 @@ ROOMS = {
         "_calibrate",
         "_explain",
     ),
+    "stages": ("stages",),
     "files": ("files",),
     "budgets": ("budgets",),
     "dpsgd": ("_parallel", "dpsgd"),
@@ -31,7 +32,8 @@ ROOMS = {
     "front": ("", "_cli", "__main__"),
 }
 # What a function imports when it is called. All else of prvcore is imported at the top.
-LATE = {"_core.composition": {"_core.fft_plans"}}  # which imports pyFFTW, and no sooner
+# The one that imports pyFFTW is not loaded before a transform is needed.
+LATE = {"_core.composition": {"_core.fft_plans"}, "stages": {"_core.fft_plans"}}
 
 
 def modules():
