@@ -49,6 +49,17 @@
 #define PRV_VM_LN2_HI 0x1.62e42fefa3800p-1
 #define PRV_VM_LN2_LO 0x1.ef35793c76730p-45
 
+/* fmin and fmax are calls that keep loops from being vectorised. Neither argument may be nan. */
+static inline double prv_vm_min(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double prv_vm_max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static inline uint64_t prv_vm_bits(double x)
 {
     uint64_t u;

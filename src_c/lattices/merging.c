@@ -1,0 +1,484 @@
+#include "lattices/merging.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "numerics/dispatch.h"
+#include "numerics/rounding.h"
+#include "numerics/vector_math.h"
+#include "lattices/tilt.h"
+
+/* ---- Merging -------------------------------------------------------------------------------- */
+
+/* The mass that is being gathered at one target c. */
+typedef struct pool {
+    double mass;     /* Q's */
+    double relative; /* P's, times e^c; the pool is balanced if both are equal */
+} pool;
+
+/* How many targets below are searched for mass that an excess can be merged with. Tightness alone depends on
+ * it. */
+enum { REACH = 64 };
+
+typedef struct merge {
+    const prv_cells *cells;
+    const prv_mesh *mesh;
+    const double *target;   /* losses */
+    const double *relative; /* P's mass of each cell, times e^c for the target c of its own mesh cell */
+    double *placed;        /* masses on the targets that are done; at later ones the growth e^(c - c below) */
+    size_t next;           /* first cell that is not wholly taken */
+    double left;           /* the part of it that is left; cells above are left whole */
+    double roundings;      /* bound of the pool's rounding so far, in units of u */
+    double most_roundings; /* the greatest of these bounds among pools that were placed */
+} merge;
+
+/* Roundings, in units of u, of a cell's masses as a part of a pool: a product or two, the exponential of a
+ * difference, and the sum. The difference c - x itself rounds by u |c - x|, which is below a quarter of the 8
+ * u max|x| that prv_cells_rounding has room for. */
+#define ROUNDINGS_OF_A_PART 8.0
+
+/* mass[i] becomes the loss of the cell merged into one atom, in steps above the cell's anchor plus the shift.
+ */
+PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift,
+                                     double step, double *restrict mass)
+{
+    for (size_t i = 0; i < length; i++) mass[i] = (prv_vm_log(mass[i] / relative[i]) - shift) / step;
+}
+
+/* The lattice points of the targets. If the mesh says so, they are the knots. Otherwise they are one point
+ * below the mesh, and in each mesh cell the point whose target is nearest to the cell merged into one atom:
+ * mass between two targets is spread over both, which costs their distance. The rest of the lattice is
+ * scratch. */
+static void target_indices(const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice)
+{
+    int64_t *index = lattice->index;
+    if (mesh->on_knots) {
+        memcpy(index, mesh->index, mesh->length * sizeof *index);
+        return;
+    }
+    const double *x = cells->knots, *m = cells->mass, *r = cells->relative;
+    double *mass = lattice->mass, *relative = lattice->loss;
+    size_t wide = 0;
+    index[0] = mesh->index[0] - 1;
+    for (size_t i = 1; i < mesh->length; i++) {
+        index[i] = mesh->index[i - 1];
+        if (mesh->index[i] - index[i] == 1) continue;
+        const size_t low = mesh->knot[i - 1] - mesh->knot[0], high = mesh->knot[i] - mesh->knot[0];
+        mass[wide] = m[low + 1];
+        relative[wide] = r[low + 1];
+        for (size_t cell = low + 2; cell <= high; cell++) {
+            mass[wide] += m[cell];
+            relative[wide] += r[cell] * prv_vm_exp(x[low] - x[cell - 1]);
+        }
+        wide++;
+    }
+    merged_points(relative, wide, mesh->shift, mesh->step, mass);
+    const double *point = mass;
+    for (size_t i = 1; i < mesh->length; i++) {
+        const int64_t last = mesh->index[i] - index[i] - 1;
+        if (last == 0) continue;
+        index[i] += *point < 0.5 ? 0 : *point < (double)last ? (int64_t)(*point + 0.5) : last;
+        point++;
+    }
+}
+
+PRV_VECTOR static void scale_relative(const double *restrict relative, size_t length, double *restrict scaled)
+{
+    for (size_t i = 0; i < length; i++) scaled[i] = relative[i] * prv_vm_exp(scaled[i]);
+}
+
+PRV_VECTOR static void growths(const double *restrict target, size_t length, double *restrict growth)
+{
+    growth[0] = 1.0;
+    for (size_t i = 1; i < length; i++) growth[i] = prv_vm_exp(target[i] - target[i - 1]);
+}
+
+/* Sets the targets, and computes all exponentials of a merge. */
+static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scratch, prv_lattice *lattice)
+{
+    const double *x = cells->knots;
+    lattice->offset = mesh->offset + mesh->shift;
+    lattice->step = mesh->step;
+    lattice->length = mesh->length;
+    lattice->infinite_mass = cells->infinite_mass;
+    lattice->infinite_error = cells->infinite_error;
+    const int64_t *index = lattice->index;
+    const size_t *knot = mesh->knot;
+    const double offset = lattice->offset, step = mesh->step;
+    double *target = lattice->loss;
+    target_indices(cells, mesh, lattice);
+    for (size_t i = 0; i < mesh->length; i++) target[i] = offset + step * (double)index[i];
+    for (size_t i = 1, cell = 1; i < mesh->length; i++) {
+        const double c = target[i];
+        for (const size_t last = knot[i] - knot[0]; cell <= last; cell++) scratch[cell] = c - x[cell - 1];
+    }
+    scale_relative(cells->relative + 1, cells->length - 1, scratch + 1);
+    growths(target, mesh->length, lattice->mass);
+    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0, 0.0, 0.0};
+}
+
+/* P's mass of a cell, times e^c for target i, which is the next target to be done. */
+static inline double cell_relative(const merge *s, size_t cell, size_t i)
+{
+    const size_t *knot = s->mesh->knot, at = knot[0] + cell;
+    if (i > 0 && at > knot[i - 1]) {
+        if (at <= knot[i]) return s->relative[cell];
+        if (i + 1 < s->mesh->length && at <= knot[i + 1]) return s->relative[cell] / s->placed[i + 1];
+    }
+    return s->cells->relative[cell] * prv_vm_exp(s->target[i] - s->cells->knots[cell - 1]);
+}
+
+/* Moves what is left of the next cell into the pool. */
+static inline void take(merge *s, pool *p, double relative)
+{
+    p->mass += s->cells->mass[s->next] * s->left;
+    p->relative += relative * s->left;
+    s->roundings += ROUNDINGS_OF_A_PART;
+    s->next++;
+    s->left = 1.0;
+}
+
+/* The part of a cell that is in the pool, if the part `before` of the cell was left when the pool began. */
+static pool held(const merge *s, size_t cell, double before, size_t i)
+{
+    const double part = cell < s->next ? before : before - s->left;
+    const pool h = {s->cells->mass[cell] * part, cell_relative(s, cell, i) * part};
+    return h;
+}
+
+static void add(pool *p, pool part, double share)
+{
+    p->mass += share * part.mass;
+    p->relative += share * part.relative;
+}
+
+/* Leaves the top of the pool to the next target, so that the rest is balanced, and returns the excess that
+ * remains because it was carried along from below. The pool is summed anew from its parts, the lowest first:
+ * subtracting large parts from a sum would leave their rounding. */
+static double give_back(merge *s, pool *p, pool carried, size_t first, double first_left, size_t i)
+{
+    *p = carried;
+    size_t cell = first;
+    double left = s->left;
+    for (; cell < s->next; cell++) {
+        const double before = cell == first ? first_left : 1.0;
+        const pool part = held(s, cell, before, i);
+        s->roundings += ROUNDINGS_OF_A_PART;
+        const double excess = p->mass - p->relative, gain = part.mass - part.relative;
+        if (excess + gain <= 0.0) {
+            add(p, part, 1.0);
+            continue;
+        }
+        if (excess < 0.0) {
+            const double share = -excess / gain;
+            add(p, part, share);
+            p->relative = p->mass;
+            left = before * (1.0 - share);
+            break;
+        }
+        left = before;
+        break;
+    }
+    s->next = cell;
+    s->left = left;
+    return fmax(p->mass - p->relative, 0.0);
+}
+
+/* Takes the lowest part out of the pool, so that the rest is balanced, and returns that part. The pool is
+ * summed anew as above, the highest part first. */
+static pool step_down(merge *s, pool *p, pool carried, size_t first, double first_left, size_t at)
+{
+    pool low = {0.0, 0.0};
+    *p = low;
+    bool balanced = false;
+    for (size_t i = s->next - first + 1; i-- > 0;) {
+        const size_t cell = first + i - 1;
+        const pool part = i == 0 ? carried : held(s, cell, i == 1 ? first_left : 1.0, at);
+        s->roundings += ROUNDINGS_OF_A_PART;
+        const double excess = p->mass - p->relative, lack = part.relative - part.mass;
+        /* An atom that lies on the target within rounding stays in the pool. */
+        if (!balanced && lack <= excess + s->cells->tail_error * part.mass) {
+            add(p, part, 1.0);
+            continue;
+        }
+        const double share = balanced || !(lack > 0.0) ? 0.0 : fmax(excess, 0.0) / lack;
+        add(p, part, share);
+        add(&low, part, 1.0 - share);
+        if (!balanced) p->relative = p->mass;
+        balanced = true;
+    }
+    return low;
+}
+
+/* A mixture has at most the weighted mean of its parts' errors; mass that was placed has at most the greatest
+ * error of any pool so far. */
+static void mix_roundings(merge *s, double own, double borrowed)
+{
+    const double more = s->most_roundings - s->roundings;
+    if (more > 0.0 && borrowed > 0.0) s->roundings += more * (borrowed / (own + borrowed));
+    s->roundings += ROUNDINGS_OF_A_PART;
+}
+
+/* Merges mass that was placed below target i into the pool at that target until it is balanced; returns the
+ * excess that is left. */
+static double borrow(merge *s, pool *p, size_t i)
+{
+    double excess = p->mass - p->relative;
+    for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= REACH;) {
+        const double available = s->placed[j];
+        if (!(available > 0.0)) continue;
+        const double per_mass = prv_vm_expm1(s->target[i] - s->target[j]);
+        const double t = fmin(available, excess / per_mass);
+        mix_roundings(s, p->mass, t);
+        s->placed[j] -= t;
+        p->mass += t;
+        excess -= t * per_mass;
+    }
+    excess = fmax(excess, 0.0);
+    p->relative = p->mass - excess;
+    return excess;
+}
+
+/* Puts Q's mass onto target i. */
+static void place(merge *s, size_t i, double mass)
+{
+    s->placed[i] = mass;
+    if (s->roundings > s->most_roundings) s->most_roundings = s->roundings;
+}
+
+/* Places a pool, relative to c, on the highest target below i that it does not lie below, with the mass that
+ * it has to borrow there. Excess that nothing balances is dropped, and so is a pool below every target. */
+static void place_below(merge *s, pool *p, size_t i, double c)
+{
+    while (i-- > 0 && p->mass > 0.0) {
+        const double down = s->target[i];
+        p->relative *= prv_vm_exp(down - c);
+        s->roundings += ROUNDINGS_OF_A_PART;
+        c = down;
+        if (!(p->mass >= p->relative)) continue;
+        const double excess = borrow(s, p, i);
+        place(s, i, s->placed[i] + (p->mass - excess));
+        return;
+    }
+}
+
+/* Merging mass at a distance d from the target with mass at a distance D on the other side loses about mass *
+ * d * D of variance; dropping its excess loses mass * d * 2 / (tilt + 1) in the same units. Whether moving
+ * the pool one target down, and merging it with mass below, loses less than completing it from the next cell;
+ * `favour` < 1 leans to moving down. The answer decides tightness alone. */
+static bool going_down_is_cheaper(const merge *s, size_t i, const pool *p, double next_mass,
+                                  double next_relative, double favour)
+{
+    const double c = s->target[i], below = s->target[i - 1];
+    const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
+    double found = 0.0, reach = 2.0 / (s->mesh->tilt + 1.0);
+    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < REACH; looked++) {
+        found += s->placed[j];
+        if (found >= 0.25 * p->mass) {
+            reach = fmin(reach, below - s->target[j]);
+            break;
+        }
+    }
+    return up * far > favour * (c - below - up) * reach;
+}
+
+PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch,
+                                   prv_lattice *lattice)
+{
+    const size_t targets = mesh->length;
+    const size_t last_cell = cells->length - 1;
+    const double *x = cells->knots, *target = lattice->loss;
+    double *placed = lattice->mass;
+    merge s = merge_new(cells, mesh, scratch, lattice);
+    pool p = {0.0, 0.0};
+    /* The two outer cells are dropped: the tilt leaves nothing of the lower one, and the upper one is tiny.
+     */
+
+    for (size_t i = 0; i < targets; i++) {
+        const double c = target[i], c_next = i + 1 < targets ? target[i + 1] : HUGE_VAL;
+        const double growth = placed[i];
+        placed[i] = 0.0;
+        if (p.relative > 0.0) p.relative *= growth;
+        s.roundings = p.mass > 0.0 ? s.roundings + ROUNDINGS_OF_A_PART : 0.0;
+        if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
+
+        /* 1. Cells that lie nearer to this target than to the next one. */
+        const double boundary = c + c_next + 2e-9 * mesh->step;
+        const pool carried = p;
+        const size_t first = s.next;
+        const double first_left = s.left;
+        while (s.next <= last_cell && x[s.next - 1] + x[s.next] <= boundary)
+            take(&s, &p, cell_relative(&s, s.next, i));
+        if (!(p.mass > 0.0)) continue;
+        /* An imbalance within the rounding of the cells is covered by the certificate. */
+        const double tolerance = cells->tail_error * p.mass;
+
+        /* 2. A pool that is too low is completed with a part of the next cell. If that cell has too little,
+         * the law falls steeply: the part of the pool that is too low goes down to a target with more mass,
+         * if any. */
+        bool retreat = false;
+        while (p.mass - p.relative < -tolerance) {
+            if (s.next > last_cell) {
+                retreat = true;
+                break;
+            }
+            const double all = cell_relative(&s, s.next, i), relative = all * s.left;
+            const double mass = cells->mass[s.next] * s.left, gain = mass - relative;
+            const double lack = p.relative - p.mass;
+            /* A cell that has enough and is near is taken without comparison; one that has too little would
+             * be followed by others, farther away. */
+            const bool enough = gain > lack, near = gain <= 2.0 * (c_next - c) * mass;
+            if (i > 0 && gain > 0.0 && !(enough && near) &&
+                going_down_is_cheaper(&s, i, &p, mass, relative, enough ? 1.0 : 0.25)) {
+                retreat = true;
+                break;
+            }
+            if (enough) {
+                const double part = lack / gain;
+                p.mass += part * mass;
+                p.relative = p.mass;
+                s.roundings += ROUNDINGS_OF_A_PART;
+                s.left *= 1.0 - part;
+                break;
+            }
+            take(&s, &p, all);
+        }
+        if (retreat) {
+            /* The part that is too low goes to a target below, and the rest is balanced here. */
+            pool rest, low = step_down(&s, &rest, carried, first, first_left, i);
+            place_below(&s, &low, i, c);
+            p = rest;
+        }
+
+        /* 3. A pool that is too high is merged with mass placed below, or leaves its top to the next target.
+         */
+        double excess = p.mass - p.relative;
+        if (excess > tolerance && i > 0) {
+            /* The growth is rounded by u or two of itself, which changes the mass that is added by as little
+             * as the rounding of P's mass does. */
+            const double wanted = excess / (growth - 1.0);
+            if (2.0 * wanted <= placed[i - 1]) {
+                placed[i - 1] -= wanted;
+                mix_roundings(&s, p.mass, wanted);
+                p.mass += wanted;
+                p.relative = p.mass;
+                excess = 0.0;
+            }
+        }
+        if (excess > tolerance) {
+            pool rest = p;
+            excess = i + 1 < targets ? give_back(&s, &rest, carried, first, first_left, i)
+                                     : borrow(&s, &rest, i);
+            p = rest;
+            if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
+        }
+        /* The pool is balanced, or this is the last target, where the excess is dropped. */
+        place(&s, i, p.mass < p.relative ? p.mass : p.relative);
+        p.mass = p.relative = 0.0;
+    }
+    /* Mass that is placed has the target's ratio within `tolerance` and the rounding of both of its masses.
+     */
+    lattice->rounding = prv_cells_rounding(cells);
+    lattice->rounding.relative += (1.0 + s.most_roundings) *
+                                  PRV_UNIT; /* 1: for masses below all normal doubles, as in lattice.c */
+    lattice->rounding.shift += cells->tail_error + 2.0 * s.most_roundings * PRV_UNIT +
+                               prv_rounding_of_points(cells, mesh);
+}
+
+/* ---- Where the targets go ----------------------------------------------------------------- */
+
+/* Shifts with which the heaviest mesh cell, or that cell and its neighbours, merge exactly into one target.
+ * On a lattice that is coarser than the bulk of the loss, other shifts lose the distance to the nearest
+ * target at first order. Tightness alone depends on these numbers. */
+enum { MOST_SHIFTS = 3, NEIGHBOURHOOD = 32 };
+
+typedef struct heavy_cell {
+    size_t at;    /* mesh cell */
+    double share; /* its part of all mass, about */
+} heavy_cell;
+
+/* The mesh cell with the most tilted mass. `scratch` has room for the mesh, and the lattice is scratch too.
+ */
+static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, double tilt, double *scratch,
+                                prv_lattice *lattice)
+{
+    const size_t n = mesh->length - 1;
+    for (size_t k = 0; k < n; k++) {
+        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
+        lattice->loss[k] = cells->knots[low];
+        double mass = cells->mass[low + 1];
+        for (size_t i = low + 2; i <= high; i++) mass += cells->mass[i];
+        lattice->mass[k] = mass;
+    }
+    const double *share = lattice->mass;
+    if (tilt > 0.0) {
+        prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
+        share = scratch;
+    }
+    heavy_cell h = {0, 0.0};
+    for (size_t k = 0; k < n; k++)
+        if (share[k] > h.share) h = (heavy_cell){k, share[k]};
+    return h;
+}
+
+/* The distance above the next lower lattice point of the mesh cells at - reach .. at + reach merged into one
+ * atom. */
+static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t at, size_t reach)
+{
+    const size_t first = at > reach ? at - reach : 0;
+    const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
+    const double low = cells->knots[mesh->knot[at]];
+    double mass = 0.0, relative = 0.0;
+    for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
+        mass += cells->mass[i];
+        relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
+    }
+    if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->step;
+    const double above = fmod(log(mass / relative), mesh->step);
+    return above < 0.0 ? above + mesh->step : above;
+}
+
+/* The cells around a mesh cell, and their mesh: merging them alone tells which shift is best. */
+static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size_t at, prv_cells *near)
+{
+    const size_t first = at > NEIGHBOURHOOD ? at - NEIGHBOURHOOD : 0;
+    const size_t end = at + NEIGHBOURHOOD + 2 < mesh->length ? at + NEIGHBOURHOOD + 2 : mesh->length;
+    prv_mesh part = *mesh;
+    part.index += first;
+    part.knot += first;
+    part.length = end - first;
+    *near = *cells;
+    near->knots += mesh->knot[first];
+    near->mass += mesh->knot[first];
+    near->relative += mesh->knot[first];
+    near->length = mesh->knot[end - 1] - mesh->knot[first] + 1;
+    return part;
+}
+
+void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice)
+{
+    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->step;
+    const double crowded = 0.025; /* if no mesh cell has this share, the mesh resolves the law */
+    double greatest = -HUGE_VAL, best = mesh->shift;
+    heavy_cell last = {SIZE_MAX, 0.0};
+    for (int tilted = 1; tilted >= 0 && !mesh->on_knots; tilted--) { /* the tilted bulk, then the law's own */
+        const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0, scratch, lattice);
+        if (h.share < crowded || h.at == last.at) continue;
+        last = h;
+        prv_cells near;
+        prv_mesh part = neighbourhood(cells, mesh, h.at, &near);
+        for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
+            part.shift = merged_shift(cells, mesh, h.at, reach);
+            merge_cells(&near, &part, scratch, lattice);
+            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL)
+                                      .log_moment;
+            if (moment > greatest) {
+                greatest = moment;
+                best = part.shift;
+            }
+        }
+    }
+    mesh->shift = best;
+    merge_cells(cells, mesh, scratch, lattice);
+}
