@@ -4,6 +4,7 @@
  * measures. */
 #include <stdlib.h>
 
+#include "lattices/merging.h"
 #include "composition/convolution.h"
 #include "composition/spectrum.h"
 #include "curve/curve.h"
