@@ -300,3 +300,11 @@ def test_a_warning_points_to_who_asks(memory_limit):
     with pytest.warns(prv.AccuracyWarning) as caught:
         accountant.epsilon(DELTA)
     assert caught[0].filename == __file__
+
+
+def test_repr_tells_the_history_and_the_options():
+    accountant = prv.Accountant(eps_error=0.25)
+    accountant.add(prv.Gaussian(2.0), 3)
+    told = "Accountant(history=[(Gaussian(noise_multiplier=2.0), 3)], eps_error=0.25)"
+    assert repr(accountant) == told
+    assert accountant != told

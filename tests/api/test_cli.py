@@ -7,7 +7,9 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import matplotlib
 import pytest
+import shtab
 
 import prvcore as prv
 from prvcore import _cli as cli
@@ -171,8 +173,6 @@ def test_as_a_module_and_as_a_program(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["curve", *SETTING], ["--print-completion", "bash"]])
 def test_a_reader_that_stops_is_no_error(arguments, tmp_path):
-    if "--print-completion" in arguments:
-        pytest.importorskip("shtab", reason="shtab is not installed")
     read, write = os.pipe()
     os.close(read)
     try:
@@ -271,7 +271,7 @@ def test_a_sweep_is_every_combination(capsys):
     ids=["curve", "sweep"],
 )
 def test_plots_are_files(capsys, tmp_path, arguments):
-    pytest.importorskip("matplotlib").use("Agg")
+    matplotlib.use("Agg")
     path = tmp_path / "picture.png"
     printed(capsys, *arguments, "--plot", str(path))
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -371,7 +371,7 @@ def test_a_reader_that_stops_reading(tmp_path):
 
 
 def test_completion(capsys):
-    shells = pytest.importorskip("shtab").SUPPORTED_SHELLS
+    shells = shtab.SUPPORTED_SHELLS
     for shell in shells:
         with pytest.raises(SystemExit) as stop:
             cli.main(["--print-completion", shell])
@@ -425,3 +425,10 @@ def test_a_schedule_may_be_nested(capsys, tmp_path):
     )
     whole = prv.eps_from_delta(prv.PoissonSubsampledGaussian(1.0, 0.99**63), 1e-5)
     assert max(answer["lower"], whole.lower) <= min(answer["upper"], whole.upper)
+
+
+def test_without_shtab_the_error_says_how_to_install_it(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    with pytest.raises(SystemExit):
+        cli.main(["--print-completion", "bash"])
+    assert "pip install 'prvcore[completion]'" in capsys.readouterr().err

@@ -3,8 +3,10 @@
 import math
 import pickle
 import re
+import sys
 from fractions import Fraction
 
+import matplotlib
 import numpy as np
 import pytest
 from mpmath import mp
@@ -131,11 +133,18 @@ def test_html_names_all_that_is_assumed():
     text = curve._repr_html_()
     for part in ("PoissonSubsampledGaussian", "1,000", "Laplace", "neighbors add", "0.25"):
         assert part in text
+    text = prv.compose(STEP, engine="convolution", mesh_size=0.125)._repr_html_()
+    assert "engine convolution; mesh_size 0.125" in text
+
+
+def test_an_explanation_of_exact_bounds_has_nothing_to_add():
+    assert "exact but for rounding" in str(prv.explain(prv.compose([]), 1e-5))
+    with pytest.raises(TypeError, match="curve must be a PrivacyCurve, got 3"):
+        prv.explain(3, 1e-5)
 
 
 @pytest.fixture
 def axes():
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
@@ -165,6 +174,12 @@ def test_a_plot_shows_the_certified_bounds(axes, kind, options):
     np.testing.assert_array_equal(upper, truth)
     assert axes.get_xlabel()
     assert axes.get_ylabel()
+
+
+def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'prvcore\[plot\]'"):
+        prv.compose(STEP, 100).plot("delta")
 
 
 def test_a_plot_says_what_it_lacks(axes):

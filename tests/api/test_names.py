@@ -87,3 +87,10 @@ def test_no_other_module_is_found():
         prv.nothing  # noqa: B018
     with pytest.raises(AttributeError, match="nothing"):
         import_module("prvcore.curve").nothing  # noqa: B018
+
+
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'prvcore' has no attribute 'nonsense'"):
+        prv.nonsense  # noqa: B018
+    with pytest.raises(ImportError, match="nonsense"):
+        from prvcore.mechanisms import nonsense  # noqa: F401

@@ -205,3 +205,19 @@ def test_cdfs_of_no_pair_are_refused():
     swapped = prv.FromCDFs(lambda y: ndtr(y + 0.5), lambda y: ndtr(y - 0.5))
     with pytest.raises(ValueError, match="pair"):
         prv.compose(swapped, 2).epsilon(1e-3)
+
+
+class Unhashable:
+    """A privacy curve, of which all instances are equal, and none has a hash."""
+
+    def __eq__(self, other):
+        return isinstance(other, Unhashable)
+
+    def __call__(self, epsilons):
+        return -np.expm1(np.minimum(epsilons, 0.0))
+
+
+def test_equal_functions_without_a_hash_are_one_mechanism():
+    steps = [(prv.FromPrivacyCurve(Unhashable()), count) for count in (2, 3)]
+    curve = prv.compose([*steps, (prv.Gaussian(2.0), 1), *steps])
+    assert sorted(curve.counts) == [1, 10]

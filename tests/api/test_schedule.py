@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import prvcore as prv
@@ -111,7 +112,6 @@ def test_the_schema_that_is_shipped_is_that_of_the_mechanisms():
 
 
 def test_the_schema_judges_as_the_reader_does():
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(schedule_schema())
     validator.check_schema(schedule_schema())
     good = {"steps": [{**STEP, "count": 3}, {"type": "Laplace", "scale": 20}]}

@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -191,7 +192,6 @@ def test_the_memory_limit_goes_to_other_processes(memory_limit):
 
 
 def test_progress_is_shown(capsys):
-    pytest.importorskip("tqdm", reason="tqdm is not installed")
     prv.dpsgd_epsilon([0.8, 1.0, 0.8], 1e-3, 100, 1e-6, progress=True)
     assert "2/2" in capsys.readouterr().err
 
@@ -207,6 +207,12 @@ def test_without_tqdm_the_error_says_how_to_install_it(monkeypatch):
     ("arguments", "options", "error", "message"),
     [
         ((-1.0, 0.1, 1, 0.1), {}, ValueError, "noise_multiplier must be finite and >= 0, got -1.0"),
+        (
+            (1.0, 0.1, [[1], [1, 2]], 0.1),
+            {},
+            ValueError,
+            "steps must be an integer or a regular array",
+        ),
         (([1.0, np.nan], 0.1, 1, 0.1), {}, ValueError, "noise_multiplier .* got nan at index 1"),
         ((1.0, 1.5, 1, 0.1), {}, ValueError, r"sampling_probability must be in \[0, 1\], got 1.5"),
         ((1.0, 0.1, 1.0, 0.1), {}, TypeError, "steps must be integers .* got 1.0"),
@@ -235,7 +241,6 @@ def test_errors_of_a_query_say_at_which_setting():
 
 @pytest.mark.slow
 def test_a_sweep_of_a_schedule_is_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
