@@ -1,0 +1,81 @@
+#include "questions/calibration_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mechanisms/scaling.h"
+
+/* If rounding makes this part of a width, asking for less would not make the bounds closer. */
+#define MUCH_ROUNDING 0.1
+
+bool prv_calibration_changes(const prv_calibration_search *s, size_t j)
+{
+    if (j < s->fixed_count || s->steps[j].count == 0) return false;
+    return s->parameter == PRV_STEPS || prv_has_parameter(s->steps[j].mechanism, s->parameter);
+}
+
+double prv_calibration_factor(const prv_calibration_search *s, double position)
+{
+    double factor = exp(s->sign * position);
+    if (s->parameter == PRV_STEPS) factor = rint(factor);
+    return fmin(fmax(factor, fmin(s->risky, s->safe)), fmax(s->risky, s->safe));
+}
+
+void prv_calibration_release(prv_calibration_search *s)
+{
+    for (size_t j = 0; j < s->step_count; j++) {
+        prv_mechanism_free(s->made[j]);
+        s->made[j] = NULL;
+    }
+}
+
+/* The steps with their parameter multiplied; infinite noise leaves nothing of a step. */
+static prv_status scale_steps(prv_calibration_search *s, double factor)
+{
+    prv_calibration_release(s);
+    for (size_t j = 0; j < s->step_count; j++) {
+        s->scaled[j] = s->steps[j];
+        if (!prv_calibration_changes(s, j)) {
+            continue;
+        } else if (s->parameter == PRV_STEPS) {
+            s->scaled[j].count *= (uint64_t)factor;
+        } else if (isinf(factor)) {
+            s->scaled[j].count = 0;
+        } else {
+            const prv_status status = prv_mechanism_scaled(s->steps[j].mechanism, s->parameter, factor,
+                                                           &s->made[j]);
+            if (status != PRV_OK) return status;
+            s->scaled[j].mechanism = s->made[j];
+        }
+    }
+    return PRV_OK;
+}
+
+void prv_calibration_tell(prv_calibration_search *s, double fraction)
+{
+    s->layer->now.fraction = fmax(s->layer->now.fraction, fraction);
+}
+
+prv_status prv_calibration_measure(prv_calibration_search *s, double factor, double eps_error, double floor,
+                                   prv_calibration_point *p)
+{
+    prv_report report;
+    memset(p, 0, sizeof *p);
+    p->factor = factor;
+    p->position = s->sign * log(factor);
+    p->eps_error = eps_error;
+    s->options.eps_error = eps_error;
+    s->options.eps_relative_error = PRV_COARSE_WIDTH;
+    s->options.eps_floor = floor;
+    prv_status status = scale_steps(s, factor);
+    if (status != PRV_OK) return status;
+    status = prv_epsilon(s->scaled, s->step_count, &s->options, &s->delta, 1, &p->epsilon, &report);
+    if (status != PRV_OK) return status;
+    s->layer->now.compositions = ++s->compositions;
+    p->scale = report.tilt > 0.0 ? 1.0 / report.tilt : 0.0;
+    p->width = report.width;
+    /* Bounds that are infinitely far apart do not say how close others can be. */
+    p->rounding = isfinite(report.rounding) ? report.rounding : 0.0;
+    p->is_final = !report.accurate || report.rounding > MUCH_ROUNDING * report.width;
+    return PRV_OK;
+}

@@ -1,0 +1,60 @@
+/* Compositions whose parameter is multiplied by a factor: what the two parts of a calibration share, the
+ * coarse search (calibration_crossing.h) and the proof (calibration_proof.h). */
+#ifndef PRV_CALIBRATION_SEARCH_H
+#define PRV_CALIBRATION_SEARCH_H
+
+#include <stdbool.h>
+
+#include "base/progress.h"
+#include "mechanisms/mechanism.h"
+
+/* The width of coarse bounds, over epsilon; the estimate between them is much closer than that. */
+#define PRV_COARSE_WIDTH 0.05
+/* Coarse widths are relative to epsilon, but no less than for this one (nats). */
+#define PRV_COARSE_FLOOR 1e-3
+
+typedef struct prv_calibration_search {
+    const prv_step *steps; /* [step_count], of which the first `fixed_count` stay as they are */
+    size_t step_count, fixed_count;
+    prv_parameter parameter;
+    double epsilon, delta; /* the target */
+    double tolerance;      /* of the logarithm of the factor */
+    prv_options options;
+    prv_layer *layer;
+    double sign;          /* position = sign * log(factor): epsilon falls along positions */
+    double risky, safe;   /* ends of the range of the factor: of most and of least epsilon */
+    prv_step *scaled;     /* [step_count] */
+    prv_mechanism **made; /* [step_count] mechanisms of `scaled` that are not those of `steps`, or NULL */
+    size_t compositions;  /* measured in all */
+    size_t fine;          /* of these, by the proof */
+} prv_calibration_search;
+
+/* What is known at one factor. */
+typedef struct prv_calibration_point {
+    double factor, position;
+    prv_bounds epsilon;
+    double eps_error; /* asked */
+    double scale;     /* by which epsilon changes as delta changes e-fold, nats: 1 / tilt; 0 if unknown */
+    double width;     /* of the bounds */
+    double rounding;  /* the part of it that rounding makes */
+    bool is_final;    /* a smaller eps_error would not make the bounds closer */
+} prv_calibration_point;
+
+/* Whether factors change step j. */
+bool prv_calibration_changes(const prv_calibration_search *search, size_t j);
+
+/* The factor of a position, in its range. */
+double prv_calibration_factor(const prv_calibration_search *search, double position);
+
+/* Bounds epsilon at a factor: of the absolute width eps_error, or if it is 0 of a coarse one, which is
+ * relative to the epsilon `floor` at least. Statuses of prv_epsilon. */
+prv_status prv_calibration_measure(prv_calibration_search *search, double factor, double eps_error,
+                                   double floor, prv_calibration_point *point);
+
+/* Tells progress how far the search has come, a guess: it never falls. */
+void prv_calibration_tell(prv_calibration_search *search, double fraction);
+
+/* Frees the mechanisms in `made`. */
+void prv_calibration_release(prv_calibration_search *search);
+
+#endif
