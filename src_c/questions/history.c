@@ -187,7 +187,7 @@ static prv_status ask_whole(const asking *a, const prv_options *options, const d
 }
 
 static void report_growth(const prv_growth *g, const prv_reading *reading, const prv_options *options,
-                          int add, double width, prv_report *r)
+                          bool add, double width, prv_report *r)
 {
     prv_report_reading(reading, options->neighbors, add, width, 1, r);
     r->attained = 1;

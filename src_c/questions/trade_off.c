@@ -235,8 +235,9 @@ static prv_status answer_direction(prv_direction *direction, const prv_options *
         return PRV_OK;
     }
     const prv_status status = power_between(direction, options, fmax(alpha, LEAST_RATE), b, report);
-    if (status == PRV_OK && alpha < LEAST_RATE) b->lower = b->estimate = fmin(infinite->low, b->upper);
-    return status;
+    if (status != PRV_OK) return status;
+    if (alpha < LEAST_RATE) b->lower = b->estimate = fmin(infinite->low, b->upper);
+    return PRV_OK;
 }
 
 /* Secants need one pair at all epsilons, so data sets are chosen for a rate: at some tilts of the tests

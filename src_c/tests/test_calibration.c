@@ -1,24 +1,14 @@
 /* Calibration: closed forms, proofs of tightness, exact steps, ends of the range, refusals. */
-#include "prvcore.h"
+#include "asking.h"
 
-#include "check.h"
-#include "fft/plans.h"
-
-static prv_fft_provider *provider;
-
-static prv_options options_of(prv_neighbors neighbors)
+static prv_options options_for(prv_neighbors neighbors)
 {
-    prv_options o = {.neighbors = neighbors, .memory_limit = (size_t)1 << 28, .fft = provider};
+    prv_options o = options_of(0.0);
+    o.neighbors = neighbors;
     return o;
 }
 
-static prv_mechanism *gaussian(double noise)
-{
-    prv_mechanism *m = NULL;
-    if (prv_mechanism_gaussian(noise, &m) != PRV_OK) abort();
-    return m;
-}
-
+/* Takes the base. */
 static prv_mechanism *sampled(prv_mechanism *base, double p)
 {
     prv_mechanism *m = NULL;
@@ -70,7 +60,7 @@ static void closed_forms(void)
                 {10.0, 1e-6, 0.54108683, 1e-5},  {100.0, 1e-6, 0.09783722, 1e-5},
                 {700.0, 1e-6, 0.03031347, 1e-5}, {5000.0, 1e-6, 0.0104855618, 1e-5},
                 {0.0, 1e-6, 398942.28, 1e-6}};
-    const prv_options o = options_of(PRV_ADD_OR_REMOVE);
+    const prv_options o = options_for(PRV_ADD_OR_REMOVE);
     prv_mechanism *m = gaussian(1.0);
     prv_status status;
     const prv_step step = {m, 1};
@@ -123,7 +113,7 @@ static void parameters(void)
     static const prv_parameter all[] = {PRV_NOISE_SCALE, PRV_SAMPLING_PROBABILITY, PRV_STEPS};
     static const char *const names[] = {"noise", "sampling probability", "steps"};
     static const double targets[] = {0.5, 1.0, 3.0};
-    const prv_options o = options_of(PRV_REMOVE);
+    const prv_options o = options_for(PRV_REMOVE);
     for (size_t i = 0; i < 3; i++) {
         double last = 0.0;
         for (size_t k = 0; k < 3; k++) {
@@ -144,7 +134,7 @@ static void parameters(void)
 
 static void ends(void)
 {
-    const prv_options o = options_of(PRV_ADD_OR_REMOVE);
+    const prv_options o = options_for(PRV_ADD_OR_REMOVE);
     prv_calibration c;
     prv_status status;
     prv_mechanism *m = sampled(gaussian(5.0), 0.01);
@@ -225,7 +215,7 @@ static void scaling(void)
                                prv_mechanism_table(losses, masses, 2, 0.0, &pairs[8])};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) n += made[i] == PRV_OK;
     if (!check(n == 9, "mechanisms to scale")) return;
-    prv_options o = options_of(PRV_ADD);
+    prv_options o = options_for(PRV_ADD);
     o.eps_error = 1e-2;
     const double delta = 1e-3;
     for (size_t i = 0; i < 5; i++) {

@@ -1,18 +1,11 @@
 /* The greatest power of a test against the Neyman-Pearson tests of known laws. */
-#include "prvcore.h"
+#include "asking.h"
 
-#include "check.h"
-#include "fft/plans.h"
-
-static prv_fft_provider *provider;
-
-static prv_options options_of(double eps_error)
+/* A relative width unless eps_error is given. */
+static prv_options options_for(double eps_error)
 {
-    const prv_options o = {.eps_error = eps_error,
-                           .eps_relative_error = 1e-3,
-                           .eps_floor = 1e-3,
-                           .memory_limit = (size_t)1 << 28,
-                           .fft = provider};
+    prv_options o = options_of(eps_error);
+    o.eps_relative_error = o.eps_floor = 1e-3;
     return o;
 }
 
@@ -31,11 +24,10 @@ static void gaussians(void)
         uint64_t count;
     } cases[] = {{1.0, 1}, {0.3, 1}, {50.0, 1}, {5.0, 9}, {20.0, 2000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        prv_mechanism *m = NULL;
-        if (prv_mechanism_gaussian(cases[i].noise, &m) != PRV_OK) abort();
+        prv_mechanism *m = gaussian(cases[i].noise);
         const prv_step step = {m, cases[i].count};
         const double mu = sqrt((double)cases[i].count) / cases[i].noise;
-        const prv_options o = options_of(0.0);
+        const prv_options o = options_for(0.0);
         double rates[9], worst = 0.0;
         prv_bounds b[9];
         for (size_t j = 0; j < 9; j++) rates[j] = (double)normal_upper((long double)j * 2.0L - 6.0L);
@@ -76,7 +68,7 @@ static void tables(void)
         prv_mechanism *m = NULL;
         if (prv_mechanism_table(loss, q, n, 0.0, &m) != PRV_OK) continue;
         const prv_step step = {m, 1};
-        prv_options o = options_of(1e-3);
+        prv_options o = options_for(1e-3);
         o.neighbors = PRV_REMOVE;
         const double alpha = log_uniform(1e-2, 1.0);
         double left = alpha, power = 0.0;
@@ -101,22 +93,23 @@ static void tables(void)
 
 static void edges(void)
 {
-    prv_mechanism *base = NULL, *m = NULL, *leaky = NULL;
-    if (prv_mechanism_gaussian(0.8, &base) != PRV_OK ||
-        prv_mechanism_poisson_subsampled(base, 0.01, &m) != PRV_OK ||
-        prv_mechanism_approximate_dp(1.0, 0.25, &leaky) != PRV_OK)
-        abort();
-    const prv_options o = options_of(0.0);
+    prv_mechanism *m = subsampled(0.8, 0.01), *leaky = NULL;
+    if (prv_mechanism_approximate_dp(1.0, 0.25, &leaky) != PRV_OK) abort();
+    const prv_options o = options_for(0.0);
     const prv_step step = {m, 1000}, leak = {leaky, 1};
     const double rates[] = {0.0, 1e-320, 1e-10, 1e-3, 0.5, 1.0};
     prv_bounds both[6], add[6], remove[6];
     prv_options one = o;
     one.neighbors = PRV_ADD;
-    int ok = prv_power(&step, 1, &o, rates, 6, both, NULL) == PRV_OK &&
+    prv_report reports[6];
+    int ok = prv_power(&step, 1, &o, rates, 6, both, reports) == PRV_OK &&
              prv_power(&step, 1, &one, rates, 6, add, NULL) == PRV_OK;
     one.neighbors = PRV_REMOVE;
     ok = ok && prv_power(&step, 1, &one, rates, 6, remove, NULL) == PRV_OK;
     check(ok && both[0].upper == 0.0 && both[5].lower == 1.0, "rates 0 and 1");
+    int attained = ok;
+    for (size_t i = 0; i < 6; i++) attained = attained && reports[i].attained && reports[i].accurate;
+    check(attained, "... and all others: bounds of a pair that data sets have");
     int larger = ok, grows = ok;
     for (size_t i = 0; i < 6; i++) {
         larger = larger && both[i].upper == fmax(add[i].upper, remove[i].upper) &&
@@ -138,7 +131,6 @@ static void edges(void)
     for (size_t i = 0; i < 3; i++)
         check(prv_power(&step, 1, &o, &wrong[i], 1, &b, NULL) == PRV_ERR_RATE, "a rate of %g is refused",
               wrong[i]);
-    prv_mechanism_free(base);
     prv_mechanism_free(m);
     prv_mechanism_free(leaky);
 }
