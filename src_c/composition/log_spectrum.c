@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "numerics/complex.h"
 #include "numerics/rounding.h"
 
 enum { ARRAYS = 10 };
+
+/* If |j / b| is no less than this at a frequency, only the bound of its term is kept. The proof needs 1/2 or
+ * less (SPECTRUM.md, section 7). */
+#define MOST_JUMP 0.5
 
 static void arrays_of(prv_exponents *e, double **arrays[ARRAYS])
 {
@@ -47,21 +52,21 @@ prv_status prv_exponents_append(prv_exponents *e, double number, size_t count)
     return PRV_OK;
 }
 
-/* Adds k log1p(j / b) of one step, b = 1 + x + i y known to b_error. */
-static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, double x, double y, double j_re,
-                      double j_im, double j_error, double b_error)
+/* Adds k log1p(j / b) of one step, b known to relative b_error and j to absolute j_error. */
+static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, prv_complex b, double b_error,
+                      prv_complex j, double j_error)
 {
-    const double k = jumps->count, square = (1.0 + x) * (1.0 + x) + y * y, b = sqrt(square);
-    const double re = (j_re * (1.0 + x) + j_im * y) / square, im = (j_im * (1.0 + x) - j_re * y) / square;
-    const double part = hypot(re, im);
-    e->jump_bound[at] += k * log1p(jumps->total / b);
-    if (!(part < 0.5)) { /* only the bound is kept */
+    const double k = jumps->count, modulus = sqrt(prv_cabs_square(b));
+    const prv_complex ratio = prv_cdiv(j, b);
+    const double part = hypot(ratio.re, ratio.im);
+    e->jump_bound[at] += k * log1p(jumps->total / modulus);
+    if (!(part < MOST_JUMP)) {
         e->jump_error[at] = HUGE_VAL;
         return;
     }
-    e->jump_re[at] += k * 0.5 * log1p(2.0 * re + re * re + im * im);
-    e->jump_im[at] += k * atan2(im, 1.0 + re);
-    e->jump_error[at] += k * (j_error / b + part * b_error + 16.0 * PRV_UNIT * part) / (1.0 - part);
+    e->jump_re[at] += k * 0.5 * log1p(2.0 * ratio.re + ratio.re * ratio.re + ratio.im * ratio.im);
+    e->jump_im[at] += k * atan2(ratio.im, 1.0 + ratio.re);
+    e->jump_error[at] += k * (j_error / modulus + part * b_error + 16.0 * PRV_UNIT * part) / (1.0 - part);
 }
 
 void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_source *s,
@@ -99,7 +104,8 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         e->error[first + j] += k * relative;
         e->size[first + j] += fabs(phase) + k * fabs(log_modulus);
         if (jumps != NULL)
-            add_jumps(e, first + j, jumps, x, y, rare + jump_re[j], jump_im[j], jump_error, relative);
+            add_jumps(e, first + j, jumps, (prv_complex){1.0 + x, y}, relative,
+                      (prv_complex){rare + jump_re[j], jump_im[j]}, jump_error);
     }
 }
 

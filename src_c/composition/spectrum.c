@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
+#include "numerics/complex.h"
 #include "numerics/constants.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
@@ -20,88 +21,149 @@
 /* Angles are products of a position and a frequency; these are exact as long as they stay below 2^52. */
 #define MOST_TURNS 0x1p52
 
+/* Frequencies that are rotated together when the series is summed. */
+enum { LANES = 8 };
+
+/* If the error of L = sum k log1p(j / b) is no less than this, the term of that frequency is taken as 0 and
+ * bounded (SPECTRUM.md, section 7). Any value is sound. */
+#define MOST_JUMP_ERROR 0.5
+
 /* ---- The stage ------------------------------------------------------------------------------ */
 
-static int starts_run(const prv_exponents *e, size_t j)
+/* Whether frequency j begins a run. */
+static bool starts_run(const prv_exponents *e, size_t j)
 {
     return j == 0 || e->number[j] != e->number[j - 1] + 1.0;
 }
 
-/* Spectra times kernels, and the rounding of all sums over them. */
-/* |x + i y|, off by 3 u; squares that underflow are less than what is added. */
-static inline double modulus_above(double x, double y)
+/* |a| from above: its rounding is 3 u, and squares that underflow are less than what is added. */
+static inline double modulus_above(prv_complex a)
 {
-    return sqrt(x * x + y * y) + 0x1p-500;
+    return sqrt(prv_cabs_square(a)) + 0x1p-500;
 }
 
-prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, int separate, double unit, double tilt,
-                             double points, prv_spectrum *out)
+/* What the kernels of section 1 are made of: e^(-lam q) and e^(-(lam + 1) q), 1 less each, and 1 - e^(-q). */
+typedef struct kernel_factors {
+    double decay, decay_more;
+    double rest, rest_more;
+    double gain;
+} kernel_factors;
+
+static kernel_factors factors_of(double tilt, double unit)
 {
-    const size_t n = e->count;
-    out->block = prv_allocate(4 * (n + 8), sizeof *out->block);
+    return (kernel_factors){.decay = exp(-tilt * unit),
+                            .decay_more = exp(-(tilt + 1.0) * unit),
+                            .rest = -expm1(-tilt * unit),
+                            .rest_more = -expm1(-(tilt + 1.0) * unit),
+                            .gain = -expm1(-unit)};
+}
+
+/* 1 - r e^(-i theta) = (1 - r) + 2 r sin^2(theta / 2) + i r sin theta: no term cancels another, as 1 - r cos
+ * theta would. rest = 1 - r; sin_half and sin_all: of theta / 2 and theta. */
+static inline prv_complex one_less_turned(double r, double rest, double sin_half, double sin_all)
+{
+    return (prv_complex){rest + 2.0 * r * sin_half * sin_half, r * sin_all};
+}
+
+/* The kernels of D and B at z = lam + i theta / q: with a = 1 - e^(-z q) and b = 1 - e^(-(z + 1) q), kern_D =
+ * e^(-z q) (1 - e^(-q)) / (a b) and kern_B = 1 / b. */
+static inline void kernels_at(const kernel_factors *f, double theta, prv_complex *kern_d, prv_complex *kern_b)
+{
+    const double sin_half = sin(0.5 * theta);
+    const prv_complex turn = {cos(theta), sin(theta)};
+    const prv_complex a = one_less_turned(f->decay, f->rest, sin_half, turn.im);
+    const prv_complex b = one_less_turned(f->decay_more, f->rest_more, sin_half, turn.im);
+    *kern_b = prv_cinverse(b);
+    *kern_d = prv_cscale(f->gain * f->decay, prv_cmul_conj(prv_cdiv(*kern_b, a), turn));
+}
+
+/* Phi at one frequency, and what it may be off by. */
+typedef struct phi {
+    prv_complex value;
+    double error;
+} phi;
+
+/* prod phi^k, or prod b^k with jumps apart. The sums over the steps round by u of all that they hold, each
+ * time. */
+static phi phi_at(const prv_exponents *e, size_t j, size_t steps)
+{
+    const double modulus = exp(e->log_modulus[j]);
+    const double relative = e->error[j] + (4.0 + (double)steps) * PRV_UNIT * e->size[j];
+    return (phi){prv_cscale(modulus, (prv_complex){cos(e->phase[j]), sin(e->phase[j])}),
+                 exp(fmin(e->log_bound[j], 0.0)) * fmin(relative, 2.0)};
+}
+
+/* From prod b^k, prod (b + j)^k - prod b^k = prod b^k (e^L - 1), L = sum k log1p(j / b): section 7, the
+ * frequencies kept. */
+static phi phi_of_jumps(const prv_exponents *e, size_t j, size_t steps, phi bulk)
+{
+    /* |log(1 + z)| <= 2 log(1 + |z|) if |z| < 1/2. */
+    const double error = e->jump_error[j] + 2.0 * (double)steps * PRV_UNIT * e->jump_bound[j];
+    if (!(error < MOST_JUMP_ERROR)) {
+        const double both = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
+        return (phi){{0.0, 0.0}, both};
+    }
+    const double sin_half = sin(0.5 * e->jump_im[j]), grown = expm1(e->jump_re[j]);
+    const prv_complex factor = {grown * cos(e->jump_im[j]) - 2.0 * sin_half * sin_half,
+                                (1.0 + grown) * sin(e->jump_im[j])};
+    const double size = hypot(factor.re, factor.im), bulk_bound = exp(fmin(e->log_bound[j], 0.0));
+    return (phi){prv_cmul(bulk.value, factor),
+                 bulk.error * size + bulk_bound * ((1.0 + grown) * expm1(error) + 22.0 * PRV_UNIT * size)};
+}
+
+/* Room for `count` coefficients, and zeros after them to the next multiple of LANES; and for the runs. */
+static prv_status reserve(const prv_exponents *e, prv_spectrum *out)
+{
+    const size_t padded = e->count + LANES;
+    out->block = prv_allocate(4 * padded, sizeof *out->block);
     if (out->block == NULL) return PRV_ERR_MEMORY;
     out->finite_re = out->block;
-    out->finite_im = out->finite_re + n + 8;
-    out->reverse_re = out->finite_im + n + 8;
-    out->reverse_im = out->reverse_re + n + 8;
-    out->count = n;
-    out->points = points;
-    for (size_t j = 0; j < n; j++)
+    out->finite_im = out->finite_re + padded;
+    out->reverse_re = out->finite_im + padded;
+    out->reverse_im = out->reverse_re + padded;
+    out->count = e->count;
+    for (size_t j = e->count; j < padded; j++)
+        out->finite_re[j] = out->finite_im[j] = out->reverse_re[j] = out->reverse_im[j] = 0.0;
+    for (size_t j = 0; j < e->count; j++)
         if (starts_run(e, j)) out->run_count++;
     out->runs = prv_allocate(out->run_count, sizeof *out->runs);
-    if (out->runs == NULL) return PRV_ERR_MEMORY;
-    size_t run = 0;
-    const double r = exp(-tilt * unit), below = -expm1(-tilt * unit);
-    const double r1 = exp(-(tilt + 1.0) * unit), below1 = -expm1(-(tilt + 1.0) * unit);
-    const double gain = -expm1(-unit);
+    return out->runs != NULL ? PRV_OK : PRV_ERR_MEMORY;
+}
+
+prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, bool separate, double unit, double tilt,
+                             double points, prv_spectrum *out)
+{
+    const prv_status status = reserve(e, out);
+    if (status != PRV_OK) return status;
+    out->points = points;
+    const kernel_factors factors = factors_of(tilt, unit);
     double rounding = 0.0;
-    for (size_t j = 0; j < n; j++) {
-        if (starts_run(e, j)) out->runs[run++] = (prv_run){e->number[j], 0};
-        out->runs[run - 1].length++;
-        const double theta = 2.0 * PRV_PI * e->number[j] / points, s = sin(0.5 * theta), si = sin(theta);
-        const double co = cos(theta), half = (e->number[j] == 0.0 ? 1.0 : 2.0) / points;
-        /* 1 - e^(-z q) and 1 - e^(-(z + 1) q) without the cancellation of 1 - cos. */
-        const double ar = below + 2.0 * r * s * s, ai = r * si;
-        const double br = below1 + 2.0 * r1 * s * s, bi = r1 * si;
-        const double a2 = ar * ar + ai * ai, b2 = br * br + bi * bi;
-        const double modulus = exp(e->log_modulus[j]);
-        const double size_bound = fmin(e->log_bound[j], 0.0);
-        double pr = modulus * cos(e->phase[j]), pi = modulus * sin(e->phase[j]);
-        /* The sums over the steps round by a unit of all that they hold, each time. */
-        const double phi_sum_error = e->error[j] + (4.0 + (double)steps) * PRV_UNIT * e->size[j];
-        double phi_error = exp(size_bound) * fmin(phi_sum_error, 2.0);
-        if (separate) {
-            /* expm1 of a complex number, and its error. */
-            const double s_half = sin(0.5 * e->jump_im[j]), grown = expm1(e->jump_re[j]), real = pr;
-            const double xr = grown * cos(e->jump_im[j]) - 2.0 * s_half * s_half;
-            const double xi = (1.0 + grown) * sin(e->jump_im[j]), factor = hypot(xr, xi);
-            /* |log(1 + z)| <= 2 log(1 + |z|) for |z| < 1/2. */
-            const double jump_error = e->jump_error[j] + 2.0 * (double)steps * PRV_UNIT * e->jump_bound[j];
-            if (jump_error < 0.5) {
-                pr = real * xr - pi * xi;
-                pi = real * xi + pi * xr;
-                phi_error = phi_error * factor +
-                            exp(size_bound) * ((1.0 + grown) * expm1(jump_error) + 22.0 * PRV_UNIT * factor);
-            } else {
-                pr = pi = 0.0;
-                phi_error = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
-            }
+    prv_run *run = NULL;
+    for (size_t j = 0; j < e->count; j++) {
+        const double number = e->number[j];
+        if (starts_run(e, j)) {
+            run = run == NULL ? out->runs : run + 1;
+            *run = (prv_run){number, 0};
         }
-        /* 1 / b, and e^(-z q) (1 - e^(-q)) / (a b). */
-        const double fr = br / b2, fi = -bi / b2;
-        const double gr = (ar * fr + ai * fi) / a2, gi = (ar * fi - ai * fr) / a2;
-        const double kr = gain * r * (gr * co + gi * si), ki = gain * r * (gi * co - gr * si);
-        out->finite_re[j] = half * (pr * kr - pi * ki);
-        out->finite_im[j] = half * (pr * ki + pi * kr);
-        out->reverse_re[j] = half * (pr * fr - pi * fi);
-        out->reverse_im[j] = half * (pr * fi + pi * fr);
-        const double size = half * (modulus_above(kr, ki) + unit * modulus_above(fr, fi));
-        const double own = PRV_UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) +
-                                       14.0 * (e->number[j] - out->runs[run - 1].first) + (double)n / 6.0);
-        rounding += size * (phi_error + own * modulus_above(pr, pi));
+        run->length++;
+        phi p = phi_at(e, j, steps);
+        if (separate) p = phi_of_jumps(e, j, steps, p);
+        prv_complex kern_d, kern_b;
+        kernels_at(&factors, 2.0 * PRV_PI * number / points, &kern_d, &kern_b);
+        /* j and -j are conjugates, so that they make one real term of twice the weight; 0 stands alone. */
+        const double weight = (number == 0.0 ? 1.0 : 2.0) / points;
+        const prv_complex finite = prv_cscale(weight, prv_cmul(p.value, kern_d));
+        const prv_complex reverse = prv_cscale(weight, prv_cmul(p.value, kern_b));
+        out->finite_re[j] = finite.re;
+        out->finite_im[j] = finite.im;
+        out->reverse_re[j] = reverse.re;
+        out->reverse_im[j] = reverse.im;
+        /* Section 4, terms and their sum. */
+        const double size = weight * (modulus_above(kern_d) + unit * modulus_above(kern_b));
+        const double own = PRV_UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) + 14.0 * (number - run->first) +
+                                       (double)e->count / 6.0);
+        rounding += size * (p.error + own * modulus_above(p.value));
     }
-    for (size_t j = n; j < n + 8; j++)
-        out->finite_re[j] = out->finite_im[j] = out->reverse_re[j] = out->reverse_im[j] = 0.0;
     /* A sum of n terms, and products of errors: parts of n u, and of errors, of itself. */
     out->rounding = PRV_SECOND_ORDER * rounding;
     return PRV_OK;
@@ -226,12 +288,13 @@ static prv_status extend(builder *b, double first)
 }
 
 /* Whether what each frequency of the last block makes up is below e^log_most, roughly. */
-static int last_block_is_below(const prv_exponents *e, int separate, double log_most)
+static int last_block_is_below(const prv_exponents *e, bool separate, double log_most)
 {
     for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
-        const double jumps = !separate                ? 1.0
-                             : e->jump_error[j] < 0.5 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
-                                                      : 2.0;
+        const double jumps = !separate ? 1.0
+                             : e->jump_error[j] < MOST_JUMP_ERROR
+                                 ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
+                                 : 2.0;
         if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return 0;
     }
     return 1;
@@ -359,30 +422,31 @@ void prv_spectrum_free(prv_spectrum *spectrum)
 PRV_VECTOR static void add_run(const prv_spectrum *s, const prv_run *run, size_t begin, double turn,
                                double *finite, double *reverse)
 {
-    double er[8], ei[8], f[8] = {0}, b[8] = {0}, rr, ri;
+    double turned_re[LANES], turned_im[LANES], d[LANES] = {0}, b[LANES] = {0}, step_re, step_im;
     const double inverse = 1.0 / s->points;
-    prv_vm_turn(prv_turns(8.0 * turn, s->points, inverse), &rr, &ri);
-    for (size_t l = 0; l < 8; l++) {
-        prv_vm_turn(prv_turns((run->first + (double)l) * turn, s->points, inverse), &er[l], &ei[l]);
-        er[l] += 1.0;
+    prv_vm_turn(prv_turns(LANES * turn, s->points, inverse), &step_re, &step_im);
+    for (size_t l = 0; l < LANES; l++) {
+        prv_vm_turn(prv_turns((run->first + (double)l) * turn, s->points, inverse), &turned_re[l],
+                    &turned_im[l]);
+        turned_re[l] += 1.0;
     }
-    const double *restrict fr = s->finite_re + begin, *restrict fi = s->finite_im + begin;
-    const double *restrict br = s->reverse_re + begin, *restrict bi = s->reverse_im + begin;
-    for (size_t j = 0; j < run->length; j += 8)
-        for (size_t l = 0; l < 8; l++) {
-            f[l] += fr[j + l] * er[l] - fi[j + l] * ei[l];
-            b[l] += br[j + l] * er[l] - bi[j + l] * ei[l];
-            const double next = er[l] + (er[l] * rr - ei[l] * ri);
-            ei[l] = ei[l] + (er[l] * ri + ei[l] * rr);
-            er[l] = next;
+    const double *restrict d_re = s->finite_re + begin, *restrict d_im = s->finite_im + begin;
+    const double *restrict b_re = s->reverse_re + begin, *restrict b_im = s->reverse_im + begin;
+    for (size_t j = 0; j < run->length; j += LANES)
+        for (size_t l = 0; l < LANES; l++) {
+            d[l] += d_re[j + l] * turned_re[l] - d_im[j + l] * turned_im[l];
+            b[l] += b_re[j + l] * turned_re[l] - b_im[j + l] * turned_im[l];
+            const double next = turned_re[l] + (turned_re[l] * step_re - turned_im[l] * step_im);
+            turned_im[l] = turned_im[l] + (turned_re[l] * step_im + turned_im[l] * step_re);
+            turned_re[l] = next;
         }
-    double all_finite = 0.0, all_reverse = 0.0;
-    for (size_t l = 0; l < 8; l++) {
-        all_finite += f[l];
-        all_reverse += b[l];
+    double all_d = 0.0, all_b = 0.0;
+    for (size_t l = 0; l < LANES; l++) {
+        all_d += d[l];
+        all_b += b[l];
     }
-    *finite += all_finite;
-    *reverse += all_reverse;
+    *finite += all_d;
+    *reverse += all_b;
 }
 
 void prv_spectrum_at(const prv_spectrum *s, double n, double *finite, double *reverse)

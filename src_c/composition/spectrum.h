@@ -13,6 +13,8 @@
 #ifndef PRV_SPECTRUM_H
 #define PRV_SPECTRUM_H
 
+#include <stdbool.h>
+
 #include "composition/composed.h"
 #include "composition/log_spectrum.h"
 
@@ -55,7 +57,7 @@ prv_status prv_spectrum_add(const prv_lattice *lattice, double count, int64_t di
 
 /* And what the logarithms of so many steps say: Phi times the kernels, with its rounding. `unit` is the step
  * of the lattice of sums. O(frequencies). */
-prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, int separate, double unit,
+prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, bool separate, double unit,
                              double tilt, double points, prv_spectrum *spectrum);
 
 /* D and B at the lattice point lowest + n * step, n an integer below 2^52 in modulus. O(count), vectorised.

@@ -24,6 +24,7 @@
 
 #include "fft/plans.h"
 
+#include "numerics/complex.h"
 #include "numerics/constants.h"
 #include "numerics/dispatch.h"
 
@@ -47,9 +48,9 @@
 
 typedef struct stage {
     size_t radix;
-    size_t shorter;  /* m */
-    size_t count;    /* c */
-    double *twiddle; /* [m / 2][radix - 1] pairs: e^(-2 pi i k q / n), k = 1, 2, ..., q = 1, 2, ... */
+    size_t shorter;       /* m */
+    size_t count;         /* c */
+    prv_complex *twiddle; /* [m / 2][radix - 1]: e^(-2 pi i k q / n), k = 1, 2, ..., q = 1, 2, ... */
 } stage;
 
 typedef struct transform {
@@ -59,73 +60,53 @@ typedef struct transform {
 
 /* ---- Butterflies ------------------------------------------------------------------------------- */
 
-typedef struct complex_number {
-    double re, im;
-} complex_number;
-
-static inline complex_number add(complex_number a, complex_number b)
-{
-    return (complex_number){a.re + b.re, a.im + b.im};
-}
-static inline complex_number subtract(complex_number a, complex_number b)
-{
-    return (complex_number){a.re - b.re, a.im - b.im};
-}
 /* a - i b and a + i b. */
-static inline complex_number subtract_turned(complex_number a, complex_number b)
+static inline prv_complex subtract_turned(prv_complex a, prv_complex b)
 {
-    return (complex_number){a.re + b.im, a.im - b.re};
+    return (prv_complex){a.re + b.im, a.im - b.re};
 }
-static inline complex_number add_turned(complex_number a, complex_number b)
+static inline prv_complex add_turned(prv_complex a, prv_complex b)
 {
-    return (complex_number){a.re - b.im, a.im + b.re};
+    return (prv_complex){a.re - b.im, a.im + b.re};
 }
-static inline complex_number multiply(complex_number a, double re, double im)
+static inline prv_complex mix2(prv_complex a, double x, prv_complex b, double y)
 {
-    return (complex_number){a.re * re - a.im * im, a.re * im + a.im * re};
+    return (prv_complex){a.re * x + b.re * y, a.im * x + b.im * y};
 }
-static inline complex_number scaled(complex_number a, double x)
+static inline prv_complex mix3(prv_complex a, double x, prv_complex b, double y, prv_complex c, double z)
 {
-    return (complex_number){a.re * x, a.im * x};
-}
-static inline complex_number mix2(complex_number a, double x, complex_number b, double y)
-{
-    return (complex_number){a.re * x + b.re * y, a.im * x + b.im * y};
-}
-static inline complex_number mix3(complex_number a, double x, complex_number b, double y, complex_number c,
-                                  double z)
-{
-    return (complex_number){(a.re * x + b.re * y) + c.re * z, (a.im * x + b.im * y) + c.im * z};
+    return (prv_complex){(a.re * x + b.re * y) + c.re * z, (a.im * x + b.im * y) + c.im * z};
 }
 
 /* z[0..radix-1] to its discrete Fourier transform. radix is a constant wherever this is inlined. */
-PRV_INLINE void butterfly(size_t radix, complex_number *z)
+PRV_INLINE void butterfly(size_t radix, prv_complex *z)
 {
     if (radix == 2) {
-        const complex_number a = z[0];
-        z[0] = add(a, z[1]);
-        z[1] = subtract(a, z[1]);
+        const prv_complex a = z[0];
+        z[0] = prv_cadd(a, z[1]);
+        z[1] = prv_csub(a, z[1]);
     } else if (radix == 3) {
-        const complex_number a = add(z[1], z[2]), b = scaled(subtract(z[1], z[2]), 0.86602540378443864676);
-        const complex_number p = subtract(z[0], scaled(a, 0.5));
-        z[0] = add(z[0], a);
+        const prv_complex a = prv_cadd(z[1], z[2]),
+                          b = prv_cscale(0.86602540378443864676, prv_csub(z[1], z[2]));
+        const prv_complex p = prv_csub(z[0], prv_cscale(0.5, a));
+        z[0] = prv_cadd(z[0], a);
         z[1] = subtract_turned(p, b);
         z[2] = add_turned(p, b);
     } else if (radix == 4) {
-        const complex_number a = add(z[0], z[2]), b = subtract(z[0], z[2]);
-        const complex_number c = add(z[1], z[3]), d = subtract(z[1], z[3]);
-        z[0] = add(a, c);
+        const prv_complex a = prv_cadd(z[0], z[2]), b = prv_csub(z[0], z[2]);
+        const prv_complex c = prv_cadd(z[1], z[3]), d = prv_csub(z[1], z[3]);
+        z[0] = prv_cadd(a, c);
         z[1] = subtract_turned(b, d);
-        z[2] = subtract(a, c);
+        z[2] = prv_csub(a, c);
         z[3] = add_turned(b, d);
     } else if (radix == 5) {
         const double c1 = 0.30901699437494742410, c2 = -0.80901699437494742410;
         const double s1 = 0.95105651629515357212, s2 = 0.58778525229247312917;
-        const complex_number a1 = add(z[1], z[4]), b1 = subtract(z[1], z[4]);
-        const complex_number a2 = add(z[2], z[3]), b2 = subtract(z[2], z[3]);
-        const complex_number p1 = add(z[0], mix2(a1, c1, a2, c2)), q1 = mix2(b1, s1, b2, s2);
-        const complex_number p2 = add(z[0], mix2(a1, c2, a2, c1)), q2 = mix2(b1, s2, b2, -s1);
-        z[0] = add(z[0], add(a1, a2));
+        const prv_complex a1 = prv_cadd(z[1], z[4]), b1 = prv_csub(z[1], z[4]);
+        const prv_complex a2 = prv_cadd(z[2], z[3]), b2 = prv_csub(z[2], z[3]);
+        const prv_complex p1 = prv_cadd(z[0], mix2(a1, c1, a2, c2)), q1 = mix2(b1, s1, b2, s2);
+        const prv_complex p2 = prv_cadd(z[0], mix2(a1, c2, a2, c1)), q2 = mix2(b1, s2, b2, -s1);
+        z[0] = prv_cadd(z[0], prv_cadd(a1, a2));
         z[1] = subtract_turned(p1, q1);
         z[2] = subtract_turned(p2, q2);
         z[3] = add_turned(p2, q2);
@@ -133,14 +114,16 @@ PRV_INLINE void butterfly(size_t radix, complex_number *z)
     } else {
         const double c1 = 0.62348980185873353053, c2 = -0.22252093395631440429, c3 = -0.90096886790241912624;
         const double s1 = 0.78183148246802980871, s2 = 0.97492791218182360702, s3 = 0.43388373911755812048;
-        const complex_number a1 = add(z[1], z[6]), b1 = subtract(z[1], z[6]);
-        const complex_number a2 = add(z[2], z[5]), b2 = subtract(z[2], z[5]);
-        const complex_number a3 = add(z[3], z[4]), b3 = subtract(z[3], z[4]);
-        const complex_number p1 = add(z[0], mix3(a1, c1, a2, c2, a3, c3)), q1 = mix3(b1, s1, b2, s2, b3, s3);
-        const complex_number p2 = add(z[0], mix3(a1, c2, a2, c3, a3, c1)),
-                             q2 = mix3(b1, s2, b2, -s3, b3, -s1);
-        const complex_number p3 = add(z[0], mix3(a1, c3, a2, c1, a3, c2)), q3 = mix3(b1, s3, b2, -s1, b3, s2);
-        z[0] = add(z[0], add(add(a1, a2), a3));
+        const prv_complex a1 = prv_cadd(z[1], z[6]), b1 = prv_csub(z[1], z[6]);
+        const prv_complex a2 = prv_cadd(z[2], z[5]), b2 = prv_csub(z[2], z[5]);
+        const prv_complex a3 = prv_cadd(z[3], z[4]), b3 = prv_csub(z[3], z[4]);
+        const prv_complex p1 = prv_cadd(z[0], mix3(a1, c1, a2, c2, a3, c3)),
+                          q1 = mix3(b1, s1, b2, s2, b3, s3);
+        const prv_complex p2 = prv_cadd(z[0], mix3(a1, c2, a2, c3, a3, c1)),
+                          q2 = mix3(b1, s2, b2, -s3, b3, -s1);
+        const prv_complex p3 = prv_cadd(z[0], mix3(a1, c3, a2, c1, a3, c2)),
+                          q3 = mix3(b1, s3, b2, -s1, b3, s2);
+        z[0] = prv_cadd(z[0], prv_cadd(prv_cadd(a1, a2), a3));
         z[1] = subtract_turned(p1, q1);
         z[2] = subtract_turned(p2, q2);
         z[3] = subtract_turned(p3, q3);
@@ -165,8 +148,8 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
     const size_t m = s->shorter, n = radix * m, c = s->count, wide = c * radix;
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7] = {{0.0, 0.0}};
-        for (size_t q = 0; q < radix; q++) z[q] = (complex_number){from[q * c + u], 0.0};
+        prv_complex z[7] = {{0.0, 0.0}};
+        for (size_t q = 0; q < radix; q++) z[q] = (prv_complex){from[q * c + u], 0.0};
         butterfly(radix, z);
         zero[u] = z[0].re;
         for (size_t j = 1; 2 * j <= radix; j++) {
@@ -174,16 +157,15 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
             if (2 * j < radix) IM_ROW(to, j * m, c)[u] = z[j].im;
         }
     }
-    const double *twiddle = s->twiddle;
-    for (size_t k = 1; 2 * k < m; k++, twiddle += 2 * (radix - 1)) {
+    const prv_complex *twiddle = s->twiddle;
+    for (size_t k = 1; 2 * k < m; k++, twiddle += radix - 1) {
         const double *re = RE_ROW(from, k, wide), *im = IM_ROW(from, k, wide);
         PRV_ROWS_APART
         for (size_t u = 0; u < c; u++) {
-            complex_number z[7] = {{0.0, 0.0}};
-            z[0] = (complex_number){re[u], im[u]};
+            prv_complex z[7] = {{0.0, 0.0}};
+            z[0] = (prv_complex){re[u], im[u]};
             for (size_t q = 1; q < radix; q++)
-                z[q] = multiply((complex_number){re[q * c + u], im[q * c + u]}, twiddle[2 * q - 2],
-                                twiddle[2 * q - 1]);
+                z[q] = prv_cmul((prv_complex){re[q * c + u], im[q * c + u]}, twiddle[q - 1]);
             butterfly(radix, z);
             for (size_t j = 0; j < radix; j++) {
                 const size_t at = k + j * m;
@@ -201,11 +183,11 @@ PRV_INLINE void combine(size_t radix, const stage *s, const double *restrict fro
     const double *re = RE_ROW(from, m / 2, wide);
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7] = {{0.0, 0.0}};
-        z[0] = (complex_number){re[u], 0.0};
+        prv_complex z[7] = {{0.0, 0.0}};
+        z[0] = (prv_complex){re[u], 0.0};
         for (size_t q = 1; q < radix; q++) {
             const double x = re[q * c + u];
-            z[q] = (complex_number){x * twiddle[2 * q - 2], x * twiddle[2 * q - 1]};
+            z[q] = prv_cscale(x, twiddle[q - 1]);
         }
         butterfly(radix, z);
         for (size_t j = 0; 2 * j < radix; j++) {
@@ -222,34 +204,34 @@ PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict ze
     const size_t m = s->shorter, n = radix * m, c = s->count, wide = c * radix;
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7] = {{0.0, 0.0}};
-        z[0] = (complex_number){zero[u], 0.0};
+        prv_complex z[7] = {{0.0, 0.0}};
+        z[0] = (prv_complex){zero[u], 0.0};
         for (size_t j = 1; 2 * j <= radix; j++) {
             const double re = RE_ROW(from, j * m, c)[u], im = 2 * j < radix ? IM_ROW(from, j * m, c)[u] : 0.0;
-            z[j] = (complex_number){re, -im};
-            z[radix - j] = (complex_number){re, 2 * j < radix ? im : 0.0};
+            z[j] = (prv_complex){re, -im};
+            z[radix - j] = (prv_complex){re, 2 * j < radix ? im : 0.0};
         }
         butterfly(radix, z);
         for (size_t q = 0; q < radix; q++) to[q * c + u] = z[q].re;
     }
-    const double *twiddle = s->twiddle;
-    for (size_t k = 1; 2 * k < m; k++, twiddle += 2 * (radix - 1)) {
+    const prv_complex *twiddle = s->twiddle;
+    for (size_t k = 1; 2 * k < m; k++, twiddle += radix - 1) {
         double *re = RE_ROW(to, k, wide), *im = IM_ROW(to, k, wide);
         PRV_ROWS_APART
         for (size_t u = 0; u < c; u++) {
-            complex_number z[7] = {{0.0, 0.0}};
+            prv_complex z[7] = {{0.0, 0.0}};
             for (size_t j = 0; j < radix; j++) {
                 const size_t at = k + j * m;
                 if (2 * j < radix)
-                    z[j] = (complex_number){RE_ROW(from, at, c)[u], -IM_ROW(from, at, c)[u]};
+                    z[j] = (prv_complex){RE_ROW(from, at, c)[u], -IM_ROW(from, at, c)[u]};
                 else
-                    z[j] = (complex_number){RE_ROW(from, n - at, c)[u], IM_ROW(from, n - at, c)[u]};
+                    z[j] = (prv_complex){RE_ROW(from, n - at, c)[u], IM_ROW(from, n - at, c)[u]};
             }
             butterfly(radix, z);
             re[u] = z[0].re;
             im[u] = -z[0].im;
             for (size_t q = 1; q < radix; q++) {
-                const complex_number x = multiply(z[q], twiddle[2 * q - 2], twiddle[2 * q - 1]);
+                const prv_complex x = prv_cmul(z[q], twiddle[q - 1]);
                 re[q * c + u] = x.re;
                 im[q * c + u] = -x.im;
             }
@@ -259,17 +241,16 @@ PRV_INLINE void separate(size_t radix, const stage *s, const double *restrict ze
     double *re = RE_ROW(to, m / 2, wide);
     PRV_ROWS_APART
     for (size_t u = 0; u < c; u++) {
-        complex_number z[7] = {{0.0, 0.0}};
+        prv_complex z[7] = {{0.0, 0.0}};
         for (size_t j = 0; 2 * j < radix; j++) {
             const size_t at = m / 2 + j * m;
             const double x = RE_ROW(from, at, c)[u], y = 2 * j + 1 < radix ? IM_ROW(from, at, c)[u] : 0.0;
-            z[j] = (complex_number){x, -y};
-            z[radix - 1 - j] = (complex_number){x, 2 * j + 1 < radix ? y : 0.0};
+            z[j] = (prv_complex){x, -y};
+            z[radix - 1 - j] = (prv_complex){x, 2 * j + 1 < radix ? y : 0.0};
         }
         butterfly(radix, z);
         re[u] = z[0].re;
-        for (size_t q = 1; q < radix; q++)
-            re[q * c + u] = z[q].re * twiddle[2 * q - 2] - z[q].im * twiddle[2 * q - 1];
+        for (size_t q = 1; q < radix; q++) re[q * c + u] = prv_cmul(z[q], twiddle[q - 1]).re;
     }
 }
 
@@ -357,7 +338,7 @@ static void inverse(void *plan, void *in, void *out)
 
 /* e^(-2 pi i j / n) for 0 <= j < n, each part within 1.05 u: by an angle of at most pi / 4 and the rounding
  * of it. */
-static complex_number root_of_unity(size_t j, size_t n)
+static prv_complex root_of_unity(size_t j, size_t n)
 {
     const double two_pi_rest = 0x1.1a62633145c07p-52; /* 2 pi - PRV_TWO_PI */
     /* j / n = eighths / 8 + part / n, |part| <= n / 16 in steps of 1 / 8. */
@@ -369,10 +350,10 @@ static complex_number root_of_unity(size_t j, size_t n)
     const double rest = fma(PRV_TWO_PI, turns, -angle) + (two_pi_rest * turns + PRV_TWO_PI * turns_rest);
     const double c0 = cos(angle), s0 = sin(angle), c = c0 - s0 * rest, s = s0 + c0 * rest;
     switch (quarter & 3) {
-    case 0: return (complex_number){c, -s};
-    case 1: return (complex_number){-s, -c};
-    case 2: return (complex_number){-c, s};
-    default: return (complex_number){s, c};
+    case 0: return (prv_complex){c, -s};
+    case 1: return (prv_complex){-s, -c};
+    case 2: return (prv_complex){-c, s};
+    default: return (prv_complex){s, c};
     }
 }
 
@@ -398,19 +379,15 @@ static prv_status transform_new(size_t length, prv_fft *fft)
         for (const size_t r = radices[i]; length / done % r == 0;) {
             stage *s = &t->stage[t->stages];
             const size_t n = r * done, rows = done / 2;
-            *s = (stage){r, done, length / n, prv_allocate(2 * rows * (r - 1), sizeof(double))};
+            *s = (stage){r, done, length / n, prv_allocate(rows * (r - 1), sizeof(prv_complex))};
             if (s->twiddle == NULL) {
                 transform_free(fft);
                 return PRV_ERR_MEMORY;
             }
             t->stages++;
             for (size_t k = 1; k <= rows; k++)
-                for (size_t q = 1; q < r; q++) {
-                    const complex_number w = root_of_unity(k * q, n);
-                    double *const at = s->twiddle + 2 * ((k - 1) * (r - 1) + q - 1);
-                    at[0] = w.re;
-                    at[1] = w.im;
-                }
+                for (size_t q = 1; q < r; q++)
+                    s->twiddle[(k - 1) * (r - 1) + q - 1] = root_of_unity(k * q, n);
             done = n;
         }
     if (done == length) return PRV_OK;
