@@ -12,6 +12,7 @@
 #include "numerics/constants.h"
 #include "numerics/normal.h"
 #include "numerics/rounding.h"
+#include "questions/renyi_mixture.h"
 
 /* Cells before refinement, per unit of z and at most, and how often one may be halved in all: time and
  * closeness alone. */
@@ -25,9 +26,6 @@ enum { MOST_CELLS = 1 << 18 };
  * component's integral. */
 #define BEYOND_CENTERS 12.0
 
-/* The logarithm above which e^x - 1 and e^x are told apart by log1p(-e^-x) alone. */
-#define LARGE_LOGARITHM 30.0
-
 /* E_P[f(r)], or E_Q[f(1 / r)] if `reversed`, of two mixtures whose loss rises with z. */
 typedef struct integrand {
     const prv_components *q, *p;
@@ -35,99 +33,21 @@ typedef struct integrand {
     bool reversed;
 } integrand;
 
-/* ---- Densities and masses relative to N(0, 1) ------------------------------------------------ */
-
-/* Relative error of weights: sums normalised, and binomial weights multiplied up from the mode. */
-static double weight_error(const prv_components *c)
-{
-    return PRV_UNIT * (8.0 * (double)c->length + 16.0);
-}
-
-/* The logarithm of a sum of w_i e^(x_i) whose weights add up to 1.
- *
- * If no x is large and the sum is not small, the sum is formed as 1 + above, above = sum of w_i (e^(x_i) -
- * 1), so that rare components keep their digits; else the logarithm is log_of_all, formed from the terms
- * themselves. The choice is by the greatest x, since components with large x are left out of `above`.
- * x_error: the error of each x that is not 0 exactly; moved: the sum of w_i max(1, e^(x_i)) over these x. */
-static double log_of_mixture(const prv_components *c, double greatest, double above, double log_of_all,
-                             double moved, double x_error, double *error)
-{
-    const double sums = weight_error(c) + 8.0 * PRV_UNIT * (double)c->length;
-    if (greatest < LARGE_LOGARITHM && above > -0.5) {
-        const double off = moved * (expm1(x_error) + sums) / (1.0 + above), value = log1p(above);
-        *error = off < 0.5 ? -log1p(-off) + 4.0 * PRV_UNIT * fabs(value) : HUGE_VAL;
-        return value;
-    }
-    *error = x_error + sums + PRV_UNIT * (16.0 + 4.0 * (fabs(greatest) + fabs(log_of_all)));
-    return log_of_all;
-}
-
-/* The logarithm of a mixture's density relative to N(0, 1) at one z, which is convex in z; its derivative;
- * and what both are off by. */
-typedef struct tangent {
-    double value, slope, error, slope_error;
-} tangent;
-
-static tangent log_density(const prv_components *c, double sign, double z)
-{
-    double above = 0.0, moved = 0.0, greatest = -HUGE_VAL;
-    for (size_t i = 0; i < c->length; i++) {
-        const double center = sign * c->center[i];
-        greatest = fmax(greatest, center * (z - 0.5 * center));
-    }
-    double sum = 0.0, moment = 0.0;
-    for (size_t i = 0; i < c->length; i++) {
-        const double center = sign * c->center[i], exponent = center * (z - 0.5 * center);
-        if (greatest < LARGE_LOGARITHM) {
-            above += c->weight[i] * expm1(exponent);
-            if (center != 0.0) moved += c->weight[i] * exp(fmax(exponent, 0.0));
-        }
-        const double part = c->weight[i] * exp(exponent - greatest);
-        sum += part;
-        moment += part * center;
-    }
-    tangent t;
-    /* center (z - center / 2): two roundings, and one of the centre, which moves the product by
-     * center (z - center). */
-    const double x_error = PRV_UNIT * 4.0 * c->reach * (fabs(z) + c->reach);
-    t.value = log_of_mixture(c, greatest, above, greatest + log(sum), moved, x_error, &t.error);
-    t.slope = moment / sum;
-    /* The slope is a mean of centres, all of one sign, under weights that are off. */
-    t.slope_error = fabs(t.slope) *
-                    (2.0 * expm1(x_error) + 2.0 * weight_error(c) + 16.0 * PRV_UNIT * (double)c->length);
-    return t;
-}
-
-/* log of a mixture's mass between a and b relative to that of N(0, 1), which is e^normal; single_error: of
- * the logarithm of such a mass of one component. */
-static double log_mass_ratio(const prv_components *c, double sign, double a, double b, double normal,
-                             double single_error, double *error)
-{
-    double above = 0.0, moved = 0.0, greatest = -HUGE_VAL;
-    prv_log_sum sum = PRV_EMPTY_LOG_SUM;
-    for (size_t i = 0; i < c->length; i++) {
-        const double center = sign * c->center[i];
-        const double ratio = center == 0.0 ? 0.0 : prv_log_between(a - center, b - center) - normal;
-        greatest = fmax(greatest, ratio);
-        prv_log_sum_add(&sum, log(c->weight[i]) + ratio);
-        if (!(ratio < LARGE_LOGARITHM)) continue; /* then `above` is not used */
-        above += c->weight[i] * expm1(ratio);
-        if (center != 0.0) moved += c->weight[i] * exp(fmax(ratio, 0.0));
-    }
-    return log_of_mixture(c, greatest, above, prv_log_sum_value(&sum), moved, 2.0 * single_error, error);
-}
-
 /* ---- One cell -------------------------------------------------------------------------------- */
 
 /* A finite cell [a, b] and what is known of both laws on it. */
 typedef struct outcomes {
     double a, b;
-    double width;          /* at most 1 */
-    double reach, far;     /* greatest distance of a centre from 0; of a z of the cell from a centre */
-    double q_mass, p_mass; /* logarithms of the masses, each with what it is off by */
-    double q_mass_error, p_mass_error;
-    double y, y_error;                    /* log of the mean ratio Q / P */
-    tangent q_low, q_high, p_low, p_high; /* log densities at a and at b */
+    double width;  /* b - a, at most 1 */
+    double reach;  /* greatest distance of a centre from 0 */
+    double far;    /* greatest distance of a z of the cell from a centre, at most */
+    double q_mass; /* logarithms of the masses */
+    double p_mass;
+    double q_mass_error; /* what these are off by, at most */
+    double p_mass_error;
+    double y; /* log of the mean ratio Q / P */
+    double y_error;
+    prv_tangent q_low, q_high, p_low, p_high; /* log densities at a and at b */
 } outcomes;
 
 static outcomes outcomes_between(const integrand *g, double a, double b)
@@ -139,18 +59,18 @@ static outcomes outcomes_between(const integrand *g, double a, double b)
      * that. */
     const double single = PRV_UNIT * (128.0 + 16.0 * c.far * c.far + 64.0 * (1.0 + c.far) / c.width);
     double q_error, p_error;
-    const double m = log_mass_ratio(g->q, g->sign, a, b, normal, single, &q_error);
-    const double n = log_mass_ratio(g->p, g->sign, a, b, normal, single, &p_error);
+    const double m = prv_mixture_log_mass(g->q, g->sign, a, b, normal, single, &q_error);
+    const double n = prv_mixture_log_mass(g->p, g->sign, a, b, normal, single, &p_error);
     c.y = m - n;
     c.y_error = q_error + p_error + 2.0 * PRV_UNIT * fabs(c.y);
     c.q_mass = normal + m;
     c.p_mass = normal + n;
     c.q_mass_error = single + q_error + 2.0 * PRV_UNIT * (fabs(normal) + fabs(c.q_mass));
     c.p_mass_error = single + p_error + 2.0 * PRV_UNIT * (fabs(normal) + fabs(c.p_mass));
-    c.q_low = log_density(g->q, g->sign, a);
-    c.q_high = log_density(g->q, g->sign, b);
-    c.p_low = log_density(g->p, g->sign, a);
-    c.p_high = log_density(g->p, g->sign, b);
+    c.q_low = prv_mixture_log_density(g->q, g->sign, a);
+    c.q_high = prv_mixture_log_density(g->q, g->sign, b);
+    c.p_low = prv_mixture_log_density(g->p, g->sign, a);
+    c.p_high = prv_mixture_log_density(g->p, g->sign, b);
     return c;
 }
 
@@ -195,8 +115,8 @@ static lines lines_of(const integrand *g, const outcomes *c)
     const double alpha = g->alpha, a = c->a, b = c->b;
     const double of_q = g->reversed ? 1.0 - alpha : alpha, of_p = g->reversed ? alpha : 1.0 - alpha;
     const double middle = 0.5 * (a + b), half = middle - a;
-    const tangent q_middle = log_density(g->q, g->sign, middle),
-                  p_middle = log_density(g->p, g->sign, middle);
+    const prv_tangent q_middle = prv_mixture_log_density(g->q, g->sign, middle),
+                      p_middle = prv_mixture_log_density(g->p, g->sign, middle);
     const line q_chord = {c->q_low.value, (c->q_high.value - c->q_low.value) / (b - a)};
     const line p_chord = {c->p_low.value, (c->p_high.value - c->p_low.value) / (b - a)};
     const line q_tangent = {q_middle.value - q_middle.slope * half, q_middle.slope};
@@ -311,7 +231,8 @@ static double tail_excess(double x, double alpha)
 static void add_below(const integrand *g, double first, prv_excess *sum)
 {
     double lower, upper;
-    const tangent q = log_density(g->q, g->sign, first), p = log_density(g->p, g->sign, first);
+    const prv_tangent q = prv_mixture_log_density(g->q, g->sign, first),
+                      p = prv_mixture_log_density(g->p, g->sign, first);
     const double y = q.value - p.value, out = -first - g->p->reach;
     prv_excess_bounds_at(y, q.error + p.error + 2.0 * PRV_UNIT * fabs(y), g->alpha, &lower, &upper);
     prv_log_sum_add(&sum->upper, upper + prv_log_upper_tail(out) +
@@ -326,7 +247,8 @@ static void add_above(const integrand *g, double end, prv_excess *sum)
         prv_log_sum_add(&sum->upper, tail_excess(end - g->q->reach, g->alpha) + 16.0 * PRV_UNIT * end * end);
         return;
     }
-    const tangent q = log_density(g->q, g->sign, end), p = log_density(g->p, g->sign, end);
+    const prv_tangent q = prv_mixture_log_density(g->q, g->sign, end),
+                      p = prv_mixture_log_density(g->p, g->sign, end);
     const double alpha = g->alpha, falling = p.slope - p.slope_error;
     const line above = {alpha * q.value + (1.0 - alpha) * p.value,
                         (alpha * g->q->reach - (alpha - 1.0) * falling) * (1.0 + 8.0 * PRV_UNIT)};
@@ -343,7 +265,8 @@ static prv_excess integrate(const integrand *g, double start)
 {
     /* Beyond `end` the integrand of r^alpha falls like a Gaussian. */
     double end = BEYOND_CENTERS + (g->reversed ? g->q->reach : g->alpha * g->q->reach);
-    const double steep = g->alpha * g->q->reach - (g->alpha - 1.0) * log_density(g->p, g->sign, end).slope;
+    const double steep = g->alpha * g->q->reach -
+                         (g->alpha - 1.0) * prv_mixture_log_density(g->p, g->sign, end).slope;
     if (!g->reversed) end = fmax(end, steep + BEYOND_CENTERS);
     const double first = isfinite(start) ? start : -BEYOND_CENTERS - g->p->reach;
     const double cells = fmin(ceil(CELLS_PER_UNIT * (end - first)), 0.25 * MOST_CELLS);
@@ -361,7 +284,8 @@ static double outcome_of_loss_0(const integrand *g)
     double low = -g->p->reach - 1.0, high = g->q->reach + 1.0;
     for (int i = 0; i < 80; i++) {
         const double middle = 0.5 * (low + high);
-        if (log_density(g->q, g->sign, middle).value > log_density(g->p, g->sign, middle).value)
+        if (prv_mixture_log_density(g->q, g->sign, middle).value >
+            prv_mixture_log_density(g->p, g->sign, middle).value)
             high = middle;
         else
             low = middle;
@@ -377,7 +301,7 @@ static prv_excess excess_of_one_gaussian(double mu, double alpha)
     const double log_size = log(0.5 * alpha * (alpha - 1.0)), log_mu = log(mu);
     const double log_moment = 0.5 * alpha * (alpha - 1.0) * mu * mu;
     double log_excess;
-    if (log_moment > LARGE_LOGARITHM)
+    if (log_moment > PRV_LARGE_LOGARITHM)
         log_excess = log_moment + log1p(-exp(-log_moment));
     else if (log_moment > 1e-20)
         log_excess = log(expm1(log_moment));
