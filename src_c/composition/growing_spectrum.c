@@ -67,8 +67,8 @@ prv_status prv_growing_read(const prv_growing_plan *plan, const prv_growing_spec
     memset(spectrum, 0, sizeof *spectrum);
     *composed = sums->composed;
     const prv_spectrum *b = &plan->beginning;
-    const prv_status status = prv_spectrum_fill(&sums->exponents, composed->laws, 0, plan->unit, plan->tilt,
-                                                b->points, spectrum);
+    const prv_status status = prv_spectrum_fill(&sums->exponents, composed->laws, false, plan->unit,
+                                                plan->tilt, b->points, spectrum);
     if (status != PRV_OK) return status;
     spectrum->tolerance = b->tolerance;
     spectrum->left_out = b->left_out;
