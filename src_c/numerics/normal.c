@@ -12,9 +12,11 @@ double prv_upper_tail(double x)
 double prv_mills_ratio(double x)
 {
     if (x < 2.0) return PRV_SQRT_HALF_PI * exp(0.5 * x * x) * erfc(x * PRV_SQRT_HALF);
-    /* Laplace's continued fraction, whose convergents approach it like e^(-2 x sqrt(2 n)). */
+    /* Laplace's continued fraction x + 1 / (x + 2 / (x + 3 / ...)). A tail of the fraction is about sqrt(n),
+     * so each level multiplies errors by about n / (sqrt(n) + x / 2)^2 = 1 - x / sqrt(n): n levels leave
+     * e^(-2 x sqrt(n)), e^-43 here. */
     double tail = x;
-    for (double n = 8.0 + floor(240.0 / (x * x)); n > 0.0; n -= 1.0) tail = x + n / tail;
+    for (double n = 8.0 + floor(480.0 / (x * x)); n > 0.0; n -= 1.0) tail = x + n / tail;
     return 1.0 / tail;
 }
 

@@ -3,7 +3,7 @@
 
 #include "questions/gaussian_curve.h"
 
-/* At a point of the curve of mu, to a part of 1e-9 of delta, the search finds mu from both sides. */
+/* At a point of the curve of mu, to a part of 1e-11 of delta, the search finds mu from both sides. */
 static void points_of_a_curve(void)
 {
     int held = 1, close = 1;
@@ -11,8 +11,8 @@ static void points_of_a_curve(void)
         const double mu = log_uniform(1e-2, 5.0), epsilon = uniform(0.0, 3.0) * mu;
         const double delta = (double)gaussian_delta((long double)epsilon, (long double)mu);
         if (!(delta > 1e-200 && delta < 0.999)) continue;
-        const double above = prv_mu_above(epsilon, delta * (1.0 + 1e-9));
-        const double below = prv_mu_below(epsilon, delta * (1.0 - 1e-9));
+        const double above = prv_mu_above(epsilon, delta * (1.0 + 1e-11));
+        const double below = prv_mu_below(epsilon, delta * (1.0 - 1e-11));
         held = held && below <= mu && mu <= above;
         close = close && above - below <= 1e-6 * mu;
     }
