@@ -1,5 +1,6 @@
 # cmake -DSOURCE=src_c -P check_rooms.cmake: every file lies in a room, and includes only files of its own room and of those
 # that stand before it in rooms.txt. fft/ may include base/, numerics/ and its own; none of the rooms includes fft/.
+cmake_minimum_required(VERSION 3.21) # a script has the oldest policies, which know no IN_LIST
 get_filename_component(SOURCE "${SOURCE}" ABSOLUTE)
 file(STRINGS "${SOURCE}/rooms.txt" rooms)
 file(GLOB flat RELATIVE "${SOURCE}" "${SOURCE}/*.[ch]")
