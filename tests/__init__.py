@@ -2,7 +2,7 @@
 
 pytest runs ``api``, ``mathematics``, ``robustness``, ``adapters`` and ``pages``. ``oracle``
 compares random questions with the truth (``python -m tests.oracle``), ``programs`` fuzz and soak.
-``support`` is what tests share, ``data`` what they read.
+``support`` is what tests share, ``data`` what they read, ``typing`` what mypy reads.
 """
 
 import sys
