@@ -85,6 +85,9 @@ class ErrorBudget(NamedTuple):
     unattained : float
         Else the part of `width`, beside the first four, between the best data sets that are known
         and what is known of all: no setting makes it smaller.
+    limit : {"none", "rounding", "memory", "engine", "mesh_size", "passes"}
+        What kept the bounds wider than asked: rounding in double precision, the memory limit, the
+        `engine` or the `mesh_size` that was asked for, or the greatest number of passes.
 
     """
 
@@ -104,6 +107,7 @@ class ErrorBudget(NamedTuple):
     accurate: bool
     attained: bool
     unattained: float
+    limit: str
 
     @property
     def _of_the_answer(self) -> float:

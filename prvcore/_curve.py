@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 __all__ = ["PrivacyCurve"]
 
 _NAMES = {"power": "the power", "gaussian_mu": "mu"}
+# What to call each limit of a report, and what helps.
+_LIMITS = {
+    "rounding": ("rounding in double precision", "Raise eps_error"),
+    "memory": ("the memory limit of {} bytes", "Raise eps_error or memory_limit"),
+    "engine": ("engine = 'spectrum'", "Leave engine out, or raise eps_error"),
+    "passes": ("the greatest number of passes", "Raise eps_error"),
+}
 _MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3  # what power and mu are asked for, over the width asked
 
 
@@ -655,19 +662,14 @@ class PrivacyCurve:
     ) -> tuple[str, str] | None:
         """Return what kept bounds too wide, the greatest width in epsilon, and what helps."""
         wide = [budget for budget in budgets if not budget.accurate]
-        if wide and all(budget.rounding >= 0.3 * budget._of_the_answer for budget in wide):
-            endless = any(budget._of_the_answer == math.inf for budget in wide)
-            advice = "Ask about a larger delta" if endless else "Raise eps_error"
-            return "rounding in double precision", advice
-        if wide and (missing := self._missing_mass()):
-            return missing, "State mass_at_infinity, or mend the function"
-        if wide and self.engine == "spectrum":
-            return "engine = 'spectrum'", "Leave engine out, or raise eps_error"
         if wide:
-            return (
-                f"the memory limit of {memory_limit} bytes",
-                "Raise eps_error or memory_limit",
-            )
+            worst = max(wide, key=lambda budget: budget._of_the_answer)
+            if worst.limit != "rounding" and (missing := self._missing_mass()):
+                return missing, "State mass_at_infinity, or mend the function"
+            if worst.limit == "rounding" and worst._of_the_answer == math.inf:
+                return "rounding in double precision", "Ask about a larger delta"
+            cause, advice = _LIMITS[worst.limit]
+            return cause.format(memory_limit), advice
         if self._mesh_is_too_coarse(widest):
             return (
                 f"mesh_size = {self.mesh_size!r}",

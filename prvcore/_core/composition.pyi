@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from prvcore._core.mechanism import Handle
 
 _Progress: TypeAlias = Callable[[tuple[int, int, int, int, float, float, float]], object]
 _Bounds: TypeAlias = tuple[float, float, float]
+_Report: TypeAlias = tuple[Any, ...]  # the fields of an ErrorBudget
 
 @final
 class History: ...
@@ -34,26 +35,7 @@ class Composition:
         memory_limit: int,
         progress: _Progress | None = None,
         history: History | None = None,
-    ) -> list[
-        tuple[
-            float,
-            float,
-            float,
-            float,
-            float,
-            str,
-            str,
-            float,
-            float,
-            int,
-            int,
-            int,
-            int,
-            bool,
-            bool,
-            float,
-        ]
-    ]: ...
+    ) -> list[_Report]: ...
     def bound(
         self,
         quantity: str,
@@ -71,9 +53,7 @@ class Composition:
         mesh_size: float,
         memory_limit: int,
         progress: _Progress | None = None,
-    ) -> list[
-        tuple[float, float, float, float, float, str, str, float, float, int, int, int, int, bool]
-    ]: ...
+    ) -> list[_Report]: ...
     def calibrate(
         self,
         parameter: str,

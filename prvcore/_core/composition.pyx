@@ -16,6 +16,12 @@ from prvcore._core.core cimport (
     PRV_ERR_FFT,
     PRV_ERR_MEMORY_LIMIT,
     PRV_ERR_TARGET,
+    PRV_LIMIT_ENGINE,
+    PRV_LIMIT_MEMORY,
+    PRV_LIMIT_MESH_SIZE,
+    PRV_LIMIT_NONE,
+    PRV_LIMIT_PASSES,
+    PRV_LIMIT_ROUNDING,
     PRV_MEAN_MATCHING,
     PRV_NOISE_SCALE,
     PRV_REMOVE,
@@ -79,6 +85,14 @@ cdef dict ENGINES = {
     "auto": <int>PRV_ENGINE_AUTO,
     "convolution": <int>PRV_ENGINE_CONVOLUTION,
     "spectrum": <int>PRV_ENGINE_SPECTRUM,
+}
+cdef dict LIMITS = {
+    <int>PRV_LIMIT_NONE: "none",
+    <int>PRV_LIMIT_ROUNDING: "rounding",
+    <int>PRV_LIMIT_MEMORY: "memory",
+    <int>PRV_LIMIT_ENGINE: "engine",
+    <int>PRV_LIMIT_MESH_SIZE: "mesh_size",
+    <int>PRV_LIMIT_PASSES: "passes",
 }
 cdef dict PARAMETERS = {
     "noise": <int>PRV_NOISE_SCALE,
@@ -418,6 +432,7 @@ cdef tuple fields_of(const prv_report *report):
         bool(report.accurate),
         bool(report.attained),
         report.unattained,
+        LIMITS[<int>report.limit],
     )
 
 

@@ -213,6 +213,14 @@ cdef extern from "prvcore.h" nogil:
         double estimate
         double upper
 
+    ctypedef enum prv_limit:
+        PRV_LIMIT_NONE
+        PRV_LIMIT_ROUNDING
+        PRV_LIMIT_MEMORY
+        PRV_LIMIT_ENGINE
+        PRV_LIMIT_MESH_SIZE
+        PRV_LIMIT_PASSES
+
     ctypedef struct prv_report:
         int accurate
         prv_neighbors direction
@@ -231,6 +239,7 @@ cdef extern from "prvcore.h" nogil:
         double rounding
         int attained
         double unattained
+        prv_limit limit
 
     int prv_is_attained(const prv_step *steps, size_t step_count)
 

@@ -405,6 +405,16 @@ typedef struct prv_bounds {
     double lower, estimate, upper;
 } prv_bounds;
 
+/* What kept bounds wider than asked. */
+typedef enum prv_limit {
+    PRV_LIMIT_NONE, /* nothing: they are as close as asked, but for `unattained` */
+    PRV_LIMIT_ROUNDING,
+    PRV_LIMIT_MEMORY,    /* memory_limit */
+    PRV_LIMIT_ENGINE,    /* the engine that was asked for */
+    PRV_LIMIT_MESH_SIZE, /* the mesh_size that was asked for */
+    PRV_LIMIT_PASSES     /* the refinement took as many passes as it may */
+} prv_limit;
+
 /* How an answer came about, and where its width comes from. The four parts discretization, truncation,
  * wrap_around and rounding are in epsilon (nats), and sum to the width before clipping, but for directions
  * that were not needed. All four are 0 if nothing was composed: if the answer is exact but for rounding,
@@ -412,8 +422,8 @@ typedef struct prv_bounds {
  * eps_error. */
 typedef struct prv_report {
     int accurate;            /* 1 if the width asked is met (of a delta: in epsilon, or
-                                delta_relative_error), and always if mesh_size is set. 0 if the memory limit
-                                or rounding stopped the refinement before */
+                                delta_relative_error), and always if mesh_size is set. 0 if `limit` stopped
+                                the refinement before */
     prv_neighbors direction; /* the direction that decides the upper bound */
     prv_engine engine;       /* of the last pass; PRV_ENGINE_AUTO if nothing was composed */
     double width;            /* upper - lower in epsilon, with `unattained`; of a delta, by the slope there */
@@ -431,6 +441,8 @@ typedef struct prv_report {
                           `lower` belongs to data sets that exist, and `upper` to a pair that no known data
                           sets have */
     double unattained; /* nats: the part of `width` between these two, which no option makes smaller */
+    prv_limit limit;   /* of the direction that decides the upper bound. If rounding is 0.3 of the width or
+                          more, PRV_LIMIT_ROUNDING, whatever stopped the refinement first */
 } prv_report;
 
 /* Bounds of the least epsilon >= 0 with which the composition is (epsilon, delta)-DP, for each of `length`

@@ -39,6 +39,9 @@ enum { DIALS = sizeof dials / sizeof *dials, MOST_PASSES = 24 };
 #define PLAIN_WORK 2e6
 #define PRECISE_WORK 4e7
 
+/* If rounding is this part of the width, more memory or another engine gains little. */
+#define ROUNDING_DECIDES 0.3
+
 /* What one pass over one direction found. */
 typedef struct outcome {
     prv_reading read;
@@ -214,9 +217,9 @@ typedef struct progress {
     size_t dial;
     double demand; /* on the room for rounding, 1 to begin with */
     int passes;
-    int slow;    /* the width falls at first order or worse */
-    int stuck;   /* nothing is left to try, */
-    int drowned; /* because of rounding */
+    int slow;        /* the width falls at first order or worse */
+    int drowned;     /* rounding alone is wider than asked, or hides the answer */
+    prv_limit stuck; /* why nothing is left to try, PRV_LIMIT_NONE if something is */
     size_t transforms;
 } progress;
 
@@ -400,7 +403,7 @@ static prv_status advance(progress *d, double asked, double width)
     /* The law needs the mesh to resolve the tilt. */
     step = fmin(step, 1.0 / d->aim.saddle);
     if (d->passes > 0 && !adapt(d, width, &step)) {
-        d->stuck = 1;
+        d->stuck = d->recent.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
         return PRV_OK;
     }
     if (exact) step = options->mesh_size;
@@ -426,8 +429,8 @@ static prv_status advance(progress *d, double asked, double width)
         status = pass_by_plan(d, step, exact, &o);
     }
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && d->passes > 0) {
-        d->stuck = 1; /* what was found before holds */
-        return PRV_OK;
+        d->stuck = status == PRV_ERR_ENGINE && !d->drowned ? PRV_LIMIT_ENGINE : PRV_LIMIT_ROUNDING;
+        return PRV_OK; /* what was found before holds */
     }
     if (status != PRV_OK) {
         d->best.bytes = o.bytes;
@@ -476,6 +479,15 @@ static void report_of(const progress *d, prv_neighbors asked, double width, int 
     if (!d->drowned || (best->read.resolved && isfinite(width))) return;
     r->discretization = 0.0;
     r->rounding = fmax(width - r->truncation - r->wrap_around, 0.0);
+}
+
+/* What kept the width above the one asked. `report` has the width and its parts. */
+static prv_limit limit_of(const progress *d, const prv_report *report)
+{
+    if (d->task.options->mesh_size > 0.0) return PRV_LIMIT_MESH_SIZE;
+    if (d->drowned || report->rounding >= ROUNDING_DECIDES * report->width) return PRV_LIMIT_ROUNDING;
+    if (d->stuck != PRV_LIMIT_NONE) return d->stuck;
+    return d->recent.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_PASSES;
 }
 
 /* From a few dozen steps on spectra fall fast; those of discrete laws have few frequencies anyway. */
@@ -575,6 +587,7 @@ prv_status prv_bracket(prv_direction *directions, size_t direction_count, const 
             *bounds = (prv_bounds){lower, estimate, upper};
             report_of(top, options->neighbors, width, done || options->mesh_size > 0.0, report);
             report->transforms = transforms;
+            if (!done) report->limit = limit_of(top, report);
             return prv_gate_range(ask_epsilon ? 0.0 : -HUGE_VAL, HUGE_VAL, bounds);
         }
         if (!isfinite(first)) first = width;

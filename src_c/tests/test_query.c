@@ -573,6 +573,37 @@ static void what_is_attained(void)
     prv_mechanism_free(range);
 }
 
+/* What kept bounds wide is told, and nothing where nothing did. */
+static void what_kept_bounds_wide(void)
+{
+    prv_mechanism *base = gaussian(0.8), *sampled = NULL;
+    check(prv_mechanism_poisson_subsampled(base, 1e-3, &sampled) == PRV_OK, "a sampled Gaussian");
+    const prv_step step = {sampled, 1000};
+    const double delta = 1e-7;
+    const struct {
+        double width, mesh_size;
+        size_t memory_limit;
+        prv_limit limit;
+    } cases[] = {{1e-3, 0.0, (size_t)1 << 30, PRV_LIMIT_NONE},
+                 {1e-7, 0.0, (size_t)1 << 18, PRV_LIMIT_MEMORY},
+                 {1e-12, 0.0, (size_t)1 << 24, PRV_LIMIT_ROUNDING},
+                 {1e-3, 0.05, (size_t)1 << 30, PRV_LIMIT_MESH_SIZE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prv_options o = options_of(cases[i].width);
+        o.mesh_size = cases[i].mesh_size;
+        o.memory_limit = cases[i].memory_limit;
+        prv_bounds b;
+        prv_report r;
+        const prv_status status = prv_epsilon(&step, 1, &o, &delta, 1, &b, &r);
+        check(status == PRV_OK && r.limit == cases[i].limit, "case %zu: status %d, limit %d", i, (int)status,
+              (int)r.limit);
+        check(r.accurate == (r.limit == PRV_LIMIT_NONE || r.limit == PRV_LIMIT_MESH_SIZE),
+              "... and accurate if there is none, or a mesh was asked for");
+    }
+    prv_mechanism_free(sampled);
+    prv_mechanism_free(base);
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -581,6 +612,7 @@ int main(void)
     no_noise();
     repeated_steps();
     what_is_attained();
+    what_kept_bounds_wide();
     status_codes();
     threads();
     prv_fft_provider_free(provider);

@@ -264,6 +264,36 @@ def test_the_memory_limit_has_a_default_and_can_be_set(memory_limit):
     assert prv.get_memory_limit() == 123456789
 
 
+ATOMS = [(prv.PureDP(0.1), 3), (prv.Laplace(1.3), 3)]  # whose spectrum falls slowly
+
+
+@pytest.mark.parametrize(
+    ("steps", "delta", "options", "how", "limit"),
+    [
+        ([(STEP, 1000)], 1e-7, {}, {}, "none"),
+        ([(STEP, 1000)], 1e-7, {"eps_error": 1e-7}, {"memory_limit": 2**20}, "memory"),
+        ([(STEP, 1000)], 1e-7, {"eps_error": 1e-12}, {"memory_limit": 2**24}, "rounding"),
+        ([(STEP, 1000)], 1e-7, {"mesh_size": 0.05}, {}, "mesh_size"),
+        pytest.param(
+            *(ATOMS, 1e-3, {"eps_error": 1e-9, "engine": "spectrum"}, {}, "engine"),
+            marks=pytest.mark.slow,
+        ),
+        (ATOMS, 1e-3, {"eps_error": 1e-9}, {}, "none"),
+        ([(STEP, 1000)], 1e-3, {"discretization": "mean-matching"}, {}, "none"),
+    ],
+)
+def test_what_kept_bounds_wide_is_told(steps, delta, options, how, limit):
+    budget = prv.compose(steps, **options).error_budget(delta=delta, **how)
+    assert budget.limit == limit
+    assert budget.accurate is (limit in ("none", "mesh_size"))
+    asked = options.get("eps_error", 1e-3)
+    if limit == "rounding":
+        assert budget.rounding > asked
+    elif limit != "none":
+        assert budget.width > asked
+        assert budget.rounding < 0.3 * budget.width
+
+
 def test_a_call_may_have_a_limit_of_its_own(memory_limit):
     curve = prv.compose(STEP, 1000, eps_error=1e-7)
     accountant = prv.Accountant(eps_error=1e-7)
