@@ -25,7 +25,7 @@ if sys.platform == "win32":
     C_FLAGS, MODULE_FLAGS = ["/O2", "/std:c11"], ["/O2", "/std:c11"]
 else:
     # The modules only pass arguments on: more optimisation of them takes long and gains nothing.
-    MODULE_FLAGS = ["-O1", "-std=c11", "-g0"]
+    MODULE_FLAGS = ["-O1", "-std=c11", "-g0", "-Werror=implicit-function-declaration"]
     C_FLAGS = ["-O3", "-std=c11", "-g0", "-fno-math-errno", "-fno-trapping-math"]
     # Every bound holds with and without fused multiply-adds, which shorten the vector code.
     C_FLAGS += ["-ffp-contract=fast", "-fvisibility=hidden"]

@@ -695,7 +695,7 @@ cdef int check_mesh(Cells cells, Mesh mesh, prv_side side) except -1:
             f"got {m.knot[0]} and {m.knot[m.length - 1]}"
         )
     for k in range(m.length):
-        # rounding_of_points of lattice.c allows for the rounding of a product and a sum.
+        # prv_rounding_of_points allows for the rounding of a product and a sum.
         point = <long double>m.offset + <long double>m.step * <long double>m.index[k]
         if not fabsl(x[m.knot[k]] - point) <= DBL_EPSILON * (
             fabsl(m.offset) + fabsl(x[m.knot[k]])

@@ -50,19 +50,8 @@ cdef extern from "lattices/cells.h" nogil:
     prv_rounding prv_cells_rounding(const prv_cells *cells)
 
 
-cdef extern from "lattices/lattice.h" nogil:
+cdef extern from "lattices/mesh.h" nogil:
     const double PRV_WIDEST_CELL
-
-    ctypedef struct prv_lattice:
-        size_t length
-        double offset
-        double step
-        int64_t *index
-        double *loss
-        double *mass
-        double infinite_mass
-        double infinite_error
-        prv_rounding rounding
 
     ctypedef struct prv_mesh:
         double offset
@@ -76,13 +65,30 @@ cdef extern from "lattices/lattice.h" nogil:
 
     prv_status prv_mesh_new(size_t length, prv_mesh *mesh)
     void prv_mesh_free(prv_mesh *mesh)
+
+
+cdef extern from "lattices/lattice.h" nogil:
+    ctypedef struct prv_lattice:
+        size_t length
+        double offset
+        double step
+        int64_t *index
+        double *loss
+        double *mass
+        double infinite_mass
+        double infinite_error
+        prv_rounding rounding
+
     prv_status prv_lattice_new(size_t length, prv_lattice *lattice)
     void prv_lattice_free(prv_lattice *lattice)
     void prv_lattice_dominating(
         const prv_cells *cells, const prv_mesh *mesh, prv_lattice *lattice
     )
+
+
+cdef extern from "lattices/merging.h" nogil:
     void prv_lattice_dominated(
-        const prv_cells *cells, prv_mesh *mesh, double *left, prv_lattice *lattice
+        const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice
     )
 
 
