@@ -1,4 +1,4 @@
-"""What a curve's epsilon comes from, in words."""
+"""An explanation of a curve's epsilon, in words."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ __all__ = ["Explanation", "StepShare", "explain"]
 _MOST_STEPS = 50
 
 _ADVICE = {
-    "discretization": "the mesh: ask for a smaller eps_error to make it finer",
-    "truncation": "losses so large that they were counted as infinite: a smaller eps_error moves "
-    "them out",
-    "wrap_around": "tails outside the window: a smaller eps_error widens it",
+    "discretization": "discretization: a smaller eps_error makes the lattice finer",
+    "truncation": "large losses that are counted as infinite: with a smaller eps_error they are "
+    "fewer",
+    "wrap_around": "tails outside the window: a smaller eps_error widens the window",
     "rounding": "rounding in double precision, which no setting makes smaller",
-    "unattained": "what lies between the worst data sets that are known and what holds for all, "
+    "unattained": "the distance between the worst known data sets and the bound for all data sets, "
     "which no setting makes smaller",
 }
 
@@ -26,18 +26,18 @@ _ADVICE = {
 @public
 @dataclass(frozen=True, slots=True)
 class StepShare(_pickling.Pickled):
-    """What one of the steps of a composition contributes.
+    """The contribution of one step of a composition.
 
     Attributes
     ----------
     mechanism : Mechanism
-        It runs `count` times.
+        The mechanism of the step.
     count : int
-        How often it runs.
+        The number of times it runs.
     alone : Bounds
-        Epsilon of these runs alone, at the same delta, nats.
+        Epsilon of this step alone, at the same delta, nats.
     without : Bounds
-        Epsilon of all others, at the same delta, nats.
+        Epsilon of all other steps, at the same delta, nats.
 
     """
 
@@ -50,20 +50,20 @@ class StepShare(_pickling.Pickled):
 @public
 @dataclass(frozen=True, slots=True)
 class Explanation(_pickling.Pickled):
-    """Where an epsilon comes from; its `str` says so in sentences.
+    """The steps that an epsilon comes from, and the width of its bounds; `str` gives sentences.
 
     Attributes
     ----------
     delta : float
-        Where epsilon was asked.
+        The delta of the epsilon.
     epsilon : Bounds
-        Of the whole composition, nats.
+        Epsilon of the whole composition, nats.
     other_direction : Bounds or None
-        With the neighbouring relation that does not decide, where both were asked.
+        Epsilon in the better direction, nats, if both directions were asked.
     steps : tuple of StepShare
-        The one without which epsilon would fall most comes first.
+        The steps, first the one without which epsilon would fall most.
     budget : ErrorBudget
-        Where the distance of the bounds comes from.
+        The parts of the width of the bounds.
 
     """
 
@@ -81,13 +81,14 @@ class Explanation(_pickling.Pickled):
         lines = [f"At delta = {self.delta:g} epsilon lies between {lower:.6g} and {upper:.6g}."]
         if not self.budget.attained:
             lines.append(
-                "The lower bound is of data sets that exist; the upper one holds for all, but none "
-                "are known to come near it."
+                "The lower bound belongs to data sets that exist; the upper bound holds for all data "
+                "sets, but none are known to reach it."
             )
         if self.other_direction is not None and self.other_direction != self.epsilon:
             lines.append(
-                f"The neighbour with one record {_NEIGHBOUR[self.budget.direction]} decides; the "
-                f"other has an epsilon of {self.other_direction.estimate:.6g}."
+                f"{_CHANGE[self.budget.direction]} a record is the worse direction; "
+                f"{_CHANGE[_OTHER[self.budget.direction]].lower()} one gives an epsilon of "
+                f"{self.other_direction.estimate:.6g}."
             )
         return lines
 
@@ -110,46 +111,46 @@ class Explanation(_pickling.Pickled):
         parts = {name: getattr(budget, name) for name in names}
         if budget.engine == "none" and budget.width > 0.0:
             near = f"The bounds are {budget.width:.3g} apart in epsilon"
-            return ["", f"{near}, which is close enough: nothing had to be composed."]
+            return ["", f"{near}, which is close enough: no composition was needed."]
         if budget.width == 0.0 or not any(parts.values()):
             return ["", "The bounds are exact but for rounding."]
         largest = max(parts, key=lambda name: parts[name])
-        said = f"The bounds are {budget.width:.3g} apart in epsilon, most of it because of"
+        said = f"The bounds are {budget.width:.3g} apart in epsilon, mostly because of"
         lines = ["", f"{said} {_ADVICE[largest]}."]
         lines += [f"  {name.replace('_', ' '):<15}{part:.3g}" for name, part in parts.items()]
         return lines
 
 
-_NEIGHBOUR = {"add": "more", "remove": "less"}
+_CHANGE = {"add": "Adding", "remove": "Removing"}
 _OTHER = {"add": "remove", "remove": "add"}
 
 
 @public
 def explain(curve: PrivacyCurve, delta: float, *, memory_limit: int | None = None) -> Explanation:
-    """Say which of a curve's steps its epsilon comes from, and where its error does.
+    """Say which steps of a curve its epsilon comes from, and why its bounds are apart.
 
     Parameters
     ----------
     curve : PrivacyCurve
-        Of at most 50 distinct mechanisms.
+        A curve of at most 50 distinct mechanisms.
     delta : float
         A probability in [0, 1].
     memory_limit
-        As `PrivacyCurve.epsilon` takes it.
+        As for `PrivacyCurve.epsilon`.
 
     Returns
     -------
     Explanation
-        Print it.
+        The explanation, to be printed.
 
     Raises
     ------
     TypeError, ValueError
-        `curve` is no curve or has too many mechanisms; what `PrivacyCurve.epsilon` raises.
+        If `curve` is no curve or has too many mechanisms, and as `PrivacyCurve.epsilon`.
 
     Notes
     -----
-    Two more compositions for each distinct mechanism, and one for the other direction.
+    Each distinct mechanism costs two more compositions, and the other direction one.
 
     """
     if not isinstance(curve, PrivacyCurve):

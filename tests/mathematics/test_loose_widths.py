@@ -78,7 +78,7 @@ def test_what_is_told_of_it():
     adding = prv.compose(STEP, 1000, eps_error=1.0, neighbors="add").error_budget(delta=1e-7)
     assert adding.direction == "add"
     said = str(prv.explain(curve, 1e-7))
-    assert "nothing had to be composed" in said
+    assert "no composition was needed" in said
     assert "exact" not in said
 
 
