@@ -81,8 +81,8 @@ class Explanation(_pickling.Pickled):
         lines = [f"At delta = {self.delta:g} epsilon lies between {lower:.6g} and {upper:.6g}."]
         if not self.budget.attained:
             lines.append(
-                "The lower bound belongs to data sets that exist; the upper bound holds for all data "
-                "sets, but none are known to reach it."
+                "The lower bound belongs to data sets that exist; the upper bound holds for all "
+                "data sets, but none are known to reach it."
             )
         if self.other_direction is not None and self.other_direction != self.epsilon:
             lines.append(

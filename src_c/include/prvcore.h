@@ -405,14 +405,14 @@ typedef struct prv_bounds {
     double lower, estimate, upper;
 } prv_bounds;
 
-/* What kept bounds wider than asked. */
+/* The reason why bounds are wider than asked. */
 typedef enum prv_limit {
-    PRV_LIMIT_NONE, /* nothing: they are as close as asked, but for `unattained` */
-    PRV_LIMIT_ROUNDING,
+    PRV_LIMIT_NONE,      /* none: bounds are as close as asked, but for `unattained` */
+    PRV_LIMIT_ROUNDING,  /* rounding, which no option makes smaller */
     PRV_LIMIT_MEMORY,    /* memory_limit */
     PRV_LIMIT_ENGINE,    /* the engine that was asked for */
     PRV_LIMIT_MESH_SIZE, /* the mesh_size that was asked for */
-    PRV_LIMIT_PASSES     /* the refinement took as many passes as it may */
+    PRV_LIMIT_PASSES     /* the refinement has used all passes that it may make */
 } prv_limit;
 
 /* How an answer came about, and where its width comes from. The four parts discretization, truncation,
@@ -441,8 +441,8 @@ typedef struct prv_report {
                           `lower` belongs to data sets that exist, and `upper` to a pair that no known data
                           sets have */
     double unattained; /* nats: the part of `width` between these two, which no option makes smaller */
-    prv_limit limit;   /* of the direction that decides the upper bound. If rounding is 0.3 of the width or
-                          more, PRV_LIMIT_ROUNDING, whatever stopped the refinement first */
+    prv_limit limit;   /* in the direction that decides the upper bound. PRV_LIMIT_ROUNDING if rounding is 0.3
+                          of the width or more, whatever stopped the refinement first */
 } prv_report;
 
 /* Bounds of the least epsilon >= 0 with which the composition is (epsilon, delta)-DP, for each of `length`
@@ -453,9 +453,11 @@ typedef struct prv_report {
  *   reports   prv_report[length]     or NULL
  * If delta is below the mass at infinity, bounds are infinite. If delta equals that mass and the mass was
  * given for one mechanism that runs once, epsilon is the greatest loss; else the mass is a rounded product,
- * and the bounds are 0 and infinity. Cost for each delta: with the spectrum O(atoms * frequencies), a few
- * hundred of each whatever the counts are; with a convolution O(N log N), N about window / spacing.
- * Mean-matching composes once for all deltas. */
+ * and the bounds are 0 and infinity.
+ *
+ * Cost for each delta: with the spectrum O(atoms * frequencies), a few hundred of each whatever the counts
+ * are; with a convolution O(N log N), N about window / spacing. Mean-matching composes once for all
+ * deltas. */
 PRV_API prv_status prv_epsilon(const prv_step *steps, size_t step_count, const prv_options *options,
                                const double *deltas, size_t length, prv_bounds *bounds, prv_report *reports);
 
