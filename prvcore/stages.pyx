@@ -23,6 +23,7 @@ from libc.string cimport memcpy, memset
 
 from prvcore._core.core cimport (
     PRV_ADD,
+    PRV_ENGINE_AUTO,
     PRV_ENGINE_CONVOLUTION,
     PRV_ENGINE_SPECTRUM,
     PRV_ERR_MEMORY_LIMIT,
@@ -835,7 +836,7 @@ cdef class Composed:
     cdef double absolute  # and of their absolute errors
 
     cdef int check_made(self) except -1:
-        if self.composed.mass is NULL and self.composed.spectrum is NULL:
+        if self.composed.engine == PRV_ENGINE_AUTO:
             raise ValueError(f"{type(self).__name__} must be made by a function of this module")
         return check(prv_check_arithmetic())
 
@@ -983,7 +984,7 @@ cdef class Convolution(Composed):
     @property
     def loss(self):
         """The losses of the window, nats, float64 (length,)."""
-        cdef size_t i, length = self.composed.length
+        cdef size_t i, length = self.composed.convolved.length
         found = np.empty(length)
         cdef double[::1] values = found
         for i in range(length):
@@ -996,21 +997,21 @@ cdef class Convolution(Composed):
 
         They sum to 1. Rounding of the transforms may leave tiny negative ones.
         """
-        cdef size_t length = self.composed.length, start = self.composed.start
+        cdef size_t length = self.composed.convolved.length, start = self.composed.convolved.start
         return np.concatenate(
             (
-                copy_of(self.composed.mass + start, length - start),
-                copy_of(self.composed.mass, start),
+                copy_of(self.composed.convolved.mass + start, length - start),
+                copy_of(self.composed.convolved.mass, start),
             )
         )
 
     @property
     def transforms(self):
         """How many transforms were executed; 0 if the lattices were multiplied out."""
-        return self.composed.transforms
+        return self.composed.convolved.transforms
 
     def __repr__(self):
-        return f"<Convolution: {self.composed.length} points>"
+        return f"<Convolution: {self.composed.convolved.length} points>"
 
 
 @cython.final

@@ -113,7 +113,7 @@ cdef extern from "lattices/discretize_prv.h" nogil:
     )
 
 
-cdef extern from "composition/composed.h" nogil:
+cdef extern from "composition/window.h" nogil:
     ctypedef struct prv_window:
         const prv_options *options
         double shift_up
@@ -125,38 +125,50 @@ cdef extern from "composition/composed.h" nogil:
         double low_epsilon
         double high_epsilon
 
+
+cdef extern from "composition/infinite_mass.h" nogil:
     ctypedef struct prv_infinite:
         double mass
         double low
         double high
 
+
+cdef extern from "composition/tilted.h" nogil:
     ctypedef struct prv_tilted:
         double tilt
         double log_moment
         prv_infinite infinite
 
-    ctypedef struct prv_composed:
-        prv_tilted tilted
-        double step
+
+cdef extern from "composition/composed.h" nogil:
+    ctypedef struct prv_convolved:
         double *mass
         size_t length
         size_t start
         size_t transforms
-        const void *spectrum
+
+    ctypedef struct prv_composed:
+        prv_tilted tilted
+        double step
+        prv_engine engine
+        prv_convolved convolved
 
 
-cdef extern from "composition/convolution.h" nogil:
+cdef extern from "composition/transforms.h" nogil:
     const size_t PRV_LONGEST_TRANSFORM
 
     ctypedef struct prv_workspace:
         pass
 
-    double prv_composed_loss(const prv_composed *composed, size_t point)
     double prv_workspace_bytes(double length, size_t steps)
     prv_status prv_workspace_new(
         size_t length, size_t steps, size_t longest, prv_workspace *work
     )
     void prv_workspace_free(prv_workspace *work)
+
+
+cdef extern from "composition/convolution.h" nogil:
+    double prv_composed_loss(const prv_composed *composed, size_t point)
     prv_status prv_compose(
         const prv_lattice *const *lattices,
         const double *counts,

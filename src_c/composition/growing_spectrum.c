@@ -34,6 +34,7 @@ prv_status prv_growing_begin(const prv_growing_plan *plan, prv_growing_spectrum 
 {
     prv_growing_clear(sums);
     sums->composed.tilted = prv_tilted_new(plan->tilt, &plan->window);
+    sums->composed.engine = PRV_ENGINE_SPECTRUM;
     sums->composed.step = plan->unit;
     const prv_spectrum *b = &plan->beginning;
     for (size_t run = 0; run < b->run_count; run++) {
@@ -67,14 +68,14 @@ prv_status prv_growing_read(const prv_growing_plan *plan, const prv_growing_spec
     memset(spectrum, 0, sizeof *spectrum);
     *composed = sums->composed;
     const prv_spectrum *b = &plan->beginning;
-    const prv_status status = prv_spectrum_fill(&sums->exponents, composed->laws, false, plan->unit,
+    const prv_status status = prv_spectrum_fill(&sums->exponents, composed->spectral.laws, false, plan->unit,
                                                 plan->tilt, b->points, spectrum);
     if (status != PRV_OK) return status;
     spectrum->tolerance = b->tolerance;
     spectrum->left_out = b->left_out;
     spectrum->low = b->low;
     spectrum->below = prv_tilted_below(&composed->tilted, b->low);
-    composed->spectrum = spectrum;
+    composed->spectral.spectrum = spectrum;
     return PRV_OK;
 }
 

@@ -188,8 +188,8 @@ static size_t add_law(const prv_lattice *y, double count, double *weight, prv_co
     const long double place = (long double)count * ((long double)y->offset +
                                                     (long double)y->step * (long double)y->index[heaviest]);
     composed->lowest += place;
-    composed->place_size += fabs((double)place);
-    composed->laws++;
+    composed->spectral.place_size += fabs((double)place);
+    composed->spectral.laws++;
     /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
     long double sum = 0.0L;
     for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
@@ -306,7 +306,7 @@ static int last_block_is_below(const prv_exponents *e, bool separate, double log
 static double period_of(const prv_tilted *t, const prv_window *w, double *low)
 {
     const double g = prv_kernel_maximum(t->tilt), log_mass = log(w->tolerance / g) - 0.02,
-                 longest = 1.0 + w->later;
+                 longest = 1.0 + w->room_to_grow;
     *low = fmax((log_mass - fmax(t->log_down, longest * t->log_down)) / t->shift_down,
                 fmin(t->support_low, longest * t->support_low) - 1e-6 * fabs(t->support_low) - 1e-6);
     const double high = fmin((fmax(t->log_up, longest * t->log_up) - log_mass) / t->shift_up,
@@ -332,6 +332,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
 {
     memset(out, 0, sizeof *out);
     memset(composed, 0, sizeof *composed);
+    composed->engine = PRV_ENGINE_SPECTRUM;
     const size_t source_count = window->separate ? 2 * steps : steps;
     prv_source *sources = prv_allocate(source_count, sizeof *sources);
     prv_exponents e = {0};
@@ -398,7 +399,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         out->apart = jumps != NULL;
         if (jumps != NULL && !nothing)
             out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
-        composed->spectrum = out;
+        composed->spectral.spectrum = out;
     }
     if (sources != NULL)
         for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
@@ -462,7 +463,7 @@ void prv_spectrum_at(const prv_spectrum *s, double n, double *finite, double *re
 
 double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *high_epsilon)
 {
-    const prv_spectrum *s = c->spectrum;
+    const prv_spectrum *s = c->spectral.spectrum;
     const prv_tilted *t = &c->tilted;
     const double period = s->points * c->step, log_tolerance = log(s->tolerance);
     const double again = exp(-t->tilt * period), rest = -expm1(-t->tilt * period);

@@ -41,8 +41,9 @@ struct prv_spectrum {
     double *block;
 };
 
-/* Composes at composed->spectrum = spectrum. `most_work` limits the products of atoms and frequencies:
- * PRV_ERR_PRECISION when the spectrum falls too slowly for that, or not at all. Cost: sum of atoms * count.
+/* Composes at composed->spectral.spectrum = spectrum. `most_work` limits the products of atoms and
+ * frequencies: PRV_ERR_PRECISION when the spectrum falls too slowly for that, or not at all. Cost: sum of
+ * atoms * count.
  */
 prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                             double tilt, const prv_window *window, double most_work, prv_spectrum *spectrum,

@@ -30,36 +30,38 @@ typedef struct reader {
 
 static size_t position(const prv_composed *c, size_t point)
 {
-    const size_t at = c->start + point;
-    return at < c->length ? at : at - c->length;
+    const size_t at = c->convolved.start + point, length = c->convolved.length;
+    return at < length ? at : at - length;
 }
 
 static void reader_init(reader *r, const prv_composed *c)
 {
     r->composed = c;
-    if (c->spectrum != NULL) return;
+    if (c->engine == PRV_ENGINE_SPECTRUM) return;
+    const size_t top = c->convolved.length - 1;
     r->decay = prv_wide_of(exp(-c->tilted.tilt * c->step));
     r->decay_more = prv_wide_of(exp(-(c->tilted.tilt + 1.0) * c->step));
     r->step = prv_wide_of(-expm1(-c->step));
-    r->spacing = c->length / MARKS + 1;
+    r->spacing = c->convolved.length / MARKS + 1;
     r->marked = 1;
     r->marks[0].d = prv_wide_of(0.0);
     /* Rounding of the transforms may leave tiny negative masses; they stay, its bound covers them. */
-    r->marks[0].b = prv_wide_of(c->mass[position(c, c->length - 1)]);
-    r->marks[0].point = c->length - 1;
+    r->marks[0].b = prv_wide_of(c->convolved.mass[position(c, top)]);
+    r->marks[0].point = top;
 }
 
 static sums sums_at(reader *r, size_t point)
 {
     const prv_composed *c = r->composed;
-    const size_t top = c->length - 1;
+    const double *mass = c->convolved.mass;
+    const size_t top = c->convolved.length - 1;
     size_t mark = (top - point) / r->spacing;
     if (mark >= r->marked) mark = r->marked - 1;
     sums s = r->marks[mark];
     while (s.point > point) {
         s.point--;
         s.d = prv_wide_mul(r->decay, prv_wide_add(s.d, prv_wide_mul(r->step, s.b)));
-        s.b = prv_wide_add(prv_wide_mul(r->decay_more, s.b), prv_wide_of(c->mass[position(c, s.point)]));
+        s.b = prv_wide_add(prv_wide_mul(r->decay_more, s.b), prv_wide_of(mass[position(c, s.point)]));
         if (top - s.point == r->marked * r->spacing) r->marks[r->marked++] = s;
     }
     return s;
@@ -86,19 +88,20 @@ static place at(reader *r, double epsilon)
     const prv_composed *c = r->composed;
     double d, b;
     long double x;
-    if (c->spectrum != NULL) {
+    if (c->engine == PRV_ENGINE_SPECTRUM) {
         const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->step) + 1.0;
         x = c->lowest + (long double)n * (long double)c->step;
         if (!(fabs(n) < 0x1p51)) {
             const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0};
             return unknown;
         }
-        prv_spectrum_at(c->spectrum, n, &d, &b);
+        prv_spectrum_at(c->spectral.spectrum, n, &d, &b);
     } else {
         const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 1};
-        if (epsilon >= prv_composed_loss(c, c->length - 1)) return nothing;
+        const size_t top = c->convolved.length - 1;
+        if (epsilon >= prv_composed_loss(c, top)) return nothing;
         const double below = (epsilon - (double)c->lowest) / c->step;
-        size_t point = prv_size_of(fmin(below, (double)c->length - 1.0));
+        size_t point = prv_size_of(fmin(below, (double)top));
         while (point > 0 && prv_composed_loss(c, point - 1) > epsilon) point--;
         while (prv_composed_loss(c, point) <= epsilon) point++;
         const sums s = sums_at(r, point);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "composition/convolution.h"
 #include "composition/direct_convolution.h"
 #include "composition/kernel.h"
+#include "composition/transforms.h"
 #include "planning/spacing.h"
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     w->shift_down = fmin(w->shift_down, most_shift);
     w->lowest = low;
     layout->uniform_points = (high - low) / layout->law_step;
-    w->length = prv_transform_length(ceil(layout->uniform_points), 0);
+    w->length = prv_transform_length(ceil(layout->uniform_points), false);
     const double reach = fmax(aim->reach, 0.1 * aim->width); /* the shift slack is below that */
     w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
     w->high_epsilon = fmax(fmin(aim->epsilon + reach, high), aim->epsilon);

@@ -3,7 +3,8 @@
 #ifndef PRV_LAYOUT_H
 #define PRV_LAYOUT_H
 
-#include "composition/composed.h"
+#include "lattices/mesh.h"
+#include "composition/window.h"
 #include "planning/aim.h"
 
 typedef struct prv_layout {

@@ -152,7 +152,7 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
     status = prv_layout_plan(direction, aim, tilt, step, 0, PRV_ENGINE_SPECTRUM,
                              (double)options->memory_limit, &plan->layout);
     if (status != PRV_OK) return status;
-    plan->layout.window.later = ROOM_TO_GROW;
+    plan->layout.window.room_to_grow = ROOM_TO_GROW;
     plan->layout.window.shift_up *= SHIFT_SHARE;
     return PRV_OK;
 }

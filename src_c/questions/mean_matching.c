@@ -50,7 +50,7 @@ static prv_status setting_new(const prv_direction *direction, const prv_options 
     const double limit = prv_truncation(direction, s->eps_error, s->delta_error);
     if (!isfinite(limit)) return PRV_ERR_PRECISION;
     const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
-    s->length = prv_transform_length(wanted, 1);
+    s->length = prv_transform_length(wanted, true);
     const double n = fmax(wanted, (double)s->length), steps = (double)direction->steps;
     /* The lattices of all steps; and first the cells of one, then the transforms. */
     const double transforms = prv_workspace_bytes(n, direction->steps) + WEIGHT_BYTES * n;
@@ -85,13 +85,13 @@ typedef struct composition {
 static slack slack_of(const prv_composed *c, const errors *e)
 {
     prv_composed inside = *c;
-    inside.outside = 0.0; /* the theorem counts what wraps around */
+    inside.convolved.outside = 0.0; /* the theorem counts what wraps around */
     /* The factors are those of the contract of cells (cells.h). */
     const prv_rounding cells = {1.5 * e->cells, 2.5 * e->cells};
     const prv_slack_parts p = prv_certificate(&inside, &cells);
     /* The certificate sums the largest error over all points; against a kernel of at most 1 all errors
      * together weigh at most their norm times that of the kernel. */
-    const double together = c->rounding_norm * sqrt((double)c->length);
+    const double together = c->convolved.rounding_norm * sqrt((double)c->convolved.length);
     return (slack){fmin(p.slack.additive, together), p.slack.relative, e->cdfs, p.slack.shift + e->means};
 }
 
@@ -105,7 +105,7 @@ static prv_status compose_once(const prv_direction *direction, const prv_lattice
     const prv_status status = prv_compose(list, direction->counts, direction->steps, 0.0, &window, fft,
                                           &c->work, &c->composed);
     if (status != PRV_OK) return status;
-    c->transforms += c->composed.transforms;
+    c->transforms += c->composed.convolved.transforms;
     c->slack = slack_of(&c->composed, &c->errors);
     return PRV_OK;
 }
@@ -288,7 +288,7 @@ static prv_status answer(const prv_direction *direction, const prv_options *opti
                                 fmax(LOST_PART * smallest, LOST_ERRORS * s->delta_error), &c);
     if (status != PRV_OK) goto done;
     /* One of the two buffers holds the masses. */
-    double *sums = c.composed.mass == c.work.spectrum ? c.work.real : c.work.spectrum;
+    double *sums = c.composed.convolved.mass == c.work.spectrum ? c.work.real : c.work.spectrum;
     const double moved = s->eps_error + c.slack.shift;
     const matched_curve m = {direction, s, c.slack, prv_untilted_curve_of(&c.composed, floor - moved, sums)};
     prv_report r = report_of(direction, options, s, &c);

@@ -9,14 +9,6 @@
 #include "mechanisms/support.h"
 #include "lattices/lattice.h"
 
-prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft)
-{
-    if (options->fft == NULL) return PRV_ERR_FFT;
-    const prv_status status = options->fft->plan(options->fft->context, length, fft);
-    if (status == PRV_ERR_MEMORY) return status;
-    return status == PRV_OK && fft->length == length ? PRV_OK : PRV_ERR_FFT;
-}
-
 prv_status prv_check_options(const prv_options *o)
 {
     const prv_status arithmetic = prv_check_arithmetic();

@@ -5,9 +5,6 @@
 
 #include "curve/direction.h"
 
-/* The caller's transforms of this length; PRV_ERR_FFT if there are none. */
-prv_status prv_plan_fft(const prv_options *options, size_t length, prv_fft *fft);
-
 /* PRV_OK or PRV_ERR_OPTIONS. */
 prv_status prv_check_options(const prv_options *options);
 

@@ -81,9 +81,10 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
 
 void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
 {
-    r->transforms += composed->transforms;
-    if (composed->spectrum != NULL && composed->spectrum->count > r->frequencies)
-        r->frequencies = composed->spectrum->count;
+    if (composed->engine == PRV_ENGINE_CONVOLUTION)
+        r->transforms += composed->convolved.transforms;
+    else if (composed->spectral.spectrum->count > r->frequencies)
+        r->frequencies = composed->spectral.spectrum->count;
     if (a->question == PRV_ASK_EPSILON)
         read_epsilon(a, side, composed, r);
     else

@@ -126,20 +126,23 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
     int within = 1;
     double square = 0.0, sum = 0.0;
     /* Tails that were dropped: the composition says that they count among what is outside. */
-    const double dropped = how == DIRECT ? fmin(0.1 * window.tolerance / prv_kernel_maximum(tilt), c.outside)
-                                         : 0.0;
+    const double dropped = how == DIRECT
+                               ? fmin(0.1 * window.tolerance / prv_kernel_maximum(tilt), c.convolved.outside)
+                               : 0.0;
     for (size_t i = 0; i < n; i++) {
-        const long double error = (long double)c.mass[(c.start + i) % n] - circular[i];
-        const double allowed = c.rounding + dropped + c.tilted.relative_error * (double)circular[i] + 1e-300;
+        const long double error = (long double)c.convolved.mass[(c.convolved.start + i) % n] - circular[i];
+        const double allowed = c.convolved.rounding + dropped +
+                               c.tilted.relative_error * (double)circular[i] + 1e-300;
         within = within && fabsl(error) <= (long double)allowed;
         t->most = fmax(t->most, (double)fabsl(error) / allowed);
         const double beyond = fmax((double)fabsl(error) - c.tilted.relative_error * (double)circular[i], 0.0);
         square += beyond * beyond;
         sum += beyond;
     }
-    within = within && (how == DIRECT ? sum <= dropped + 1e-300 : sqrt(square) <= c.rounding_norm + 1e-300);
+    within = within &&
+             (how == DIRECT ? sum <= dropped + 1e-300 : sqrt(square) <= c.convolved.rounding_norm + 1e-300);
     t->masses += within;
-    t->outside += outside <= (long double)c.outside * 1.0000001L;
+    t->outside += outside <= (long double)c.convolved.outside * 1.0000001L;
     free(circular);
     free(truth);
     free(next);
@@ -211,14 +214,16 @@ static void binomial(way how, int k, double rare, size_t n)
                 truth = expl(lgammal(all + 1.0L) - lgammal(s + 1.0L) - lgammal(all - s + 1.0L) +
                              s * logl((long double)rare) + (all - s) * log1pl(-(long double)rare));
             }
-            const double error = (double)fabsl((long double)c.mass[(c.start + i) % n] - truth);
-            const double allowed = c.rounding + c.outside + (c.tilted.relative_error + 1e-14) * (double)truth;
+            const double error = (double)fabsl((long double)c.convolved.mass[(c.convolved.start + i) % n] -
+                                               truth);
+            const double allowed = c.convolved.rounding + c.convolved.outside +
+                                   (c.tilted.relative_error + 1e-14) * (double)truth;
             worst = fmax(worst, error / allowed);
             error_most = fmax(error_most, error);
         }
         check(worst <= 1.0,
               "binomial of %d at %g, %s: masses within the bounds (%.2g of them; error %.2g, rounding %.2g)",
-              k, rare, names[how], worst, error_most, c.rounding);
+              k, rare, names[how], worst, error_most, c.convolved.rounding);
     }
     prv_fft_provider_free(provider);
     prv_workspace_free(&work);

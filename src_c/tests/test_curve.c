@@ -22,13 +22,14 @@ static law law_new(size_t n, double tilt)
 {
     law l;
     memset(&l, 0, sizeof l);
-    l.c.length = n;
+    l.c.engine = PRV_ENGINE_CONVOLUTION;
+    l.c.convolved.length = n;
     l.c.step = log_uniform(1e-4, 1.0);
     l.c.tilted.tilt = tilt / (l.c.step * (double)n);
-    l.c.start = random_below(n);
+    l.c.convolved.start = random_below(n);
     l.c.lowest = (long double)uniform(-0.7, 0.1) * (long double)(l.c.step * (double)n);
     if (random_below(2)) prv_infinite_add(&l.c.tilted.infinite, log_uniform(1e-15, 1e-3), 0.0, 1.0);
-    l.c.mass = calloc(n + 2, sizeof(double));
+    l.c.convolved.mass = calloc(n + 2, sizeof(double));
     l.loss = calloc(n, sizeof(double));
     l.mass = calloc(n, sizeof(double));
     long double total = 0.0L, moment = 0.0L;
@@ -50,15 +51,16 @@ static law law_new(size_t n, double tilt)
     const long double exact = expl((long double)l.c.tilted.log_moment);
     for (size_t i = 0; i < n; i++) {
         const long double x = l.c.lowest + (long double)l.c.step * (long double)i;
-        l.c.mass[(l.c.start + i) % n] = (double)((long double)l.mass[i] *
-                                                 expl((long double)l.c.tilted.tilt * x) / exact);
+        l.c.convolved.mass[(l.c.convolved.start + i) % n] = (double)((long double)l.mass[i] *
+                                                                     expl((long double)l.c.tilted.tilt * x) /
+                                                                     exact);
     }
     return l;
 }
 
 static void law_free(law *l)
 {
-    free(l->c.mass);
+    free(l->c.convolved.mass);
     free(l->loss);
     free(l->mass);
 }
@@ -66,7 +68,7 @@ static void law_free(law *l)
 static long double finite_of(const law *l, long double epsilon)
 {
     long double sum = 0.0L;
-    for (size_t i = l->c.length; i-- > 0;) {
+    for (size_t i = l->c.convolved.length; i-- > 0;) {
         const long double x = l->c.lowest + (long double)l->c.step * (long double)i;
         if (x > epsilon) sum -= (long double)l->mass[i] * expm1l(epsilon - x);
     }
@@ -80,7 +82,7 @@ static long double delta_of(const law *l, long double epsilon)
 
 static double random_epsilon(const law *l)
 {
-    const size_t n = l->c.length;
+    const size_t n = l->c.convolved.length;
     switch (random_below(4)) {
     case 0: return l->loss[random_below(n)]; /* at a lattice point */
     case 1: return l->loss[0] - uniform(0.0, 2.0);
@@ -204,8 +206,9 @@ static void by_hand(void)
     double mass[3 + 2] = {0.0, 1.0, 0.0, 0.0, 0.0};
     prv_composed c;
     memset(&c, 0, sizeof c);
-    c.mass = mass;
-    c.length = 3;
+    c.engine = PRV_ENGINE_CONVOLUTION;
+    c.convolved.mass = mass;
+    c.convolved.length = 3;
     c.lowest = 0.0L;
     c.step = 1.0;
     c.tilted.support_high = 2.0;

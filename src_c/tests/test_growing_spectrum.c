@@ -37,7 +37,7 @@ static prv_growing_plan plan_for(const prv_lattice *const *list, size_t steps)
                                .tolerance = 1e-9,
                                .low_epsilon = 0.0,
                                .high_epsilon = 4.0,
-                               .later = 3.0};
+                               .room_to_grow = 3.0};
     prv_growing_plan plan;
     if (prv_growing_plan_new(list, counts, steps, step, tilt, &window, 1e9, &plan) != PRV_OK) abort();
     return plan;
@@ -85,8 +85,8 @@ static void sums_of_the_beginning_are_its_spectrum(void)
     const prv_spectrum *b = &plan.beginning;
     check(ok && s.count == b->count && distance(&s, b) <= s.rounding + b->rounding,
           "%d frequencies: sums that grew are those made at once", (int)b->count);
-    check(c.spectrum == &s && c.laws == STEPS && s.left_out == b->left_out && s.low == b->low &&
-              s.tolerance == b->tolerance && s.below == b->below,
+    check(c.spectral.spectrum == &s && c.spectral.laws == STEPS && s.left_out == b->left_out &&
+              s.low == b->low && s.tolerance == b->tolerance && s.below == b->below,
           "... with what the frequencies left out make up");
     prv_spectrum_free(&s);
 

@@ -125,14 +125,14 @@ static void against_long_double(int precise, int smooth, double most_count, cons
             reference(&p, truth);
             for (size_t i = 0; i < n; i++) {
                 const long double relative = (long double)c.tilted.relative_error * fabsl(truth[i]);
-                const long double off = fabsl((long double)c.mass[i] - truth[i]),
+                const long double off = fabsl((long double)c.convolved.mass[i] - truth[i]),
                                   error = fmaxl(off - relative, 0.0L);
-                most = fmax(most, (double)(error / (long double)c.rounding));
+                most = fmax(most, (double)(error / (long double)c.convolved.rounding));
                 square += error * error;
                 whole += off * off;
             }
-            norms = norms && sqrtl(square) <= (long double)c.rounding_norm;
-            loose[tried++] = (double)((long double)c.rounding_norm / fmaxl(sqrtl(whole), 1e-300L));
+            norms = norms && sqrtl(square) <= (long double)c.convolved.rounding_norm;
+            loose[tried++] = (double)((long double)c.convolved.rounding_norm / fmaxl(sqrtl(whole), 1e-300L));
             free(truth);
         } else {
             refused += status == PRV_ERR_PRECISION;

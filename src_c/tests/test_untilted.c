@@ -16,11 +16,12 @@ static void random_law(law *l)
 {
     memset(l, 0, sizeof *l);
     prv_composed *c = &l->composed;
+    c->engine = PRV_ENGINE_CONVOLUTION;
     c->step = log_uniform(1e-3, 0.1);
     c->lowest = -(long double)c->step * uniform(0.3, 0.7) * LENGTH;
-    c->length = LENGTH;
-    c->start = random_below(LENGTH);
-    c->mass = l->on_circle;
+    c->convolved.length = LENGTH;
+    c->convolved.start = random_below(LENGTH);
+    c->convolved.mass = l->on_circle;
     double total = 0.0;
     for (size_t i = 0; i < LENGTH; i++) {
         const double z = 6.0 * (double)i / LENGTH - 3.0;
@@ -30,7 +31,7 @@ static void random_law(law *l)
     }
     for (size_t i = 0; i < LENGTH; i++) {
         l->mass[i] /= total;
-        l->on_circle[(c->start + i) % LENGTH] = l->mass[i];
+        l->on_circle[(c->convolved.start + i) % LENGTH] = l->mass[i];
     }
 }
 

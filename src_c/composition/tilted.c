@@ -1,4 +1,4 @@
-#include "composition/composed.h"
+#include "composition/tilted.h"
 
 #include <float.h>
 #include <math.h>
@@ -12,8 +12,7 @@ prv_tilted prv_tilted_new(double tilt, const prv_window *window)
     prv_tilted t;
     memset(&t, 0, sizeof t);
     t.tilt = tilt;
-    /* At no shift Chernoff's bounds are 1; at one to the other side, or none at all, they would be no bounds.
-     */
+    /* At shift 0 Chernoff's bounds are 1. At one to the other side, or at nan, they would be no bounds. */
     t.shift_up = fmax(window->shift_up, 0.0);
     t.shift_down = fmax(window->shift_down, 0.0);
     return t;
@@ -50,7 +49,7 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
     }
 }
 
-/* e^(log + product), from above: the sum and the product are off by u each of both. */
+/* e^(log + product), from above: their sum, and the product itself, round by u each. */
 static double chernoff(const prv_tilted *t, double log, double product)
 {
     const double errors = t->log_error + t->relative_error + 4.0 * PRV_UNIT * (fabs(log) + fabs(product));
