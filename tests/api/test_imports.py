@@ -3,11 +3,11 @@
 import ast
 import re
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import prvcore as prv
+from tests.support.checkout import ROOT
 
-PACKAGE = Path(prv.__file__).parent
+PACKAGE = ROOT / "prvcore"  # the sources: what is installed has none of the modules of Cython
 
 # A room imports itself and rooms before it. A module that is in no folder is named.
 ROOMS = {
