@@ -15,12 +15,12 @@ The GIL is released while a stage computes.
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.float cimport DBL_EPSILON
-from libc.math cimport fabs, fabsl, fmax, fmin
+from libc.math cimport fabsl, fmax, fmin
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from prvcore._core.composition cimport plan_transforms
 from prvcore._core.core cimport (
     PRV_ADD,
     PRV_ENGINE_AUTO,
@@ -30,7 +30,6 @@ from prvcore._core.core cimport (
     PRV_OK,
     PRV_REMOVE,
     prv_fft,
-    prv_fft_provider,
     prv_options,
     prv_status,
     prv_step,
@@ -83,6 +82,7 @@ from prvcore._core.internals cimport (
     prv_spectrum_new,
     prv_take_aim,
     prv_value,
+    prv_widen_reach,
     prv_window,
     prv_workspace,
     prv_workspace_bytes,
@@ -1153,7 +1153,7 @@ def convolve(lattices, counts, Window window not None, *, tilt=0.0, transforms=T
             f"limit of {get_memory_limit()} bytes"
         )
     if transforms:
-        plan_transforms(length, &plans)
+        check(plan_transforms(NULL, length, &plans))
         fft = &plans
     elif steps.total > 1.0 and not (
         prv_direct_products(steps.lattices, steps.counts, steps.length, length) <= 1e10
@@ -1178,16 +1178,6 @@ def convolve(lattices, counts, Window window not None, *, tilt=0.0, transforms=T
         )
     check(status)
     return made
-
-
-cdef int plan_transforms(size_t length, prv_fft *fft) except -1:
-    # Importing pyFFTW takes long: not before a transform is needed.
-    from prvcore._core import fft_plans
-
-    cdef const prv_fft_provider *provider = <const prv_fft_provider *>PyCapsule_GetPointer(
-        fft_plans.provider(), "prvcore.prv_fft_provider"
-    )
-    return check(provider.plan(provider.context, length, fft))
 
 
 def sum_spectrum(lattices, counts, Window window not None, *, tilt, most_work=1e9):
@@ -1395,7 +1385,7 @@ cdef prv_status lay_out(
     if status != PRV_OK:
         return status
     aim.width = aim.asked = options.eps_error
-    aim.reach = fmax(aim.reach, fmin(aim.width, 0.05 * fabs(aim.epsilon)))
+    prv_widen_reach(aim)
     return prv_layout_new(
         &made.direction,
         aim,

@@ -104,10 +104,10 @@ cdef dict PARAMETERS = {
 # Importing pyFFTW takes far longer than most queries, which need no transform: not before one does.
 cdef prv_fft_provider TRANSFORMS
 TRANSFORMS.context = NULL
-TRANSFORMS.plan = plan
+TRANSFORMS.plan = plan_transforms
 
 
-cdef prv_status plan(
+cdef prv_status plan_transforms(
     void *context, size_t length, prv_fft *fft
 ) except? PRV_ERR_FFT with gil:
     from prvcore._core import fft_plans

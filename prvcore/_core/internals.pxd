@@ -279,6 +279,7 @@ cdef extern from "planning/aim.h" nogil:
         double value,
         prv_aim *aim,
     )
+    void prv_widen_reach(prv_aim *aim)
     prv_status prv_refine_aim(
         prv_direction *direction,
         const prv_options *options,

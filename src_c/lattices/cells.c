@@ -272,10 +272,14 @@ PRV_VECTOR static void clip_relative(const double *restrict x, const double *res
 
 /* ---- The stage ---------------------------------------------------------------------------- */
 
+prv_rounding prv_rounding_of_tails(double tail_error)
+{
+    return (prv_rounding){1.5 * tail_error, 2.5 * tail_error};
+}
+
 prv_rounding prv_cells_rounding(const prv_cells *cells)
 {
-    const prv_rounding r = {1.5 * cells->tail_error, 2.5 * cells->tail_error};
-    return r;
+    return prv_rounding_of_tails(cells->tail_error);
 }
 
 prv_status prv_cells_compute(const prv_mechanism *m, bool add, prv_side side, prv_cells *cells)

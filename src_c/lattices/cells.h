@@ -57,10 +57,12 @@ void prv_cells_free(prv_cells *cells);
  * + 2.5 a) / (1 + 1.5 a). The absolute error of a callback's values comes on top (prv_absolute_cdf_error). */
 prv_status prv_cells_compute(const prv_mechanism *mechanism, bool add, prv_side side, prv_cells *cells);
 
-/* The factor 1 + relative and the shift (nats) of that contract. */
+/* The factor 1 + relative and the shift (nats) of that contract: of these cells, and for any sum of
+ * tail_error. */
 typedef struct prv_rounding {
     double relative, shift;
 } prv_rounding;
 prv_rounding prv_cells_rounding(const prv_cells *cells);
+prv_rounding prv_rounding_of_tails(double tail_error);
 
 #endif

@@ -37,11 +37,6 @@ static inline prv_complex prv_cscale(double x, prv_complex a)
     return (prv_complex){x * a.re, x * a.im};
 }
 
-static inline prv_complex prv_conj(prv_complex a)
-{
-    return (prv_complex){a.re, -a.im};
-}
-
 /* |a|^2, which may underflow or overflow. */
 static inline double prv_cabs_square(prv_complex a)
 {

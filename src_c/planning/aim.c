@@ -351,6 +351,11 @@ double prv_law_step(const prv_direction *direction, const prv_aim *aim)
     return sqrt(7.0 * aim->width / (direction->all.count * (aim->saddle + 1.0)));
 }
 
+void prv_widen_reach(prv_aim *aim)
+{
+    aim->reach = fmax(aim->reach, fmin(aim->width, 0.05 * fabs(aim->epsilon)));
+}
+
 double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt)
 {
     prv_use_whole_profiles(direction);

@@ -62,6 +62,9 @@ void prv_take_aim(prv_direction *direction, const prv_options *options, prv_ques
 prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_aim *aim);
 
+/* Before the first pass: its mesh may move epsilon by about this part of aim->width. */
+void prv_widen_reach(prv_aim *aim);
+
 /* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
  * rounding, are to be compared with. */
 double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt);

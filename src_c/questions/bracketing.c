@@ -397,8 +397,7 @@ static prv_status advance(progress *d, double asked, double width)
     const int exact = options->mesh_size > 0.0, ask_epsilon = d->task.question == PRV_ASK_EPSILON;
     d->aim.asked = asked;
     d->aim.width = width;
-    /* The mesh may move epsilon by that. */
-    if (d->passes == 0) d->aim.reach = fmax(d->aim.reach, fmin(width, 0.05 * fabs(d->aim.epsilon)));
+    if (d->passes == 0) prv_widen_reach(&d->aim);
     double step = prv_law_step(d->task.direction, &d->aim);
     /* The law needs the mesh to resolve the tilt. */
     step = fmin(step, 1.0 / d->aim.saddle);

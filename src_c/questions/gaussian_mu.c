@@ -64,9 +64,7 @@ static prv_status look_at(search *s, double epsilon, size_t before)
 {
     prv_options options = *s->options;
     options.delta_relative_error = 0.0; /* the width of mu is that in epsilon */
-    if (options.eps_error == 0.0)
-        options.eps_error = options.eps_relative_error *
-                            fmax(fmax(epsilon, LEAST_PART * s->farthest), options.eps_floor);
+    options.eps_error = prv_width_asked(&options, fmax(epsilon, LEAST_PART * s->farthest));
     prv_bounds delta;
     prv_report report = {0};
     const prv_status status = prv_answer(s->directions->each, s->directions->count, &options, PRV_ASK_DELTA,

@@ -86,8 +86,7 @@ static slack slack_of(const prv_composed *c, const errors *e)
 {
     prv_composed inside = *c;
     inside.convolved.outside = 0.0; /* the theorem counts what wraps around */
-    /* The factors are those of the contract of cells (cells.h). */
-    const prv_rounding cells = {1.5 * e->cells, 2.5 * e->cells};
+    const prv_rounding cells = prv_rounding_of_tails(e->cells);
     const prv_slack_parts p = prv_certificate(&inside, &cells);
     /* The certificate sums the largest error over all points; against a kernel of at most 1 all errors
      * together weigh at most their norm times that of the kernel. */

@@ -54,9 +54,7 @@ static prv_status look_at(search *s, double epsilon)
 {
     prv_options options = *s->options;
     options.delta_relative_error = 0.0; /* secants live on the closeness in epsilon */
-    if (options.eps_error == 0.0)
-        options.eps_error = options.eps_relative_error *
-                            fmax(fmax(fabs(epsilon), s->scale), options.eps_floor);
+    options.eps_error = prv_width_asked(&options, fmax(fabs(epsilon), s->scale));
     prv_bounds delta;
     point p = {.epsilon = epsilon, .t = exp(epsilon)};
     const prv_status status = prv_answer_pairs(s->direction, 1, &options, PRV_ASK_DELTA, &epsilon, 1, &delta,

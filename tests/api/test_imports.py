@@ -33,7 +33,7 @@ ROOMS = {
 }
 # What a function imports when it is called. All else of prvcore is imported at the top.
 # The one that imports pyFFTW is not loaded before a transform is needed.
-LATE = {"_core.composition": {"_core.fft_plans"}, "stages": {"_core.fft_plans"}}
+LATE = {"_core.composition": {"_core.fft_plans"}}
 
 
 def modules():
