@@ -581,6 +581,7 @@ class PrivacyCurve:
             )
         if point.ndim:
             raise TypeError(f"{name} must be a scalar, got an array of shape {point.shape}")
+        memory_limit = memory_limit_of(memory_limit)
         _, reports = self._ask(delta is not None, point.reshape(1), progress, memory_limit)
         return ErrorBudget(*reports[0])
 
@@ -619,8 +620,8 @@ class PrivacyCurve:
         self,
         for_epsilon: bool,
         points: FloatArray,
-        progress: ProgressOption = False,
-        memory_limit: int | None = None,
+        progress: ProgressOption,
+        memory_limit: int,
         history: History | None = None,
     ) -> tuple[FloatArray, list[Any]]:
         bounds = np.empty((points.size, 3))
@@ -629,7 +630,7 @@ class PrivacyCurve:
                 for_epsilon,
                 points,
                 bounds,
-                memory_limit=memory_limit_of(memory_limit),
+                memory_limit=memory_limit,
                 progress=tell,
                 history=history,
                 **self._settings.of_core(),

@@ -486,7 +486,7 @@ def _bounds_at(
                 curve, last = compose(mechanism, int(steps), **options), setting
             # one point at a time: what several share would make bits depend on the others
             results[i], (report,) = curve._ask(
-                for_epsilon, np.array([point]), memory_limit=memory_limit
+                for_epsilon, np.array([point]), progress=False, memory_limit=memory_limit
             )
         except Exception as error:
             error.add_note(_at(dict(zip(names, (*setting, point), strict=True))))

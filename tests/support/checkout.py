@@ -2,9 +2,11 @@
 
 import re
 import textwrap
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests import ROOT
+
+__all__ = ["DATA", "ROOT", "program_of"]
+
 DATA = ROOT / "tests" / "data"
 
 
