@@ -1,0 +1,252 @@
+#include "questions/next_pass.h"
+
+#include <math.h>
+
+#include "planning/layout.h"
+
+/* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
+ * lose digits to the rounding of the transforms. */
+static const double tilt_parts[] = {0.5, 0.7, 0.85, 1.0};
+enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
+
+/* From so many steps on spectra fall fast. */
+#define MANY_STEPS 100.0
+
+/* A pass answers for its slack if it takes at most this part of the width asked; a part that takes more is
+ * made smaller. */
+#define SLACK_PART 0.1
+/* Then the cause is made as much smaller as would take the slack to 1/20 of the width, at most so much. */
+#define SLACK_AIM 0.05
+#define MOST_CHANGE 1e6
+/* Beyond these nothing is gained by a larger window. */
+#define LEAST_TOP_SHARE 1e-30
+#define MOST_STRICTNESS 1e60
+
+/* The guess of the rounding of a mass; and the operations that it grows with: of a spectrum's exponentials,
+ * and of a convolution's powers taken the precise way, in which errors do not grow with the count. */
+#define MASS_ROUNDING 1e-14
+#define SPECTRUM_OPERATIONS 8.0
+#define PRECISE_OPERATIONS 16.0
+#define PLAIN_OPERATIONS 2.0
+
+/* A width of at most so many times what the cells' rounding alone takes cannot fall much further. */
+#define NEAR_UNAVOIDABLE 4.0
+
+/* The next mesh is to bring the mesh's part of the width to 0.8 of the width asked, less the slack, of which
+ * up to half of this is counted. Its step falls by a factor in [1/50, 0.9]: less is guessed wrong, and
+ * more hardly shows. */
+#define MESH_PART 0.8
+#define LEAST_FINER 0.02
+#define MOST_FINER 0.9
+/* If the mesh is too coarse to see the answer at all, its step falls by this factor. */
+#define FINER_UNSEEN 0.3
+/* If rounding of transforms hides the answer, a mesh coarser by this factor may be multiplied out. */
+#define COARSER_DIRECT 1.5
+
+prv_engine prv_likely_engine(const prv_direction *direction)
+{
+    /* A law of one atom has no spectrum to speak of: all frequencies are alike. */
+    const prv_moments m = prv_composed_moments(direction, 0.0);
+    if (!(m.variance > 1e-20 * m.mean * m.mean)) return PRV_ENGINE_CONVOLUTION;
+    /* Spectra of discrete laws have few frequencies whatever the number of steps. */
+    bool discrete = true;
+    for (size_t j = 0; j < direction->steps; j++)
+        discrete = discrete && direction->mechanisms[j]->base == PRV_BASE_ATOMS;
+    return direction->all.count >= MANY_STEPS || (direction->all.count > 1.0 && discrete)
+               ? PRV_ENGINE_SPECTRUM
+               : PRV_ENGINE_CONVOLUTION;
+}
+
+/* ---- Tilt and way of composing ------------------------------------------------------------- */
+
+/* A spectrum's period grows like 1 / tilt, so that its tilt is at least the one that moves the sum by its own
+ * deviation. */
+static double tilt_of(const prv_refinement *r, size_t choice)
+{
+    const double tilt = tilt_parts[choice] * r->aim.saddle;
+    if (r->task.engine != PRV_ENGINE_SPECTRUM) return tilt;
+    return fmax(tilt, fmin(1.0 / r->aim.deviation, 1.0 / r->aim.width));
+}
+
+double prv_next_tilt(const prv_refinement *r)
+{
+    return tilt_of(r, r->tilt_choice);
+}
+
+/* Rounding errors of one mass, about, in units of MASS_ROUNDING. */
+static double rounding_growth(const prv_refinement *r)
+{
+    const double total = r->task.direction->all.count;
+    if (r->task.engine == PRV_ENGINE_SPECTRUM) return SPECTRUM_OPERATIONS + sqrt(total);
+    return r->task.precise ? PRECISE_OPERATIONS : PLAIN_OPERATIONS + total;
+}
+
+/* Chooses the smallest tilt that rounding leaves room for, in units of which delta is exp(prv_log_part). If
+ * there is none, chooses the tilt in whose units delta is largest, and returns false. */
+static bool choose_tilt(prv_refinement *r)
+{
+    if (r->task.jumps == PRV_JUMPS_SEPARATE && r->task.engine == PRV_ENGINE_SPECTRUM) {
+        r->tilt_choice = 0;
+        return true;
+    }
+    const double error = log(MASS_ROUNDING * rounding_growth(r) * r->rounding_demand);
+    const double room = log(fmax(SLACK_PART * r->aim.slope * r->aim.width, PRV_FINEST_DELTA));
+    double greatest = -HUGE_VAL;
+    for (size_t choice = 0; choice < TILT_PARTS; choice++) {
+        const double part = prv_log_part(r->task.direction, &r->aim, tilt_of(r, choice));
+        if (part > greatest) {
+            greatest = part;
+            r->tilt_choice = choice;
+        }
+        if (error - part <= room) return true;
+    }
+    return false;
+}
+
+bool prv_separate_jumps_next(prv_refinement *r)
+{
+    prv_task *t = &r->task;
+    prv_window window;
+    if (t->engine != PRV_ENGINE_SPECTRUM || t->jumps != PRV_JUMPS_UNTRIED ||
+        !prv_separate_jumps(t->direction, &r->aim, &window))
+        return false;
+    t->jumps = PRV_JUMPS_SEPARATE;
+    r->tilt_choice = 0; /* rounding is relative to the jumps: the smallest tilt will do */
+    return true;
+}
+
+void prv_choose_way(prv_refinement *r)
+{
+    prv_task *t = &r->task;
+    if (choose_tilt(r) || t->precise || prv_separate_jumps_next(r)) return;
+    if (t->options->engine != PRV_ENGINE_SPECTRUM && !r->rounding_decides) {
+        t->engine = PRV_ENGINE_CONVOLUTION;
+        t->precise = true;
+        choose_tilt(r);
+    }
+}
+
+/* ---- What the last pass suffered from ------------------------------------------------------ */
+
+/* True if delta is no larger than what callbacks' values or subnormal masses may be off by. Then no finite
+ * upper bound of epsilon exists. */
+static bool is_delta_hidden(const prv_task *t)
+{
+    const prv_direction *direction = t->direction;
+    const double unknown = prv_direction_absolute_error(direction) +
+                           prv_underflown(&direction->all, t->value);
+    return t->question == PRV_ASK_EPSILON && t->value - direction->all.infinite.mass <= unknown;
+}
+
+/* What the rounding of the cells alone takes of the width: the certificate moves delta by a factor of
+ * e^relative and epsilon by `shift`, on either side, whatever the mesh, the tilt and the engine. */
+static double rounding_of_cells(const prv_refinement *r)
+{
+    const prv_rounding error = r->last.cells_rounding;
+    const double relative = expm1(fmin(error.relative, PRV_MOST_CELL_ERROR));
+    return 2.0 *
+           ((r->task.question == PRV_ASK_DELTA ? relative : error.relative) / r->aim.slope + error.shift);
+}
+
+static bool adapt_tops(prv_refinement *r, double width)
+{
+    const double truncation = r->last.read.truncation;
+    if (!(truncation > SLACK_PART * width && r->aim.top_share > LEAST_TOP_SHARE)) return false;
+    r->aim.top_share *= fmax(SLACK_AIM * width / truncation, 1e-6);
+    return true;
+}
+
+static bool adapt_window(prv_refinement *r, double width)
+{
+    const double wrap_around = r->last.read.wrap_around;
+    if (!(wrap_around > SLACK_PART * width && r->aim.strictness < MOST_STRICTNESS)) return false;
+    r->aim.strictness *= fmin(20.0 * wrap_around / width, MOST_CHANGE);
+    return true;
+}
+
+static bool is_same_way(const prv_refinement *r, const prv_refinement *before)
+{
+    return r->tilt_choice == before->tilt_choice && r->task.precise == before->task.precise &&
+           r->task.jumps == before->task.jumps;
+}
+
+/* The guess of the rounding was too low, and may have been by much: it grows until it changes the choice. */
+static bool adapt_way(prv_refinement *r, double width, double unavoidable)
+{
+    const double rounding = r->last.read.rounding;
+    if (!(rounding > SLACK_PART * width + 1.5 * unavoidable)) return false;
+    const prv_refinement before = *r;
+    for (int i = 0; i < 8 && is_same_way(r, &before); i++) {
+        r->rounding_demand *= fmin(20.0 * rounding / width, MOST_CHANGE);
+        prv_choose_way(r);
+    }
+    /* With jumps apart already, rounding is that of what the bulk makes up, which no tilt changes. */
+    if (r->task.jumps == PRV_JUMPS_SEPARATE && before.task.jumps == PRV_JUMPS_SEPARATE) {
+        r->task.jumps = PRV_JUMPS_TOGETHER;
+        prv_choose_way(r);
+    }
+    return !is_same_way(r, &before);
+}
+
+/* The next mesh. `changed` tells whether the next pass is another one already. */
+static bool adapt_mesh(const prv_refinement *r, double width, bool changed, double *step)
+{
+    const prv_outcome *last = &r->last;
+    const prv_reading *read = &last->read;
+    const double slack = read->wrap_around + read->rounding;
+    const bool transforms_hide = r->task.precise && read->transforms > 0 && read->rounding > width;
+    if (!changed && !read->resolved && transforms_hide) {
+        /* Multiplied out, as on a coarser mesh, the result is often closer than asked; unless that was tried.
+         */
+        if (r->narrowest.engine == PRV_ENGINE_CONVOLUTION && r->narrowest.read.transforms == 0) return false;
+        *step = COARSER_DIRECT * last->step;
+        return true;
+    }
+    if (!read->resolved || !isfinite(read->width)) {
+        /* Nothing else is in the way: the mesh is too coarse to see the answer at all. */
+        if (!changed) *step = fmin(*step, FINER_UNSEEN * last->step);
+        return true;
+    }
+    /* What the mesh may cost beside the slack, over what it did cost. */
+    const double ratio = (MESH_PART * width - fmin(slack, 0.5 * MESH_PART * width)) /
+                         fmax(read->width - slack, 1e-300);
+    if (ratio < 1.0 && slack < 0.5 * read->width) {
+        /* The width is of second order in the step; of first, if the last pass did not do better than that.
+         */
+        const double factor = fmin(fmax(r->first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
+        *step = fmin(*step, last->step * factor);
+        return true;
+    }
+    *step = fmin(*step, last->step);
+    return changed;
+}
+
+bool prv_adapt(prv_refinement *r, double width, double *step)
+{
+    const prv_reading *read = &r->last.read;
+    bool changed = false;
+    /* For the lower bound alone three passes suffice. */
+    if (is_delta_hidden(&r->task) && r->passes >= 3) {
+        r->rounding_decides = true;
+        return false;
+    }
+    const double unavoidable = rounding_of_cells(r);
+    if (unavoidable > width) {
+        const bool final = read->resolved ? read->width <= NEAR_UNAVOIDABLE * unavoidable
+                                          : r->rounding_decides;
+        if (final) {
+            r->rounding_decides = true;
+            return false;
+        }
+        if (!read->resolved) {
+            /* Once more with a window that all its slack fits into. */
+            r->aim.reach = fmax(r->aim.reach, 2.0 * unavoidable);
+            r->rounding_decides = changed = true;
+        }
+    }
+    if (adapt_tops(r, width)) changed = true;
+    if (adapt_window(r, width)) changed = true;
+    if (adapt_way(r, width, unavoidable)) changed = true;
+    changed = adapt_mesh(r, width, changed, step);
+    return changed && !r->last.capped;
+}

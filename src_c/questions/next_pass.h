@@ -1,0 +1,24 @@
+/* The choices of the next pass over a direction: tilt, engine, way of composing, window and mesh. They are
+ * made for speed, by what earlier passes found: each pass certifies its own bounds, whatever it was told. */
+#ifndef PRV_NEXT_PASS_H
+#define PRV_NEXT_PASS_H
+
+#include "questions/refinement.h"
+
+/* The engine to begin with, if none was asked for. */
+prv_engine prv_likely_engine(const prv_direction *direction);
+
+/* The tilt of the next pass. */
+double prv_next_tilt(const prv_refinement *refinement);
+
+/* Chooses the tilt, and if rounding leaves room for none, another way of composing. */
+void prv_choose_way(prv_refinement *refinement);
+
+/* Separates rare jumps from now on; false if there are none, or if this was tried before. */
+bool prv_separate_jumps_next(prv_refinement *refinement);
+
+/* Changes what kept the last pass above `width` (nats): the window, the tilt, the way of composing, or *step,
+ * which is a guess before. Returns false if nothing is left to change. */
+bool prv_adapt(prv_refinement *refinement, double width, double *step);
+
+#endif

@@ -1,0 +1,204 @@
+#include "questions/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "base/progress.h"
+#include "composition/convolution.h"
+#include "composition/direct_convolution.h"
+#include "composition/spectrum.h"
+#include "planning/layout.h"
+#include "questions/question.h"
+
+/* The numbers below trade time; no bound relies on them. */
+
+/* Products that a convolution may take without transforms: fewer than planning the first transforms of a
+ * length costs; more in the precise way, since products have the relative accuracy that transforms lack. */
+#define MOST_PRODUCTS 7e7
+#define MOST_PRECISE_PRODUCTS 2e8
+
+/* A convolution is not worth its transforms if the cells' rounding alone multiplies delta by e to this. */
+#define MOST_CONVOLVED_ERROR 30.0
+
+/* Products of an atom and a frequency that a spectrum may take if it was asked for. Else it may take about as
+ * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step, or a
+ * precise one, and in both cases some twenty products for each operation of its transforms, up to a limit. */
+#define MOST_WORK 5e9
+#define PLAIN_WORK 2e6
+#define PRECISE_WORK 4e7
+#define WORK_OF_TRANSFORMS 20.0
+#define MOST_WORK_OF_TRANSFORMS 1e8
+
+/* If a layout exceeds the memory limit, its step grows by the excess and 5 % more, but at least by 5 % and at
+ * most 64 times, so often at most. */
+#define COARSER_BEYOND 1.05
+#define LEAST_COARSER 1.05
+#define MOST_COARSER 64.0
+#define MOST_LAYOUTS 40
+
+typedef struct lattices {
+    size_t steps;
+    prv_enclosure *each;      /* [steps] */
+    const prv_lattice **list; /* [steps] those of the side that is composed */
+    prv_enclosed sums;
+} lattices;
+
+static void lattices_free(lattices *l)
+{
+    for (size_t j = 0; j < l->steps; j++) prv_enclosure_free(&l->each[j]);
+    prv_release(l->each);
+    prv_release((void *)l->list);
+}
+
+/* Cells and both lattices of every step. lattices_free frees them, whatever is returned. */
+static prv_status build_lattices(const prv_task *t, const prv_aim *aim, prv_layout *layout, lattices *l)
+{
+    const size_t steps = t->direction->steps;
+    l->each = prv_allocate(steps, sizeof *l->each);
+    l->list = prv_allocate(steps, sizeof *l->list);
+    if (l->each == NULL || l->list == NULL) return PRV_ERR_MEMORY;
+    for (; l->steps < steps; l->steps++) {
+        const size_t j = l->steps;
+        const prv_status status = prv_enclosure_new(t->direction->mechanisms[j], t->direction->add,
+                                                    &layout->meshes[j], &layout->cells[j], aim->saddle,
+                                                    t->options, &l->each[j]);
+        if (status != PRV_OK) return status;
+        prv_enclosed_add(&l->sums, &l->each[j], t->direction->counts[j]);
+    }
+    return PRV_OK;
+}
+
+/* Buffers and plans of a convolution, or a spectrum. */
+typedef struct composer {
+    prv_workspace work;
+    prv_fft fft; /* length 0 as long as no transform was needed */
+    prv_spectrum spectrum;
+} composer;
+
+static prv_status composer_new(const prv_task *t, const prv_layout *layout, composer *c)
+{
+    memset(c, 0, sizeof *c);
+    if (layout->engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
+    return prv_workspace_new(layout->window.length, t->direction->steps, layout->longest, &c->work);
+}
+
+static void composer_free(composer *c)
+{
+    prv_workspace_free(&c->work);
+    prv_spectrum_free(&c->spectrum);
+}
+
+static prv_status convolve(const prv_task *t, const lattices *l, const prv_layout *layout, composer *c,
+                           prv_composed *composed)
+{
+    const double products = prv_direct_products(l->list, t->direction->counts, l->steps,
+                                                layout->window.length);
+    const bool direct = t->direction->all.count <= 1.0 ||
+                        products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
+    if (!direct && c->fft.length == 0) {
+        const prv_status status = prv_plan_fft(t->options, layout->window.length, &c->fft);
+        if (status != PRV_OK) return status;
+    }
+    return prv_compose(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
+                       direct ? NULL : &c->fft, &c->work, composed);
+}
+
+static double most_work_of_spectrum(const prv_task *t, const prv_layout *layout)
+{
+    if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
+    const double n = layout->uniform_points;
+    const double like = fmax(PLAIN_WORK * (double)t->direction->steps,
+                             t->jumps == PRV_JUMPS_SEPARATE ? PRECISE_WORK : 0.0);
+    return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
+}
+
+static prv_status compose_side(const prv_task *t, const lattices *l, int side, const prv_layout *layout,
+                               composer *c, prv_composed *composed)
+{
+    for (size_t j = 0; j < l->steps; j++)
+        l->list[j] = side > 0 ? &l->each[j].dominating : &l->each[j].dominated;
+    prv_status status = prv_check_interrupt(t->options);
+    if (status != PRV_OK) return status;
+    if (layout->engine == PRV_ENGINE_CONVOLUTION) return convolve(t, l, layout, c, composed);
+    prv_spectrum_free(&c->spectrum);
+    status = prv_spectrum_new(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
+                              most_work_of_spectrum(t, layout), &c->spectrum, composed);
+    return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
+}
+
+/* Composes the dominating side, then the dominated one, and reads both. */
+static prv_status compose_sides(const prv_task *t, const prv_asked *asked, const lattices *l,
+                                const prv_layout *layout, prv_outcome *o)
+{
+    composer c;
+    prv_status status = composer_new(t, layout, &c);
+    if (status != PRV_OK) goto done;
+    for (int side = 1; side >= -1; side -= 2) {
+        prv_composed composed;
+        status = compose_side(t, l, side, layout, &c, &composed);
+        if (status != PRV_OK) goto done;
+        prv_read_side(asked, side, &composed, &o->read);
+    }
+    o->transform_length = c.fft.length;
+    /* A single step that is "convolved" is read as it is. */
+    const bool composes = t->direction->all.count > 1.0 || layout->engine == PRV_ENGINE_SPECTRUM;
+    o->engine = composes ? layout->engine : PRV_ENGINE_AUTO;
+done:
+    composer_free(&c);
+    return status;
+}
+
+/* Lays out meshes no finer than the memory limit allows. */
+static prv_status fit_layout(const prv_task *t, const prv_aim *aim, double tilt, double step, bool exact,
+                             prv_layout *layout, bool *capped)
+{
+    *capped = false;
+    const double limit = (double)t->options->memory_limit;
+    for (int attempt = 0; attempt < MOST_LAYOUTS; attempt++) {
+        const prv_status interrupted = prv_check_interrupt(t->options);
+        if (interrupted != PRV_OK) return interrupted;
+        const prv_status status = prv_layout_new(t->direction, aim, tilt, step, exact, t->engine, limit,
+                                                 layout);
+        if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
+        *capped = true;
+        step *= fmin(fmax(COARSER_BEYOND * layout->bytes / (limit + 1.0), LEAST_COARSER), MOST_COARSER);
+    }
+    return PRV_ERR_MEMORY_LIMIT;
+}
+
+prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double step, bool exact,
+                    prv_outcome *o)
+{
+    prv_layout layout = {0};
+    lattices l = {0};
+    memset(o, 0, sizeof *o);
+    prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
+    o->bytes = layout.bytes;
+    if (status != PRV_OK) return status;
+    layout.window.options = t->options;
+    layout.window.precise = t->precise;
+    if (t->jumps == PRV_JUMPS_SEPARATE && layout.engine == PRV_ENGINE_SPECTRUM)
+        prv_separate_jumps(t->direction, aim, &layout.window);
+    status = build_lattices(t, aim, &layout, &l);
+    if (status != PRV_OK) goto done;
+
+    o->step = layout.law_step;
+    o->tilt = layout.tilt;
+    o->cells = l.sums.knots;
+    o->cells_rounding = prv_enclosed_rounding(&l.sums);
+    o->read = prv_reading_begin(aim->epsilon);
+    const prv_asked asked = {t->question, t->value, &t->direction->all, aim, &l.sums};
+    const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR
+                                                                      : PRV_MOST_CELL_ERROR;
+    if (o->cells_rounding.relative < most_error)
+        status = compose_sides(t, &asked, &l, &layout, o);
+    else
+        prv_read_nothing(&asked, &o->read);
+    if (status != PRV_OK) goto done;
+    status = prv_finish_reading(&asked, &o->read);
+done:
+    lattices_free(&l);
+    prv_layout_free(&layout);
+    return status;
+}

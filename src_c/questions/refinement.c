@@ -1,0 +1,192 @@
+#include "questions/refinement.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "questions/next_pass.h"
+#include "questions/question.h"
+
+/* If rounding is this part of the width, more memory or another engine gains little: PRV_LIMIT_ROUNDING. */
+#define LIMITING_ROUNDING 0.3
+
+void prv_refinement_begin(prv_direction *direction, const prv_options *options, prv_question question,
+                          double value, prv_refinement *r)
+{
+    memset(r, 0, sizeof *r);
+    const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine
+                                                                 : prv_likely_engine(direction);
+    r->task = (prv_task){direction, options, question, value, engine, PRV_JUMPS_UNTRIED, false};
+    r->rounding_demand = r->aim.strictness = 1.0;
+    prv_take_aim(direction, options, question, value, &r->aim);
+}
+
+double prv_refinement_width(const prv_refinement *r, double at)
+{
+    const prv_options *options = r->task.options;
+    const double infinite = r->task.direction->all.infinite.mass;
+    /* A lower bound without digits of delta, which the greatest loss alone makes one of epsilon. */
+    if (r->passes > 0 && isfinite(r->narrowest.read.width) && !(r->bounds.lower > infinite))
+        return prv_width_asked(options, at);
+    /* By the upper bound, so that bounds as close as this are relatively close, too. */
+    const double finite = r->passes > 0 ? r->bounds.upper - infinite : exp(r->aim.log_delta);
+    const double whole = infinite > 0.0 ? 1.0 + infinite / fmax(finite, 1e-300) : 1.0;
+    return prv_width_wanted(options, r->task.question, &r->aim, at, whole);
+}
+
+/* ---- One pass, with what is tried if it fails ---------------------------------------------- */
+
+/* A spectrum that does not fall may be the atom of no jump at all. A first guess of epsilon is too far off to
+ * tell which losses are jumps. */
+static bool separate_jumps(prv_refinement *r)
+{
+    return r->passes > 0 && prv_separate_jumps_next(r);
+}
+
+static bool rejoin_jumps(prv_refinement *r)
+{
+    if (r->task.jumps != PRV_JUMPS_SEPARATE) return false;
+    r->task.jumps = PRV_JUMPS_TOGETHER;
+    prv_choose_way(r);
+    return true;
+}
+
+static bool convolve_instead(prv_refinement *r)
+{
+    if (r->task.options->engine != PRV_ENGINE_AUTO || r->rounding_decides) return false;
+    r->task.engine = PRV_ENGINE_CONVOLUTION;
+    prv_choose_way(r);
+    return true;
+}
+
+static bool convolve_precisely(prv_refinement *r)
+{
+    if (r->task.precise) return false;
+    r->task.precise = true;
+    return true;
+}
+
+/* Each is tried once, in this order, if a pass failed with this status and the change is possible. */
+static const struct remedy {
+    prv_status failure;
+    bool (*change)(prv_refinement *refinement);
+} remedies[] = {
+    {PRV_ERR_ENGINE, separate_jumps},
+    {PRV_ERR_ENGINE, rejoin_jumps},
+    {PRV_ERR_ENGINE, convolve_instead},
+    {PRV_ERR_PRECISION, convolve_precisely},
+};
+
+static prv_status pass_with_remedies(prv_refinement *r, double step, bool exact, prv_outcome *o)
+{
+    prv_status status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), step, exact, o);
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        if (status != remedies[i].failure || !remedies[i].change(r)) continue;
+        status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), step, exact, o);
+    }
+    return status;
+}
+
+/* ---- What a pass tells --------------------------------------------------------------------- */
+
+static double width_without_slack(const prv_reading *read)
+{
+    return read->width - read->wrap_around - read->rounding;
+}
+
+/* Bounds of all passes hold. */
+static void record(prv_refinement *r, const prv_outcome *o)
+{
+    const prv_outcome *last = &r->last;
+    r->transforms += o->read.transforms;
+    r->first_order = r->passes > 0 && isfinite(last->read.width) && o->step < last->step &&
+                     width_without_slack(&o->read) > last->read.width * o->step / last->step;
+    if (r->passes == 0) {
+        r->bounds = o->read.bounds;
+    } else {
+        r->bounds.lower = fmax(r->bounds.lower, o->read.bounds.lower);
+        r->bounds.upper = fmin(r->bounds.upper, o->read.bounds.upper);
+    }
+    if (r->passes == 0 || o->read.width <= r->narrowest.read.width) {
+        r->narrowest = *o;
+        r->bounds.estimate = o->read.bounds.estimate;
+    }
+    r->last = *o;
+    r->passes++;
+}
+
+/* The next pass aims at what the last one found. */
+static void correct_aim(prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    const prv_reading *read = &r->last.read;
+    /* If rounding hides the answer, the guess before is the better one. */
+    if (isfinite(read->epsilon) && (read->resolved || read->rounding < read->wrap_around)) {
+        if (t->question == PRV_ASK_DELTA && read->resolved && fabs(read->log_delta - r->aim.log_delta) > 1.0)
+            prv_aim_at_delta(t->direction, t->options, exp(read->log_delta), &r->aim);
+        r->aim.epsilon = read->epsilon;
+        r->aim.log_delta = read->log_delta;
+        if (t->question == PRV_ASK_EPSILON)
+            r->aim.reach = fmin(read->width, 0.1 * fabs(read->epsilon) + r->aim.width);
+    }
+    if (read->resolved && read->slope > 0.0 && read->slope < 1e100) r->aim.slope = read->slope;
+}
+
+prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
+{
+    const prv_task *t = &r->task;
+    const bool exact = t->options->mesh_size > 0.0;
+    r->aim.asked = asked;
+    r->aim.width = width;
+    if (r->passes == 0) prv_widen_reach(&r->aim);
+    /* The error law needs the mesh to resolve the tilt. */
+    double step = fmin(prv_law_step(t->direction, &r->aim), 1.0 / r->aim.saddle);
+    if (r->passes > 0 && !prv_adapt(r, width, &step)) {
+        r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
+        return PRV_OK;
+    }
+    if (exact) step = t->options->mesh_size;
+    prv_choose_way(r);
+    prv_outcome o;
+    const prv_status status = pass_with_remedies(r, step, exact, &o);
+    if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && r->passes > 0) {
+        r->stopped_by = status == PRV_ERR_ENGINE && !r->rounding_decides ? PRV_LIMIT_ENGINE
+                                                                         : PRV_LIMIT_ROUNDING;
+        return PRV_OK; /* the bounds found before hold */
+    }
+    if (status != PRV_OK) {
+        r->narrowest.bytes = o.bytes;
+        return status;
+    }
+    record(r, &o);
+    correct_aim(r);
+    return PRV_OK;
+}
+
+/* ---- Reports ------------------------------------------------------------------------------- */
+
+void prv_refinement_report(const prv_refinement *r, prv_neighbors asked, double width, bool accurate,
+                           prv_report *report)
+{
+    const prv_outcome *best = &r->narrowest;
+    prv_report_reading(&best->read, asked, r->task.direction->add, width, accurate, report);
+    report->mesh_size = best->step;
+    report->memory = prv_size_of(best->bytes);
+    report->tilt = best->tilt;
+    report->cells = best->cells;
+    report->engine = best->engine;
+    report->transform_length = best->transform_length;
+    if (!r->rounding_decides || (best->read.resolved && isfinite(width))) return;
+    /* A width that rounding hides is not the mesh's. */
+    report->discretization = 0.0;
+    report->rounding = fmax(width - report->truncation - report->wrap_around, 0.0);
+}
+
+prv_limit prv_refinement_limit(const prv_refinement *r, const prv_report *report)
+{
+    if (r->task.options->mesh_size > 0.0) return PRV_LIMIT_MESH_SIZE;
+    if (r->rounding_decides || report->rounding >= LIMITING_ROUNDING * report->width)
+        return PRV_LIMIT_ROUNDING;
+    if (r->stopped_by != PRV_LIMIT_NONE) return r->stopped_by;
+    return r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_PASSES;
+}

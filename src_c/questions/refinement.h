@@ -1,0 +1,44 @@
+/* The passes over one direction: each narrows the bounds, and the next is planned by what the last one
+ * found. */
+#ifndef PRV_REFINEMENT_H
+#define PRV_REFINEMENT_H
+
+#include <stdbool.h>
+
+#include "questions/pass.h"
+
+typedef struct prv_refinement {
+    prv_task task;
+    prv_aim aim;
+    prv_outcome narrowest, last; /* passes; only narrowest.bytes is set after a failure */
+    prv_bounds bounds;           /* all passes hold: the best of each */
+    int passes;
+    size_t transforms;  /* of all passes */
+    size_t tilt_choice; /* of the next pass: next_pass.h */
+    double
+        rounding_demand;   /* factor on the guess of rounding, by which the tilt is chosen; 1 to begin with */
+    bool first_order;      /* the width falls like the step or more slowly, not like its square */
+    bool rounding_decides; /* rounding alone is wider than asked, or hides the answer */
+    prv_limit stopped_by;  /* PRV_LIMIT_NONE as long as something is left to try */
+} prv_refinement;
+
+/* A refinement without passes, aimed at the value by the direction's coarse profiles. */
+void prv_refinement_begin(prv_direction *direction, const prv_options *options, prv_question question,
+                          double value, prv_refinement *refinement);
+
+/* The width in epsilon (nats) to go for, if the width asked is that at the epsilon `at`. */
+double prv_refinement_width(const prv_refinement *refinement, double at);
+
+/* One more pass towards `width`, which is not less than the width `asked` (nats); or refinement->stopped_by,
+ * if nothing is left to try. If the first pass fails, narrowest.bytes is what it needs. Statuses of prv_pass.
+ */
+prv_status prv_refinement_advance(prv_refinement *refinement, double asked, double width);
+
+/* Fills the report of bounds of this width (nats), but for the number of transforms and `limit`. */
+void prv_refinement_report(const prv_refinement *refinement, prv_neighbors asked, double width, bool accurate,
+                           prv_report *report);
+
+/* The reason why the width is above the one asked; `report` has the width and its parts. */
+prv_limit prv_refinement_limit(const prv_refinement *refinement, const prv_report *report);
+
+#endif
