@@ -40,6 +40,8 @@ CORE = (
         "obj_deps": {"": HEADERS},
     },
 )
+# prvcore.stages, a module for each stage
+STAGES = ("_arrays", "_cells", "_lattices", "_evaluation", "_composition", "_planning")
 
 
 def extension(name: str, *include_dirs: str) -> Extension:
@@ -49,6 +51,8 @@ def extension(name: str, *include_dirs: str) -> Extension:
         [f"prvcore/{name.replace('.', '/')}.pyx"],
         include_dirs=[*INCLUDE_DIRS, *include_dirs],
         depends=[*HEADERS, *SOURCES],
+        # classes on the heap, which may say that they are from another module: the public one
+        define_macros=[("CYTHON_USE_TYPE_SPECS", "1")] if name.startswith("stages.") else [],
         extra_compile_args=MODULE_FLAGS,
     )
 
@@ -130,7 +134,7 @@ setup(
             extension("_core.status"),
             extension("_core.mechanism"),
             extension("_core.composition"),
-            extension("stages"),
+            *(extension(f"stages.{name}") for name in STAGES),
             # pyfftw's pxd includes fftw3.h and numpy's headers; nothing of FFTW is linked.
             extension("_core.fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
         ],

@@ -38,6 +38,11 @@ def real(value: object, name: str, requirement: str, allowed: Callable[[float], 
     return number + 0.0  # no negative zero
 
 
+def finite(value: object, name: str) -> float:
+    """Return a finite float."""
+    return real(value, name, "finite", math.isfinite)
+
+
 def non_negative(value: object, name: str) -> float:
     """Return a finite float >= 0."""
     return real(value, name, "finite and >= 0", lambda x: 0.0 <= x < math.inf)
@@ -168,6 +173,23 @@ def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray
     if outside.any():
         raise ValueError(f"{name} must be {requirement}, got {int(found[outside].flat[0])}")
     return found.astype(np.int64)
+
+
+def increasing(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray[np.int64]:
+    """Return a vector of integers in [least, greatest], each above the one before."""
+    found = np.ascontiguousarray(integers(values, name, least, greatest))
+    if found.ndim != 1 or found.size == 0:
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty, got an array of shape {found.shape}"
+        )
+    falls = np.flatnonzero(np.diff(found) <= 0)
+    if falls.size:
+        i = int(falls[0])
+        raise ValueError(
+            f"{name} must be strictly increasing, got {found[i]} before {found[i + 1]} at index "
+            f"{i + 1}"
+        )
+    return found
 
 
 def counts(values: ArrayLike, name: str) -> NDArray[np.int64]:

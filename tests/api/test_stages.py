@@ -194,6 +194,41 @@ def test_a_bad_argument_is_named_with_its_value_and_its_range(call, kind, messag
         call()
 
 
+LIMITED = {
+    "cells": lambda limit: stages.cells(GAUSSIAN, MESH.losses, memory_limit=limit).mass,
+    "dominating": lambda limit: stages.dominating(CELLS, MESH, memory_limit=limit).mass,
+    "dominated": lambda limit: stages.dominated(CELLS, MESH, memory_limit=limit).mass,
+    "mean_matched": lambda limit: stages.mean_matched(GAUSSIAN, 0.1, 80, memory_limit=limit).mass,
+    "convolve": lambda limit: stages.convolve(LATTICE, 3, WINDOW, memory_limit=limit).mass,
+    "sum_spectrum": lambda limit: stages.sum_spectrum(
+        LATTICE, 3, WINDOW, tilt=1.0, memory_limit=limit
+    ).delta(1.0),
+    "plan": lambda limit: planned(memory_limit=limit).knots[0],
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_the_memory_limit_of_a_call_refuses_what_has_no_room_and_changes_nothing_else(name):
+    call = LIMITED[name]
+    with pytest.raises(ValueError, match="memory limit of 2000 bytes"):
+        call(2000)
+    with pytest.raises(ValueError, match=r"memory_limit must be in \[1, "):
+        call(0)
+    np.testing.assert_array_equal(call(10**8), call(None))
+    before = prv.get_memory_limit()
+    prv.set_memory_limit(2000)
+    try:
+        with pytest.raises(ValueError, match="memory limit of 2000 bytes"):
+            call(None)
+    finally:
+        prv.set_memory_limit(before)
+
+
+@pytest.mark.parametrize("name", stages.__all__)
+def test_names_say_that_they_are_from_the_public_module(name):
+    assert getattr(stages, name).__module__ == "prvcore.stages"
+
+
 @pytest.mark.parametrize("name", ["Cells", "Convolution", "Composed", "Plan", "Spectrum"])
 def test_what_a_function_makes_is_made_by_it_alone(name):
     with pytest.raises(TypeError, match="made by"):

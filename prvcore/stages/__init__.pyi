@@ -188,15 +188,17 @@ def cells(
     *,
     direction: Literal["remove", "add"] = "remove",
     side: Literal["dominating", "dominated"] = "dominating",
+    memory_limit: int | None = None,
 ) -> Cells: ...
-def dominating(cells: Cells, mesh: Mesh) -> Lattice: ...
-def dominated(cells: Cells, mesh: Mesh) -> Lattice: ...
+def dominating(cells: Cells, mesh: Mesh, *, memory_limit: int | None = None) -> Lattice: ...
+def dominated(cells: Cells, mesh: Mesh, *, memory_limit: int | None = None) -> Lattice: ...
 def mean_matched(
     mechanism: Mechanism,
     step: float,
     half_length: int,
     *,
     direction: Literal["remove", "add"] = "remove",
+    memory_limit: int | None = None,
 ) -> Lattice: ...
 def convolve(
     lattices: Lattice | Sequence[Lattice],
@@ -205,6 +207,7 @@ def convolve(
     *,
     tilt: float = 0.0,
     transforms: bool = True,
+    memory_limit: int | None = None,
 ) -> Convolution: ...
 def sum_spectrum(
     lattices: Lattice | Sequence[Lattice],
@@ -213,6 +216,7 @@ def sum_spectrum(
     *,
     tilt: float,
     most_work: float = 1e9,
+    memory_limit: int | None = None,
 ) -> Spectrum: ...
 def plan(
     mechanisms: Mechanism | Iterable[Mechanism | tuple[Mechanism, int]],
@@ -225,4 +229,5 @@ def plan(
     direction: Literal["remove", "add"] = "remove",
     engine: Literal["convolution", "spectrum"] = "convolution",
     exact_mesh: bool = False,
+    memory_limit: int | None = None,
 ) -> Plan: ...
