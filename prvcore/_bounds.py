@@ -1,4 +1,4 @@
-"""What queries return: bounds, and where their distance comes from."""
+"""The results of queries: bounds, and the parts of their width."""
 
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -14,18 +14,18 @@ Number = TypeVar("Number", covariant=True)
 
 @public
 class Bounds(NamedTuple, Generic[Number]):
-    """What is known of a number: ``0 <= lower <= estimate <= upper``.
+    """Bounds of a number: ``0 <= lower <= estimate <= upper``.
 
-    To type checkers, ``Bounds[float]`` where a scalar was asked, else that of an array.
+    For type checkers it is ``Bounds[float]`` if a scalar was asked, else ``Bounds`` of an array.
 
     Attributes
     ----------
     lower, upper : float or ndarray of float64
-        The exact value lies between them: that of the worst of all neighbouring data sets, of the
-        worst mechanism with what was stated.
+        The exact value lies between the two: the worst case over all neighbouring data sets, and
+        over all mechanisms that fit the statement if a mechanism is known by a statement only.
     estimate : float or ndarray of float64
-        A value between them that is usually much closer to the exact one; it promises nothing more.
-        Where `PrivacyCurve.attained` is False it is close to the least upper bound that the
+        A value between the bounds, usually much closer to the exact value than either, without a
+        promise. If `PrivacyCurve.attained` is False, it is close to the least upper bound that the
         accounting could give.
 
     """
@@ -42,52 +42,52 @@ EitherBounds: TypeAlias = Bounds[float | NDArray[np.float64]]
 
 @public
 class ErrorBudget(NamedTuple):
-    """Where the distance of the bounds comes from at one queried point.
+    """The parts of the width of the bounds at one queried point, by cause.
 
-    The first four are in epsilon (nats) and say how much each cause takes of the width in the last
-    pass. They sum to `width` where that pass has both bounds of the answer; to more than it where a
-    bound was clipped (epsilon at 0, delta at 0 or 1, rounding included) or an earlier pass, or the
-    other direction, had a better one.
+    The first four are in epsilon (nats): the part of the width that each cause has in the last
+    pass. They sum to `width` if that pass gave both bounds of the answer. They sum to more if a
+    bound was clipped (epsilon at 0, delta at 0 or 1, rounding included), or if an earlier pass or
+    the other direction gave a better bound.
 
     Attributes
     ----------
     discretization : float
-        Losses were moved onto a lattice.
+        The part due to moving losses onto a lattice.
     truncation : float
-        Losses outside the cells were put to the ends.
+        The part due to moving losses outside the cells to their ends.
     wrap_around : float
-        The transform is periodic and folds the tails into its window.
+        The part due to transforms being periodic, so that tails come back inside the window.
     rounding : float
-        Floating point.
+        The part due to floating point.
     width : float
         ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
     direction : {"add", "remove", "add-or-remove", "replace-one"}
-        The neighbouring relation that decided the upper bound.
+        The direction that decides the upper bound.
     engine : {"convolution", "spectrum", "none"}
-        How the last pass composed; none where nothing had to be: where an `eps_error` above epsilon
-        was given, 0 and Chernoff's bound may be close enough, and the four parts are 0.
+        The engine of the last pass. It is none if no composition was needed: if `eps_error` is
+        above epsilon, 0 and Chernoff's bound may be close enough, and the four parts are 0.
     mesh_size : float
-        Step of the lattice, nats; of a spectrum, the step of the uniform lattice that is as good.
+        Spacing of the lattice, nats; of a spectrum, that of the uniform lattice that is as good.
     tilt : float
-        Exponential tilt under which the losses were composed.
+        The exponential tilt under which the losses were composed.
     cells : int
         Cells of all distinct mechanisms together.
     transform_length : int
-        Length of the FFT; 0 where none was needed.
+        Length of the FFT; 0 if none was needed.
     transforms : int
-        How many were executed.
+        Number of transforms that were executed.
     frequencies : int
-        At which the spectrum was summed; 0 for a convolution.
+        Number of frequencies of the spectrum; 0 for a convolution.
     accurate : bool
         Whether the width asked was reached, but for `unattained`.
     attained : bool
-        Whether both bounds are of one pair, which two data sets have: `PrivacyCurve.attained`.
+        Whether both bounds belong to one pair, which two data sets have: `PrivacyCurve.attained`.
     unattained : float
-        Else the part of `width`, beside the first four, between the best data sets that are known
-        and what is known of all: no setting makes it smaller.
+        If not, the part of `width`, beside the first four, between the worst known data sets and
+        the bound for all data sets. No setting makes it smaller.
     limit : {"none", "rounding", "memory", "engine", "mesh_size", "passes"}
-        What kept the bounds wider than asked: rounding in double precision, the memory limit, the
-        `engine` or the `mesh_size` that was asked for, or the greatest number of passes.
+        The reason why the bounds are wider than asked: rounding in double precision, the memory
+        limit, the `engine` or the `mesh_size` that was asked for, or the greatest number of passes.
 
     """
 
@@ -117,7 +117,7 @@ class ErrorBudget(NamedTuple):
 
 
 def shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds[Any]:
-    """Return bounds of shape (n, 3) as the caller gave his n points."""
+    """Return bounds of shape (n, 3) in the shape of the caller's n points."""
     if points.ndim == 0:
         return Bounds(*bounds[0].tolist())
     return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))

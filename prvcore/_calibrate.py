@@ -46,32 +46,32 @@ class Calibration(_pickling.Pickled):
     parameter : str
         As given to `calibrate`.
     value : float or int
-        The least noise, the greatest sampling probability, or the most steps. Of a schedule, the
-        factor by which all its noises or probabilities are multiplied; steps are how often all is
-        repeated. Where no noise at all meets the target it is 0, or for noise that has to be > 0 a
-        value that is as good as none.
+        The least noise, the greatest sampling probability, or the most steps. For a schedule, the
+        factor by which all its noises or probabilities are multiplied, or the number of times that
+        the whole schedule is repeated. If the target is met without noise, 0, or, for noise that
+        must be > 0, a value without any effect.
     bounds : Bounds
-        Of epsilon at `delta` with this value, nats; ``bounds.upper <= epsilon``.
+        Bounds of epsilon at `delta` with this value, nats; ``bounds.upper <= epsilon``.
     next_value : float, int or None
-        The next cheaper value: by the tolerance, or one step more. None where there is none, since
-        no noise at all, the sampling probability 1, or the greatest number of steps meets the
-        target.
+        The next cheaper value: by the tolerance, or one step more. None if there is no cheaper
+        value: if the target is met without noise, with sampling probability 1, or with the greatest
+        number of steps.
     next_bounds : Bounds or None
         The same with the next value; ``next_bounds.upper > epsilon``.
     mechanisms : tuple of (Mechanism, int)
-        What was given, with the value: ready to be used, or to be given to `compose`.
+        The mechanisms given, with the value; `compose` takes them.
     curve : PrivacyCurve
-        The composition of these, and of what has run before; ``curve.epsilon(delta)`` is `bounds`
-        again, to the bit where nothing has run before.
+        The composition of these mechanisms, and of those that have run before.
+        ``curve.epsilon(delta)`` equals `bounds`, to the bit if no mechanisms have run before.
     epsilon, delta : float
         The target.
     monotone : bool
-        Whether epsilon is known to rise from `value` on to all cheaper ones, so that none of them
-        need be tried. It is not where the scale of a `DiscreteGaussian` was chosen.
+        Whether epsilon is known to rise from `value` to all cheaper values, so that none of them
+        need be tried. It is False if the scale of a `DiscreteGaussian` was chosen.
     compositions : int
-        How many compositions were bounded to find all this.
+        Number of compositions that were bounded.
     fine_compositions : int
-        How many of them with bounds as close as the tolerance asks; the others were coarse.
+        Number of these whose bounds are as close as the tolerance asks; the others were coarse.
 
     """
 
@@ -90,12 +90,12 @@ class Calibration(_pickling.Pickled):
 
     @property
     def proven(self) -> bool:
-        """Whether no cheaper value meets the target, however it is accounted for.
+        """Whether no cheaper value meets the target, by any way of accounting.
 
-        That is so if the lower bound at the next value, which is of data sets that exist, is above
-        the target, and epsilon is `monotone`; or if there is no next value. Rounding, more steps
-        than 1 / tolerance, or a composition whose dominating pair none have
-        (`PrivacyCurve.attained`), may leave only the upper bound above the target.
+        It is True if there is no next value, or if epsilon is `monotone` and the lower bound at the
+        next value, which belongs to data sets that exist, is above the target. Rounding, more steps
+        than 1 / tolerance, or a dominating pair that no known data sets have
+        (`PrivacyCurve.attained`) may leave only the upper bound above the target.
         """
         if self.next_bounds is None:
             return True
@@ -122,29 +122,30 @@ def calibrate(
     Parameters
     ----------
     mechanisms : Mechanism or iterable
-        As `compose` takes them. Of a single mechanism given as such, `value` is the parameter
-        itself, and the one it has is where the search starts; of an iterable, a schedule, it is one
-        factor for all mechanisms that have the parameter, and those without it stay as they are.
+        As for `compose`. For a single bare mechanism, `value` is the parameter
+        itself, and the search starts at the parameter it has. For an iterable, a schedule, `value`
+        is one factor for all mechanisms that have the parameter; the others stay as they are.
     counts : int or iterable of int, optional
-        As `compose` takes it. Where `parameter` is ``"steps"``, all this is one step.
+        As for `compose`. If `parameter` is ``"steps"``, all mechanisms with their counts together
+        are one step.
     epsilon : float
         Target, nats, finite and >= 0.
     delta : float
         Target, a probability in [0, 1].
     parameter : {"noise_multiplier", "scale", "sampling_probability", "steps"}
-        What is chosen: the least noise (the first two are the same, by the mechanisms' own names),
-        the greatest sampling probability, or the greatest number of steps.
+        The parameter to be chosen: the least noise (the first two are the same, by the names that
+        mechanisms use), the greatest sampling probability, or the greatest number of steps.
     tolerance : float, default 1e-4
         Relative distance of `value` and `next_value`, in [1e-9, 0.1]. A number of steps is exact,
-        but beyond ``1 / tolerance`` steps the width of the bounds may cost a part of them, below
-        the tolerance.
+        but beyond ``1 / tolerance`` steps the width of the bounds may cost a fraction of them,
+        below the tolerance.
     neighbors, engine
-        As `compose` takes them.
+        As for `compose`.
     after : PrivacyCurve or iterable, optional
-        What has run before and stays as it is: its mechanisms, as `compose` takes them, or a curve
-        of the same `neighbors`. The target is that of all together.
+        Mechanisms that have run before and stay as they are, as for `compose`, or a curve
+        of the same `neighbors`. The target is for all mechanisms together.
     progress, memory_limit
-        As `PrivacyCurve.epsilon` takes them.
+        As for `PrivacyCurve.epsilon`.
 
     Returns
     -------
@@ -154,25 +155,26 @@ def calibrate(
     Raises
     ------
     TargetError
-        No value meets the target: what the parameter does not change is above it already, or delta
-        is below every mass of infinite loss.
+        If no value meets the target: mechanisms without the parameter are above it already, or
+        delta is below every mass of infinite loss.
     PrecisionError
-        The parameter's own rounding moves epsilon across the target.
+        If rounding of the parameter moves epsilon across the target.
     TypeError, ValueError
-        An argument is of another kind or out of its range; no mechanism has the parameter; one that
-        is to be scaled has the value 0.
+        If an argument has the wrong type or is out of range, if no mechanism has the parameter, or
+        if a parameter to be scaled is 0.
 
     Notes
     -----
-    The certified upper bound decides, so the value is safe. It also is tight: bounds are made so
-    close that at the next value even the lower one is above the target (`Calibration.proven`).
+    The certified upper bound decides, so the value is safe. It is also tight: bounds are made so
+    close that at the next value even the lower bound is above the target (`Calibration.proven`).
     Epsilon falls with more noise, a smaller sampling probability and fewer steps, since each is
-    post-processing, so that no value beyond the next need be tried. Only the scale of a
-    `DiscreteGaussian` is an exception: epsilon may rise with it, most below the sensitivity, but
-    at any scale. The value is as safe, but one smaller than `next_value` may meet the target too:
-    then nothing is `proven`. A single such mechanism is searched from a scale that depends on its
-    sensitivity alone, so that `value` does not depend on the scale that it has; of a schedule it
-    does.
+    post-processing, so no value beyond the next need be tried.
+
+    The scale of a `DiscreteGaussian` is an exception: epsilon may rise with it, most below the
+    sensitivity, but at any scale. The value is as safe, but a value below `next_value` may meet the
+    target too, and nothing is `proven`. The search for a single such mechanism starts at a scale
+    that depends on its sensitivity only, so `value` does not depend on its present scale; for a
+    schedule it does.
 
     Examples
     --------

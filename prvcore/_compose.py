@@ -1,4 +1,4 @@
-"""Compose mechanisms, and ask what they compose to."""
+"""Compose mechanisms, and bound the epsilon or delta of the composition."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def compose(
     Parameters
     ----------
     mechanisms : Mechanism or iterable
-        One mechanism, or several: a bare mechanism runs once, a pair ``(mechanism, count)`` that
-        often. Their order does not matter. No mechanism at all is the identity.
+        One mechanism, or several: a bare mechanism runs once, a pair ``(mechanism, count)`` runs
+        `count` times. Their order does not matter. Without any mechanism delta(0) is 0.
     counts : int or iterable of int, optional
-        How often each mechanism runs: one integer for one mechanism, or as many as there are bare
+        How often each mechanism runs: one integer for one mechanism, or one for each of the bare
         `mechanisms`. Each >= 0, sum at most 2^53.
     eps_error : float, optional
-        Greatest width ``upper - lower`` in epsilon at a queried point, nats, finite and > 0. Left
-        out, ``1e-3 * max(epsilon, 1e-3)``, or 0.1 for mean-matching, where it is the paper's
-        eps_error. One above epsilon may be answered with 0 as `lower`.
+        Greatest width ``upper - lower`` in epsilon at a queried point, nats, finite and > 0. The
+        default is ``1e-3 * max(epsilon, 1e-3)``; for mean-matching it is 0.1, the paper's
+        eps_error. If it is above epsilon, `lower` may be 0.
     delta_error : float, optional
-        The paper's delta_error, in (0, 1), 1e-10 if left out. Of mean-matching alone.
+        The paper's delta_error, in (0, 1), by default 1e-10. Used by mean-matching only.
     neighbors : {"add-or-remove", "add", "remove", "replace-one"}
-        Which neighbouring data sets: with one record more, one less, or the worse of the two; where
-        a mechanism is symmetric all are the same. Or with one record in place of another: noise
-        then has twice the sensitivity, which is always that to one record more or less, and a
-        Poisson sample a pair of its own. ValueError names a mechanism of which no dominating pair
-        is known for these neighbours.
+        How neighbouring data sets differ: by one record added, one removed, or the worse of the
+        two (the same for symmetric mechanisms); or by one record replaced by another. In the latter
+        case noise has twice the sensitivity, since sensitivities are those to one record added or
+        removed, and a Poisson sample has another pair. ValueError if no dominating pair of a
+        mechanism is known for these neighbours.
     discretization : {"bracketing", "mean-matching"}
         ``"bracketing"`` composes a lattice that dominates the mechanisms and one that they dominate
         [2]_, exponentially tilted so that a delta of any size keeps its relative accuracy; bounds
@@ -60,34 +60,34 @@ def compose(
         bounds of its Theorem 5.5, in double precision; it refuses a delta that rounding would
         swamp.
     engine : {"auto", "convolution", "spectrum"}
-        How ``"bracketing"`` composes: by transforms over a window of mesh points, whose number
+        How ``"bracketing"`` composes: by transforms over a window of lattice points, whose number
         grows about like sqrt(count), or by the spectrum at some hundred frequencies, whatever the
         count. Both give certified bounds; ``"auto"`` takes the one predicted to be cheaper, and
-        `PrivacyCurve.error_budget` tells which. A spectrum that was asked for and falls too slowly
-        is a ValueError.
+        `PrivacyCurve.error_budget` says which. ValueError if the spectrum is asked for and falls
+        too slowly.
     mesh_size : float, optional
-        Step of the lattice, nats, finite and > 0. Left out, it follows from the width asked; given,
-        the width is what this mesh gives, with an AccuracyWarning if that is above an `eps_error`
-        given too (of a delta, if it is above `delta_relative_error` as well).
+        Spacing of the lattice, nats, finite and > 0. By default it follows from the width asked. If
+        it is given, the width follows from it, with an AccuracyWarning if the width is above an
+        `eps_error` that is given too (for a delta, if it is above `delta_relative_error` as well).
     delta_relative_error : float, default 1e-3
-        Bounds of a delta are close enough, too, where they are this part of `upper` apart, in
-        [0, 1), whichever width is met first. With 0 only the width in epsilon counts, which may
-        take many times as long. Of bracketing alone, and of no matter to an epsilon, a power, a mu
-        or a Renyi divergence.
+        Bounds of a delta are also close enough if ``upper - lower`` is at most this fraction of
+        ``upper``, in [0, 1). With 0 only the width in epsilon counts, which may take many times as
+        long. Used by bracketing only; it has no effect on an epsilon, a power, a mu or a Renyi
+        divergence.
 
     Returns
     -------
     PrivacyCurve
-        To be asked for its epsilons and deltas.
+        The composition, which answers for epsilons and deltas.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is of another kind or out of its range; the message names it.
+        If an argument has the wrong type or is out of range; the message names it.
 
     Notes
     -----
-    Only prepares: all computing is done by the queries. Mechanisms that are equal are merged.
+    This call computes no bounds: the queries do. Equal mechanisms are merged.
 
     References
     ----------
@@ -170,11 +170,11 @@ def eps_from_delta(
     Raises
     ------
     TypeError
-        `counts` or an option is given with a curve.
+        If `counts` or an option is given with a curve.
 
     See Also
     --------
-    compose, PrivacyCurve.epsilon : what else is raised and warned of.
+    compose, PrivacyCurve.epsilon : the other errors, and the warnings.
 
     Examples
     --------
@@ -234,8 +234,8 @@ def delta_from_eps(
 
     See Also
     --------
-    eps_from_delta, PrivacyCurve.epsilon : raise and warn of the same.
-    PrivacyCurve.delta : what the width is.
+    eps_from_delta, PrivacyCurve.epsilon : the same errors and warnings.
+    PrivacyCurve.delta : the width of the bounds.
 
     """
     _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
@@ -243,7 +243,7 @@ def delta_from_eps(
 
 
 def _refuse_swapped(function: str, curve: object, name: str, point: object) -> None:
-    """Say so where what belongs second was given first."""
+    """Raise TypeError if curve and point were given in the wrong order."""
     parts = point if isinstance(point, list | tuple) else [point]
     if any(isinstance(part, Mechanism | PrivacyCurve) for part in parts):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""The privacy curve of a composition, and the bounds that it is asked for."""
+"""The privacy curve of a composition, and bounds of its quantities."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ _MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3  # what power and mu are asked for, over 
 class PrivacyCurve:
     """The privacy of a composition: delta as a function of epsilon, and the reverse.
 
-    Made by `compose`. Immutable, hashable where its mechanisms are, picklable where they are, and
-    safe to query from several threads at once; the GIL is released while a query computes.
+    `compose` makes it. It is immutable, hashable and picklable if its mechanisms are, and safe to
+    query from several threads at once; the GIL is released while a query computes.
 
-    A query is asked at a scalar or at an array of any shape, and its bounds are floats or arrays of
-    that shape. What `epsilon` says of `progress` and `memory_limit`, of errors and of warnings,
-    holds for every query.
+    A query takes a scalar or an array of any shape, and its bounds are floats or arrays of that
+    shape. `progress`, `memory_limit`, errors and warnings are described at `epsilon`, and are the
+    same for every query.
 
     Attributes
     ----------
     mechanisms : tuple of Mechanism
-        Distinct mechanisms, in an order that does not depend on how they were given.
+        Distinct mechanisms, in an order that does not depend on the order in which they were given.
     counts : tuple of int
         How often each runs.
     neighbors, discretization, engine : str
@@ -123,7 +123,7 @@ class PrivacyCurve:
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Distinct mechanisms, in an order that does not depend on how they were given."""
+        """Distinct mechanisms, in an order that does not depend on the order given."""
         return tuple(mechanism for mechanism, _ in self._steps)
 
     @property
@@ -133,13 +133,14 @@ class PrivacyCurve:
 
     @property
     def attained(self) -> bool:
-        """Whether bounds of epsilon and delta are as close as was asked.
+        """Whether bounds of epsilon and delta can come as close as asked.
 
-        They are where two data sets have the pair of output distributions that dominates the
-        composition, or each value of its curve. Of a `BoundedRange` or a
-        `SubsampledWithoutReplacement` that runs more than once or with others, and of a
-        `TruncatedPoissonSubsampledGaussian`, no data sets are known to have that pair. Then `lower`
-        is of data sets that exist, and `upper` holds for all, but what lies between is not known.
+        They can if two data sets have the pair of output distributions that dominates the
+        composition, or, for each value of its curve, two data sets have this value. No data sets
+        are known to have that pair for a `BoundedRange` or a `SubsampledWithoutReplacement` that
+        runs more than once or with other mechanisms, and for a
+        `TruncatedPoissonSubsampledGaussian`. Then `lower` belongs to data sets that exist, `upper`
+        holds for all data sets, and the true value between the two is not known.
         """
         return self._composition.attained()
 
@@ -198,9 +199,10 @@ class PrivacyCurve:
         delta : float or array_like of float
             Probabilities in [0, 1].
         progress : bool or callable, default False
-            Whether to show a bar, or what to call between stages: see `Progress`.
+            Whether to show a bar, or a function to call between stages: see `Progress`.
         memory_limit : int, optional
-            Bytes that the largest buffers may take together; left out, `get_memory_limit`.
+            Bytes that the largest buffers may take together; by default that of
+            `get_memory_limit`.
 
         Returns
         -------
@@ -214,24 +216,25 @@ class PrivacyCurve:
         Raises
         ------
         TypeError, ValueError
-            A point asked is not a real number in its range; a mesh that was asked for needs more
-            memory than the limit; a function of one of the mechanisms returned what no pair has,
-            or something else than an array of real numbers.
+            If a point is not a real number in its range; if a `mesh_size` needs more memory than
+            the limit; if a function of a mechanism returns values that no pair has, or anything but
+            an array of real numbers.
         PrecisionError
-            Mean-matching cannot resolve so small a delta.
+            If mean-matching cannot resolve so small a delta.
 
         Warns
         -----
         AccuracyWarning
-            The bounds hold, but the memory limit, rounding over very many steps, or a `mesh_size`
-            kept them wider than was asked.
+            If bounds are wider than asked, because of the memory limit, of rounding over very many
+            steps, or of a `mesh_size`. They hold nevertheless.
 
         Notes
         -----
-        For each delta a few passes, each finer than the one before. A pass of a spectrum takes some
-        hundred frequencies times the atoms of the distinct mechanisms, whatever the counts are; one
-        of a convolution N log N operations, with N the width of the composed loss over the mesh
-        size. `error_budget` says which was taken. Mean-matching transforms once for all deltas.
+        Each delta takes a few passes, each finer than the one before. A pass of a spectrum costs
+        some hundred frequencies times the atoms of the distinct mechanisms, whatever the counts
+        are; a pass of a convolution costs N log N operations, with N the width of the composed loss
+        over the mesh size. `error_budget` says which engine was used. Mean-matching transforms once
+        for all deltas.
 
         """
         return self._query("epsilon", delta, progress, memory_limit)
@@ -266,7 +269,7 @@ class PrivacyCurve:
 
         See Also
         --------
-        epsilon : raises and warns of the same, and costs as much.
+        epsilon : the same errors, warnings and costs.
 
         """
         return self._query("delta", epsilon, progress, memory_limit)
@@ -284,9 +287,9 @@ class PrivacyCurve:
         progress: ProgressOption = False,
         memory_limit: int | None = None,
     ) -> Bounds[Any]:
-        """Bound the power of every test that tells the neighbouring data sets apart.
+        """Bound the greatest power of a test that tells the neighbouring data sets apart.
 
-        The true positive rate of a membership inference attack, for one.
+        The power is, for example, the true positive rate of a membership inference attack.
 
         Parameters
         ----------
@@ -298,19 +301,19 @@ class PrivacyCurve:
         Returns
         -------
         Bounds
-            Of the greatest power that a test with this type I error can have, the greater of the
+            The greatest power of a test with this type I error, the greater of the
             directions asked. No attack, whatever it knows and computes, has a power above `upper`.
 
         Warns
         -----
         AccuracyWarning
-            The bounds hold, but are a greater share of themselves apart than some times the width
-            that was asked, which is one in epsilon.
+            If the relative width of the bounds is more than some times the width asked, which is
+            one in epsilon. The bounds hold nevertheless.
 
         Notes
         -----
-        The infimum over all real epsilons of ``delta(epsilon) + exp(epsilon) *
-        false_positive_rate`` [1]_: some ten to fifty deltas for each rate.
+        The power is the infimum over all real epsilons of ``delta(epsilon) + exp(epsilon) *
+        false_positive_rate`` [1]_. It costs some ten to fifty deltas for each rate.
 
         References
         ----------
@@ -346,12 +349,11 @@ class PrivacyCurve:
         Returns
         -------
         Bounds
-            Type II errors, ``1 - power``; privacy guarantees `lower`.
+            Type II errors, ``1 - power``; the error of every test is at least `lower`.
 
         See Also
         --------
-        power : raises and warns of the same, costs as much; keeps relative accuracy where it is
-            small.
+        power : the same errors, warnings and costs; it keeps its relative accuracy if it is small.
 
         """
         rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
@@ -371,9 +373,9 @@ class PrivacyCurve:
         Returns
         -------
         Bounds
-            Floats in [0, 1]. Whoever guesses, with even odds at the start, which of the two data
-            sets was used is right with probability ``(1 + total_variation) / 2`` at most;
-            ``true positive rate - false positive rate`` of any membership test is at most that.
+            Floats in [0, 1]. With even odds at the start, a guess which of the two data sets was
+            used is right with probability at most ``(1 + total_variation) / 2``. For any membership
+            test, ``true positive rate - false positive rate`` is at most ``total_variation``.
 
         """
         return self._query("delta", 0.0, progress, memory_limit)
@@ -403,33 +405,33 @@ class PrivacyCurve:
         Returns
         -------
         Bounds
-            Of the least mu such that ``self.delta(e) <= max(delta_mu(e), delta)`` for every
+            Bounds of the least mu with ``self.delta(e) <= max(delta_mu(e), delta)`` for every
             epsilon ``e >= 0``, where ``delta_mu`` is the privacy curve of
-            ``Gaussian(noise_multiplier=1 / mu)``. So with mu = `upper`, each (epsilon, d)-DP
-            guarantee of that mechanism with ``epsilon >= 0`` and ``d >= delta`` is one of the
-            composition; with any mu below `lower`, one of them is not. Infinite where the mass of
+            ``Gaussian(noise_multiplier=1 / mu)``. With mu = `upper`, each (epsilon, d)-DP
+            guarantee of that mechanism with ``epsilon >= 0`` and ``d >= delta`` is a guarantee of
+            the composition; with any mu below `lower`, one of them is not. Infinite if the mass of
             infinite loss is not below `delta`.
 
         Warns
         -----
         AccuracyWarning
-            As `power` does.
+            As `power`.
 
         Notes
         -----
-        Without a least delta this is Gaussian differential privacy [1]_, which for most
-        compositions says little: mu is then decided by losses that hardly ever occur. The mu of
-        1000 steps with noise multiplier 0.8 and sampling probability 0.001, for instance, would be
-        that of 1000 steps without sampling, nearly. Whoever composes two compositions by their mus,
-        ``sqrt(mu_1**2 + mu_2**2)``, loses the certificate: add the curves instead.
+        Without a least delta, mu is that of Gaussian differential privacy [1]_, which says little
+        about most compositions, since losses that hardly ever occur decide it. For example, the mu
+        of 1000 steps with noise multiplier 0.8 and sampling probability 0.001 would be nearly that
+        of 1000 steps without sampling. To compose two compositions, add their curves: the formula
+        ``sqrt(mu_1**2 + mu_2**2)`` loses the certificate.
 
-        A mu above some 14 has a delta(0) that rounds to 1. How far it is from 1 is then bounded by
-        moments alone: `upper` is about a tenth above `lower`, a multiple of it if the mu of a
-        single step is above 75, and infinite for mechanisms given by functions. `estimate` tells
-        nothing of epsilons near 0 then.
+        If mu is above some 14, delta(0) rounds to 1, and only moments bound its distance from 1:
+        `upper` is then about a tenth above `lower`, several times `lower` if the mu of a single
+        step is above 75, and infinite for mechanisms given by functions. `estimate` then ignores
+        epsilons near 0.
 
-        The curve is asked at some ten to 400 epsilons. Between two of them delta lies below the
-        chord in exp(epsilon), and the Gaussian curve is shown to lie above that.
+        The curve is queried at some ten to 400 epsilons. Between two of them delta lies below the
+        chord in exp(epsilon), and the Gaussian curve is shown to lie above the chord.
 
         References
         ----------
@@ -466,21 +468,22 @@ class PrivacyCurve:
         -------
         Bounds
             Nats, the greater of the directions asked: the composition is (alpha, `upper`)-RDP
-            [1]_. Infinite where there is mass at infinite loss.
+            [1]_. Infinite if there is mass at infinite loss.
 
         Raises
         ------
         TypeError, ValueError
-            An order is out of its range, or a mechanism is given by functions, of which nobody
-            knows the tails.
+            If an order is out of range, or if a mechanism is given by functions, whose tails are
+            unknown.
 
         Notes
         -----
-        ``log(E[exp((alpha - 1) * loss)]) / (alpha - 1)``, whose steps add up. Each is bounded by
-        cells of its noise, to about 2e-5 of itself, whatever `eps_error` and the engine are; more
-        coarsely for discrete Gaussian noise at orders above some 38 scale / sensitivity, and for
-        Laplace noise and bounded range where the divergence is below some 1e-9. For epsilons and
-        deltas use `epsilon` and `delta`: those that follow from Renyi divergences are larger.
+        The divergence is ``log(E[exp((alpha - 1) * loss)]) / (alpha - 1)``, and those of steps add
+        up. Each is bounded by cells of its noise, with a relative width of about 2e-5, whatever
+        `eps_error` and the engine are. The width is larger for discrete Gaussian noise at orders
+        above some 38 scale / sensitivity, and for Laplace noise and bounded range if the divergence
+        is below some 1e-9. For epsilons and deltas use `epsilon` and `delta`: the epsilons and
+        deltas that follow from Renyi divergences are larger.
 
         References
         ----------
@@ -516,7 +519,7 @@ class PrivacyCurve:
     def _warn_of_share(
         self, quantity: str, bounds: FloatArray, reports: list[Any], memory_limit: int
     ) -> None:
-        """Warn where bounds are a greater share of themselves apart than the width asked allows."""
+        """Warn if the relative width of bounds is more than the width asked allows."""
         lower, _, upper = bounds.T
         known = (upper > 0.0) & np.isfinite(upper)
         share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))
@@ -541,12 +544,12 @@ class PrivacyCurve:
         progress: ProgressOption = False,
         memory_limit: int | None = None,
     ) -> ErrorBudget:
-        """Say where the distance of the bounds comes from at one point.
+        """Say where the width of the bounds comes from at one point.
 
         Parameters
         ----------
         *points
-            Refused: the point is given by its name.
+            Refused: give the point by name.
         delta : float, optional
             The point at which `epsilon` would be asked, a probability in [0, 1].
         epsilon : float, optional
@@ -562,7 +565,7 @@ class PrivacyCurve:
         Raises
         ------
         TypeError, ValueError
-            Both or none of `delta` and `epsilon` are given, or one that is no scalar in its range.
+            If both or none of `delta` and `epsilon` are given, or one is no scalar in its range.
 
         """
         if points:
@@ -592,7 +595,7 @@ class PrivacyCurve:
         progress: ProgressOption = False,
         memory_limit: int | None = None,
     ) -> Bounds[Any]:
-        """Return bounds, and warn in the caller's caller of what kept them too wide."""
+        """Return bounds, and warn in the caller's caller if they are too wide."""
         bounds, warning = self._answer(wanted, points, progress, memory_limit)
         if warning is not None:
             warnings.warn(warning, AccuracyWarning, stacklevel=3)
@@ -606,7 +609,7 @@ class PrivacyCurve:
         memory_limit: int | None = None,
         history: History | None = None,
     ) -> tuple[Bounds[Any], str | None]:
-        """Return bounds, and what is to be warned of."""
+        """Return bounds, and the text of a warning if they are too wide."""
         if wanted == "epsilon":
             points = _arguments.probabilities(points, "delta")
         else:
@@ -640,7 +643,7 @@ class PrivacyCurve:
     def _warning(
         self, wanted: str, bounds: FloatArray, reports: list[Any], memory_limit: int
     ) -> str | None:
-        """Say what kept bounds wider than was asked, None where nothing did."""
+        """Say why bounds are wider than asked, or None if they are not."""
         budgets = [ErrorBudget(*report) for report in reports]
         width = self._settings.width()
         if wanted == "delta" and self.discretization != "mean-matching":
@@ -661,7 +664,7 @@ class PrivacyCurve:
     def _limit(
         self, budgets: list[ErrorBudget], widest: float, memory_limit: int
     ) -> tuple[str, str] | None:
-        """Return what kept bounds too wide, the greatest width in epsilon, and what helps."""
+        """Return the reason why bounds are too wide, and advice, or None."""
         wide = [budget for budget in budgets if not budget.accurate]
         if wide:
             worst = max(wide, key=lambda budget: budget._of_the_answer)
@@ -679,7 +682,7 @@ class PrivacyCurve:
         return None
 
     def _missing_mass(self) -> str | None:
-        """Say which function does not get to the limit that its mass_at_infinity states."""
+        """Say which function does not reach the limit that its mass_at_infinity states."""
         for mechanism in self.mechanisms:
             if (found := mechanism._missing_mass()) is not None:
                 return found
@@ -803,11 +806,11 @@ class PrivacyCurve:
             delta against epsilon; least type II error against type I error of any test between the
             neighbouring data sets; or epsilon at one delta while all counts grow together.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if left out.
+            The axes to draw on; by default those of a new figure.
         **options
-            Of ``"delta"``: `epsilons`, an array of nats. Of ``"trade-off"``:
-            `false_positive_rates`, an array in [0, 1]. Of ``"steps"``: `delta`, and `multiples`,
-            integers >= 1 by which all counts are multiplied. Each may be left out, but `delta`.
+            For ``"delta"``: `epsilons`, an array of nats. For ``"trade-off"``:
+            `false_positive_rates`, an array in [0, 1]. For ``"steps"``: `delta`, and `multiples`,
+            integers >= 1 by which all counts are multiplied. All but `delta` are optional.
 
         Returns
         -------
@@ -816,9 +819,9 @@ class PrivacyCurve:
         Raises
         ------
         ImportError
-            matplotlib is not installed.
+            If matplotlib is not installed.
         TypeError, ValueError
-            An argument is of another kind or out of its range.
+            If an argument has the wrong type or is out of range.
 
         """
         return _plot.plot(self, kind, ax, **options)

@@ -9,9 +9,9 @@
  * How to use it:
  *   1. describe each mechanism once          prv_mechanism_gaussian, ...           section "Mechanisms"
  *   2. say how often each runs               an array of prv_step                  section "Compositions"
- *   3. say how close the bounds shall be     prv_options                           section "Options"
- *   4. ask                                   prv_epsilon, prv_delta                section "Answers"
- *      or let noise, sampling or steps be chosen     prv_calibrate                 section "Calibration"
+ *   3. say how close bounds shall be         prv_options                           section "Options"
+ *   4. ask for bounds                        prv_epsilon, prv_delta                section "Answers"
+ *      or choose noise, sampling or steps    prv_calibrate                         section "Calibration"
  * The sections go from simple to advanced: most programs need nothing that follows "Answers" but a provider
  * of transforms (prv_fft_provider_new, section "Transforms").
  *
