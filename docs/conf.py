@@ -27,10 +27,16 @@ nitpick_ignore_regex = [
 autodoc_typehints = "none"  # docstrings state types, shapes and ranges
 autodoc_mock_imports = ["dp_accounting", "opacus"]  # what the adapters adapt to; heavy
 autosummary_generate = True
-# what each class computes, which numpydoc's "Attributes" do not have
+# what each class computes, by itself or by a private base; numpydoc's "Attributes" do not have it
 autosummary_context = {
     "properties": {
-        name: [member for member, value in vars(cls).items() if isinstance(value, property)]
+        name: [
+            member
+            for base in reversed(cls.__mro__)
+            if base is cls or base.__module__.startswith("prvcore._")
+            for member, value in vars(base).items()
+            if isinstance(value, property)
+        ]
         for name, cls in ((name, getattr(prvcore, name)) for name in prvcore.__all__)
         if isinstance(cls, type)
     }

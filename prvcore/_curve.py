@@ -2,59 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prvcore import _arguments, _pickling, _plot
+from prvcore import _arguments, _plot
 from prvcore._arguments import Array, FloatArray, Scalar
-from prvcore._bounds import (
-    ArrayBounds,
-    Bounds,
-    EitherBounds,
-    ErrorBudget,
-    ScalarBounds,
-    shaped,
-)
-from prvcore._core.composition import Composition, History
-from prvcore._core.mechanism import Handle
+from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ErrorBudget, ScalarBounds, shaped
+from prvcore._composed_steps import ComposedSteps
+from prvcore._core.composition import History
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
 from prvcore._progress import ProgressOption, reported
-from prvcore._settings import (
-    Discretization,
-    Engine,
-    How,
-    Neighbors,
-    Settings,
-    memory_limit_of,
-)
-from prvcore._steps import Steps, merged, refuse_mixed_groups
-from prvcore.mechanisms.base import Mechanism
+from prvcore._settings import How, memory_limit_of
+from prvcore._warnings import why_share_is_wide, why_wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["PrivacyCurve"]
 
-_NAMES = {"power": "the power", "gaussian_mu": "mu"}
-# What to call each limit of a report, and what helps.
-_LIMITS = {
-    "rounding": ("rounding in double precision", "Raise eps_error"),
-    "memory": ("the memory limit of {} bytes", "Raise eps_error or memory_limit"),
-    "engine": ("engine = 'spectrum'", "Leave engine out, or raise eps_error"),
-    "passes": ("the greatest number of passes", "Raise eps_error"),
-}
-_MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3  # what power and mu are asked for, over the width asked
-
 
 @public
-class PrivacyCurve:
+class PrivacyCurve(ComposedSteps):
     """The privacy of a composition: delta as a function of epsilon, and the reverse.
 
     `compose` makes it. It is immutable, hashable and picklable if its mechanisms are, and safe to
@@ -79,105 +52,7 @@ class PrivacyCurve:
 
     """
 
-    __slots__ = ("_composition", "_settings", "_steps")
-
-    if TYPE_CHECKING:  # whoever evaluates the class's annotations finds public names alone
-        _steps: Steps
-        _settings: Settings
-        _composition: Composition
-
-    def __init__(
-        self,
-        steps: Iterable[tuple[Mechanism, int]],
-        *,
-        eps_error: float | None = None,
-        delta_error: float | None = None,
-        neighbors: Neighbors = "add-or-remove",
-        discretization: Discretization = "bracketing",
-        engine: Engine = "auto",
-        mesh_size: float | None = None,
-        delta_relative_error: float = 1e-3,
-    ) -> None:
-        set_ = object.__setattr__
-        settings = Settings(
-            eps_error=eps_error,
-            delta_error=delta_error,
-            neighbors=neighbors,
-            discretization=discretization,
-            engine=engine,
-            mesh_size=mesh_size,
-            delta_relative_error=delta_relative_error,
-        )
-        set_(self, "_settings", settings)
-        set_(self, "_steps", merged(steps))
-        # at once, so that what the C core refuses is refused here and not at the first query
-        handles = tuple(mechanism._build(self.neighbors) for mechanism, _ in self._steps)
-        refuse_mixed_groups(mechanism for mechanism, count in self._steps if count)
-        set_(self, "_composition", Composition(handles, self.counts))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"PrivacyCurve is immutable: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"PrivacyCurve is immutable: {name} cannot be deleted")
-
-    @property
-    def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Distinct mechanisms, in an order that does not depend on the order given."""
-        return tuple(mechanism for mechanism, _ in self._steps)
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How often each of the mechanisms runs."""
-        return tuple(count for _, count in self._steps)
-
-    @property
-    def attained(self) -> bool:
-        """Whether bounds of epsilon and delta can come as close as asked.
-
-        They can if two data sets have the pair of output distributions that dominates the
-        composition, or, for each value of its curve, two data sets have this value. No data sets
-        are known to have that pair for a `BoundedRange` or a `SubsampledWithoutReplacement` that
-        runs more than once or with other mechanisms, and for a
-        `TruncatedPoissonSubsampledGaussian`. Then `lower` belongs to data sets that exist, `upper`
-        holds for all data sets, and the true value between the two is not known.
-        """
-        return self._composition.attained()
-
-    @property
-    def neighbors(self) -> Neighbors:
-        """As given to `compose`."""
-        return self._settings.neighbors
-
-    @property
-    def discretization(self) -> Discretization:
-        """As given to `compose`."""
-        return self._settings.discretization
-
-    @property
-    def engine(self) -> Engine:
-        """As given to `compose`."""
-        return self._settings.engine
-
-    @property
-    def eps_error(self) -> float | None:
-        """As given to `compose`; None is the default."""
-        return self._settings.eps_error
-
-    @property
-    def delta_error(self) -> float | None:
-        """As given to `compose`; None is the default."""
-        return self._settings.delta_error
-
-    @property
-    def mesh_size(self) -> float | None:
-        """As given to `compose`; None is the default."""
-        return self._settings.mesh_size
-
-    @property
-    def delta_relative_error(self) -> float:
-        """As given to `compose`."""
-        return self._settings.delta_relative_error
+    __slots__ = ()
 
     @overload
     def epsilon(self, delta: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
@@ -513,28 +388,10 @@ class PrivacyCurve:
                 **self._settings.of_core(),
             )
         if reports:
-            self._warn_of_share(quantity, bounds, reports, memory_limit)
+            text = why_share_is_wide(self, quantity, bounds, reports, memory_limit)
+            if text is not None:
+                warnings.warn(text, AccuracyWarning, stacklevel=3)
         return shaped(bounds, points)
-
-    def _warn_of_share(
-        self, quantity: str, bounds: FloatArray, reports: list[Any], memory_limit: int
-    ) -> None:
-        """Warn if the relative width of bounds is more than the width asked allows."""
-        lower, _, upper = bounds.T
-        known = (upper > 0.0) & np.isfinite(upper)
-        share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))
-        # the core stops at some times the width asked, and not below a thousandth
-        widest = max(share - _LEAST_SHARE, 0.0) / _MOST_WIDTHS
-        limit = self._limit([ErrorBudget(*report) for report in reports], widest, memory_limit)
-        if limit is None:
-            return
-        cause, advice = limit
-        warnings.warn(
-            f"{cause} kept the bounds of {_NAMES[quantity]} up to {share:.3g} times the upper one "
-            f"apart, wider than {self._settings.width()} allows; they hold all the same. {advice}",
-            AccuracyWarning,
-            stacklevel=4,
-        )
 
     def error_budget(
         self,
@@ -617,7 +474,7 @@ class PrivacyCurve:
         memory_limit = memory_limit_of(memory_limit)
         flat = np.ascontiguousarray(points).reshape(-1)
         bounds, reports = self._ask(wanted == "epsilon", flat, progress, memory_limit, history)
-        return shaped(bounds, points), self._warning(wanted, bounds, reports, memory_limit)
+        return shaped(bounds, points), why_wide(self, wanted, bounds, reports, memory_limit)
 
     def _ask(
         self,
@@ -639,138 +496,6 @@ class PrivacyCurve:
                 **self._settings.of_core(),
             )
         return bounds, reports
-
-    def _warning(
-        self, wanted: str, bounds: FloatArray, reports: list[Any], memory_limit: int
-    ) -> str | None:
-        """Say why bounds are wider than asked, or None if they are not."""
-        budgets = [ErrorBudget(*report) for report in reports]
-        width = self._settings.width()
-        if wanted == "delta" and self.discretization != "mean-matching":
-            width = self._settings.width_of_delta()
-            lower, _, upper = bounds.T
-            wide = (upper - lower > self.delta_relative_error * upper).tolist()
-            budgets = [budget for budget, is_wide in zip(budgets, wide, strict=True) if is_wide]
-        widest = max((budget._of_the_answer for budget in budgets), default=0.0)
-        limit = self._limit(budgets, widest, memory_limit)
-        if limit is None:
-            return None
-        cause, advice = limit
-        return (
-            f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
-            f"{width}; they hold all the same. {advice}"
-        )
-
-    def _limit(
-        self, budgets: list[ErrorBudget], widest: float, memory_limit: int
-    ) -> tuple[str, str] | None:
-        """Return the reason why bounds are too wide, and advice, or None."""
-        wide = [budget for budget in budgets if not budget.accurate]
-        if wide:
-            worst = max(wide, key=lambda budget: budget._of_the_answer)
-            if worst.limit != "rounding" and (missing := self._missing_mass()):
-                return missing, "State mass_at_infinity, or mend the function"
-            if worst.limit == "rounding" and worst._of_the_answer == math.inf:
-                return "rounding in double precision", "Ask about a larger delta"
-            cause, advice = _LIMITS[worst.limit]
-            return cause.format(memory_limit), advice
-        if self._mesh_is_too_coarse(widest):
-            return (
-                f"mesh_size = {self.mesh_size!r}",
-                "Lower mesh_size or leave it out, or raise eps_error",
-            )
-        return None
-
-    def _missing_mass(self) -> str | None:
-        """Say which function does not reach the limit that its mass_at_infinity states."""
-        for mechanism in self.mechanisms:
-            if (found := mechanism._missing_mass()) is not None:
-                return found
-        return None
-
-    def _mesh_is_too_coarse(self, widest: float) -> bool:
-        wanted = self.eps_error
-        if wanted is None or self.mesh_size is None or self.discretization == "mean-matching":
-            return False
-        return widest > wanted
-
-    def _with(self, steps: Iterable[tuple[Mechanism, int]], **changes: Any) -> PrivacyCurve:
-        """Return the curve of other steps under the same settings, but for the changes."""
-        return PrivacyCurve(steps, **{**self._settings.as_dict(), **changes})
-
-    def _of_history(self, steps: Steps, handles: tuple[Handle, ...]) -> PrivacyCurve:
-        """Return the curve of steps in their own order, under the same settings."""
-        curve = object.__new__(PrivacyCurve)
-        set_ = object.__setattr__
-        set_(curve, "_settings", self._settings)
-        set_(curve, "_steps", steps)
-        set_(curve, "_composition", Composition(handles, curve.counts))
-        return curve
-
-    def __add__(self, other: object) -> PrivacyCurve:
-        """Compose with what another curve of the same settings composes."""
-        if not isinstance(other, PrivacyCurve):
-            return NotImplemented
-        mine, others = self._settings.as_dict(), other._settings.as_dict()
-        for name, value in mine.items():
-            if value != others[name]:
-                raise ValueError(
-                    f"curves that are added must have the same settings, got {name}={value!r} and "
-                    f"{name}={others[name]!r}"
-                )
-        return self._with(self._steps + other._steps)
-
-    def __mul__(self, times: object) -> PrivacyCurve:
-        """Compose with itself, `times` (an integer >= 0) in all."""
-        if isinstance(times, bool) or not isinstance(times, Integral):
-            return NotImplemented
-        if times < 0:
-            raise ValueError(f"a curve is multiplied by integers >= 0, got {times!r}")
-        steps = tuple((mechanism, count * int(times)) for mechanism, count in self._steps)
-        _arguments.total_count([count for _, count in steps])
-        return self._with(steps)
-
-    __rmul__ = __mul__
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PrivacyCurve):
-            return NotImplemented
-        return (self._steps, self._settings) == (other._steps, other._settings)
-
-    def __hash__(self) -> int:
-        return hash((self._steps, self._settings))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        settings = self._settings.as_dict()
-        return _pickling.restored, (_pickling.VERSION, type(self), (self._steps,), settings)
-
-    def __repr__(self) -> str:
-        steps = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._steps)
-        unattained = "" if self.attained else ", attained=False"
-        return f"PrivacyCurve([{steps}], {self._settings.assumed()}{unattained})"
-
-    def _repr_html_(self) -> str:
-        from html import escape  # for notebooks alone
-
-        rows = "".join(
-            f"<tr><td>{escape(repr(mechanism))}</td><td>{count:,}</td></tr>"
-            for mechanism, count in self._steps
-        )
-        settings = [f"neighbors {self.neighbors}", self.discretization]
-        if self.engine != "auto":
-            settings.append(f"engine {self.engine}")
-        if self.mesh_size is not None:
-            settings.append(f"mesh_size {self.mesh_size!r}")
-        settings.append(self._settings.width())
-        if not self.attained:
-            settings.append(
-                "lower bounds of data sets that exist, upper ones that none are known to reach"
-            )
-        return (
-            "<table><caption>PrivacyCurve</caption>"
-            f"<thead><tr><th>mechanism</th><th>count</th></tr></thead><tbody>{rows}</tbody>"
-            f"<tfoot><tr><td colspan=2>{escape('; '.join(settings))}</td></tr></tfoot></table>"
-        )
 
     @overload
     def plot(

@@ -19,6 +19,8 @@ ROOMS = {
         "_steps",
         "_bounds",
         "_plot",
+        "_composed_steps",
+        "_warnings",
         "_curve",
         "_compose",
         "_calibrate",
@@ -100,7 +102,8 @@ def room(module):
 
 def test_every_arrow_is_seen():
     top, _ = arrows()
-    assert {"_plot", "_core.composition", "mechanisms.base"} <= top["_curve"]
+    assert {"_plot", "_core.composition", "_composed_steps"} <= top["_curve"]
+    assert "mechanisms.base" in top["_composed_steps"]
     assert {"_core.mechanism", "_core.status", "_errors"} <= top["_core.composition"]
     assert "_compose" in top["adapters.opacus"]
     assert "" in top["_cli"]
