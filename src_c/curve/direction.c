@@ -194,6 +194,13 @@ double prv_saddle_excess(const prv_direction *direction, double lam, const void 
            1.0 / (1.0 + lam);
 }
 
+double prv_entropy_excess(const prv_direction *direction, double lam, const void *goal)
+{
+    const prv_entropy_goal *g = goal;
+    const prv_moments m = prv_composed_moments(direction, lam);
+    return lam * m.mean - m.log_moment + fmax(g->log_delta + log1p(lam), g->least);
+}
+
 double prv_direction_absolute_error(const prv_direction *direction)
 {
     double error = 0.0;
@@ -212,5 +219,16 @@ void prv_use_whole_profiles(prv_direction *direction)
     for (size_t j = 0; j < direction->steps; j++) {
         direction->first[j] = 0;
         direction->end[j] = direction->profiles[j].length;
+    }
+}
+
+void prv_cut_tops(prv_direction *direction, double mass_above)
+{
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        const double above = mass_above / direction->counts[j];
+        size_t end = p->length;
+        while (end > 1 && p->tail[end - 1] <= above) end--;
+        direction->end[j] = end;
     }
 }

@@ -50,6 +50,10 @@ prv_neighbors prv_neighbors_of(int add, prv_neighbors asked);
 /* All cells of the profiles in use. */
 void prv_use_whole_profiles(prv_direction *direction);
 
+/* Takes cells out of use above which no more than this mass lies. It matters only as mass at infinity, and
+ * without it a tilt finds the bulk. */
+void prv_cut_tops(prv_direction *direction, double mass_above);
+
 /* Of the sum of the steps, tilted, from the cells in use. O(cells). */
 prv_moments prv_composed_moments(const prv_direction *direction, double lam);
 
@@ -63,5 +67,13 @@ double prv_root(const prv_direction *direction, prv_increasing f, const void *pa
 /* Its root is the tilt that centres the sum on *epsilon: with M the moment, the minimum of log M(lam) - lam
  * epsilon - log(lam (lam + 1)). */
 double prv_saddle_excess(const prv_direction *direction, double lam, const void *epsilon);
+
+/* Its root is the tilt at which Chernoff's bound of epsilon at a delta, (L - log delta + log g(lam)) / lam
+ * with L = log M, is least: lam L' - L + log delta + log(1 + lam) = 0, whose left side grows with lam. The
+ * sum of both logarithms counts as `least` if it is less. */
+typedef struct prv_entropy_goal {
+    double log_delta, least;
+} prv_entropy_goal;
+double prv_entropy_excess(const prv_direction *direction, double lam, const void *goal);
 
 #endif

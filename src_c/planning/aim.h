@@ -3,6 +3,8 @@
 #ifndef PRV_AIM_H
 #define PRV_AIM_H
 
+#include <stdbool.h>
+
 #include "curve/direction.h"
 
 /* Bounds of delta need not be closer than this part of it: where the curve is flat, near 1, doubles do not
@@ -23,37 +25,16 @@ typedef struct prv_aim {
     double strictness; /* divides what truncation may cost, 1 to begin with */
 } prv_aim;
 
-/* Chernoff's bound of epsilon at delta from the coarse dominating lattices, delta(eps) <= M e^(-lam eps)
- * g(lam) for every lam > 0 (g: certificate.h): a true upper bound, with the rounding of cells and moments
- * counted. Infinite where the mass at infinity makes up most of delta. The lesser of two, unless the first is
- * at most `enough`. Leaves the cells in use that it took. O(cells). */
-double prv_chernoff_epsilon(prv_direction *direction, double delta, double enough);
-
-/* The same of compositions with bounded ranges, by the worst moments that these have at a tilt, one by one:
- * of epsilon at a delta, or of delta at an epsilon. Adaptive composition has none greater, while the pair
- * that dominates all bounded ranges has. *lam gets the tilt at which it is least (0 at epsilons that are not
- * above 0, where it says nothing). Some dozen times the cost. */
-double prv_most_of_ranges(prv_direction *direction, prv_question question, double value, double *lam);
-
-/* 0 where that bound hardly gets down to an epsilon > 0. A fraction of its cost. */
-int prv_chernoff_may_reach(prv_direction *direction, double delta, double epsilon);
+/* False if Chernoff's bound of epsilon at delta hardly gets down to this epsilon > 0. A fraction of its cost.
+ */
+bool prv_chernoff_may_reach(prv_direction *direction, double delta, double epsilon);
 
 /* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
 double prv_rough_epsilon(prv_direction *direction, double delta);
 
-/* An upper bound of delta at epsilon 0: the total variation of all steps is at most the sum of theirs.
- * O(cells). */
-double prv_most_total_variation(const prv_direction *direction);
-
-/* Chernoff's bound of log(1 - delta) at epsilon,
- *     1 - delta = E[min(1, e^(epsilon - Y))] <= e^(t epsilon) E[e^(-t Y)], 0 <= t <= 1,
- * where merged cells have the larger moment (prv_profile). Infinite for callbacks. */
-double prv_log_complement(const prv_direction *direction, double epsilon);
-
 /* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
  * guess of delta. */
 void prv_aim_at_delta(prv_direction *direction, const prv_options *options, double delta, prv_aim *aim);
-void prv_aim_at_epsilon(prv_direction *direction, const prv_options *options, double epsilon, prv_aim *aim);
 
 /* One of these: `value` is a delta above the mass at infinity, or an epsilon. And once more, as often as the
  * profiles have to be made finer for the saddle found. */
@@ -79,15 +60,12 @@ double prv_width_wanted(const prv_options *options, prv_question question, const
                         double whole);
 
 /* Whether bounds of a delta are within delta_relative_error of the upper one; never of an epsilon. */
-int prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
+bool prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
 
 /* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
 double prv_law_step(const prv_direction *direction, const prv_aim *aim);
 
 /* What truncation may cost as a part of delta: a small part of the width asked. */
 double prv_truncation_share(double slope, double width);
-
-/* Takes cells out of use above which no more than this mass lies. */
-void prv_cut_tops(prv_direction *direction, double mass_above);
 
 #endif

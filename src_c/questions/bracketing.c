@@ -6,6 +6,7 @@
 #include "base/allocate.h"
 #include "base/progress.h"
 #include "curve/attained.h"
+#include "curve/chernoff.h"
 #include "questions/question.h"
 #include "questions/refinement.h"
 

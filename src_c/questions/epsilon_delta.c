@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "numerics/rounding.h"
 #include "curve/attained.h"
+#include "curve/chernoff.h"
 #include "planning/aim.h"
 #include "questions/bracketing.h"
 #include "questions/mean_matching.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "curve/chernoff.h"
 #include "curve/gate.h"
 #include "planning/aim.h"
 #include "questions/epsilon_delta.h"

@@ -5,6 +5,7 @@
 
 #include "base/allocate.h"
 #include "mechanisms/replace_one.h"
+#include "curve/chernoff.h"
 
 /* A composition is this much longer at the end of a plan than at its beginning. Plans follow one another like
  * a geometric sequence, so each step is enclosed about three times in all. */
