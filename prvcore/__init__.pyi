@@ -23,6 +23,7 @@ from prvcore.dpsgd.sweeps import (
 )
 from prvcore.files.schedule import read_schedule
 from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
 from prvcore.mechanisms.guarantees import (
     ApproximateDP,
@@ -36,6 +37,7 @@ from prvcore.mechanisms.noise import (
     Gaussian,
     Laplace,
     MixtureOfGaussians,
+    NoisyCount,
 )
 from prvcore.mechanisms.subsampled import (
     GroupPoissonSubsampledGaussian,
@@ -53,6 +55,7 @@ __all__ = [
     "Bounds",
     "BudgetExceededError",
     "Calibration",
+    "Composed",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ErrorBudget",
@@ -65,6 +68,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "MixtureOfGaussians",
+    "NoisyCount",
     "OdometerReading",
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",

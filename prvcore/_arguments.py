@@ -90,6 +90,13 @@ def total_count(counts: list[int]) -> None:
         raise ValueError(f"counts must add up to at most {_MAX_COUNT} (2^53), got {sum(counts)}")
 
 
+def flag(value: object, name: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     """Return `value`, which must be one of `choices`."""
     if not isinstance(value, str):

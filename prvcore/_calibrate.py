@@ -125,6 +125,7 @@ def calibrate(
         As for `compose`. For a single bare mechanism, `value` is the parameter
         itself, and the search starts at the parameter it has. For an iterable, a schedule, `value`
         is one factor for all mechanisms that have the parameter; the others stay as they are.
+        For a `Composed`, which has several noises, `value` is one factor for all of them.
     counts : int or iterable of int, optional
         As for `compose`. If `parameter` is ``"steps"``, all mechanisms with their counts together
         are one step.
@@ -256,7 +257,7 @@ def calibrate(
     def value_of(factor: float) -> float | int:
         if name == "steps":
             return int(factor)
-        if not alone:
+        if not alone or (name == "noise" and steps[0][0]._scales_together()):
             return factor
         value = _scaled(*steps[0], name, factor)[0]._parameter(name)
         assert value is not None  # refused above

@@ -89,6 +89,12 @@ cdef extern from "prvcore.h" nogil:
     ) except -1 nogil
 
     prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
+    prv_status prv_mechanism_gaussians(
+        const double *noise_multipliers,
+        const uint64_t *counts,
+        size_t length,
+        prv_mechanism **mechanism,
+    )
     prv_status prv_mechanism_laplace(
         double scale, double sensitivity, prv_mechanism **mechanism
     )

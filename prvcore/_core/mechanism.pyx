@@ -18,6 +18,7 @@ from prvcore._core.core cimport (
     prv_mechanism_free,
     prv_mechanism_gaussian,
     prv_mechanism_gaussian_mixture,
+    prv_mechanism_gaussians,
     prv_mechanism_group_gaussian,
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
@@ -46,6 +47,18 @@ def gaussian(double noise_multiplier):
     """Return the Handle of a Gaussian mechanism."""
     cdef Handle handle = Handle.__new__(Handle)
     check(prv_mechanism_gaussian(noise_multiplier, &handle.pointer))
+    return handle
+
+
+def gaussians(const double[::1] noise_multipliers not None, const uint64_t[::1] counts not None):
+    """Return the Handle of Gaussian noise on several queries of the same records."""
+    cdef Handle handle = Handle.__new__(Handle)
+    cdef size_t length = noise_multipliers.shape[0]
+    if length == 0 or noise_multipliers.shape[0] != counts.shape[0]:
+        raise ValueError("noise_multipliers and counts must be of one length >= 1")
+    check(
+        prv_mechanism_gaussians(&noise_multipliers[0], &counts[0], length, &handle.pointer)
+    )
     return handle
 
 

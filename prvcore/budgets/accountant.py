@@ -22,11 +22,13 @@ from prvcore._errors import AccuracyWarning, TargetError
 from prvcore._names import public
 from prvcore._progress import ProgressOption
 from prvcore._settings import ComposeOptions, How, memory_limit_of
-from prvcore._steps import Steps, refuse_mixed_groups
+from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict, plain_values
 from prvcore.mechanisms.base import Mechanism
-from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
+from prvcore.mechanisms.composed import Composed
+from prvcore.mechanisms.noise import Gaussian
+from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
 
 __all__ = ["Accountant"]
 
@@ -223,7 +225,12 @@ class Accountant:
         return dict(self._options)
 
     def step(
-        self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
+        self,
+        *,
+        noise_multiplier: float,
+        sampling_probability: float = 1.0,
+        count: int = 1,
+        beside: Mechanisms = (),
     ) -> None:
         """Record steps of DP-SGD.
 
@@ -235,6 +242,10 @@ class Accountant:
             Probability in [0, 1] with which each record entered the batch.
         count : int, default 1
             How many such steps, >= 0.
+        beside : Mechanism or iterable, optional
+            What else ran *on the same sample* in each step, as `compose` takes mechanisms: a
+            `NoisyCount` that adapts the clipping norm, for instance. If the count is recorded by
+            `add` instead, as a sampled mechanism of its own, the epsilon is too small.
 
         Raises
         ------
@@ -243,6 +254,10 @@ class Accountant:
             2^53, or what has run is for groups of another size; nothing is recorded then.
 
         """
+        if beside != ():
+            both = Composed(((Gaussian(noise_multiplier), 1), *pairs(beside, None)))
+            self.add(PoissonSubsampled(both, sampling_probability), count)
+            return
         last = self._recent
         if last is None or last[0] is not noise_multiplier or last[1] is not sampling_probability:
             mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)

@@ -88,12 +88,15 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     if not needed <= set(given) <= names:
         listed = ", ".join(field.name for field in parameters)
         raise ValueError(f"{kind.__name__} must have {listed}, got {', '.join(map(repr, given))}")
-    return kind(
-        **{
-            name: _mechanism_from(value, depth + 1) if isinstance(value, Mapping) else value
-            for name, value in given.items()
-        }
-    )
+    return kind(**{name: _value_from(value, depth) for name, value in given.items()})
+
+
+def _value_from(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping):
+        return _mechanism_from(value, depth + 1)
+    if isinstance(value, list) and any(isinstance(part, Mapping | list) for part in value):
+        return [_value_from(part, depth) for part in value]
+    return value
 
 
 def _plain(value: Any) -> Any:

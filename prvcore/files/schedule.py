@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from prvcore import _arguments
 from prvcore._names import public
@@ -21,8 +21,19 @@ _MOST_BYTES = 2**24
 _TYPES: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
     int: {"type": "integer"},
+    bool: {"type": "boolean"},
     Mechanism: {"$ref": "#/$defs/mechanism"},
 }
+_STEP = {
+    "type": "array",
+    "prefixItems": [
+        {"$ref": "#/$defs/mechanism"},
+        {"type": "integer", "minimum": 0, "maximum": 2**53},
+    ],
+    "items": False,
+    "minItems": 2,
+}
+_STEPS = {"type": "array", "items": {"oneOf": [{"$ref": "#/$defs/mechanism"}, _STEP]}}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 
 
@@ -155,12 +166,18 @@ def _needs_functions(kind: type[Mechanism]) -> bool:
 
 def _schema_of(kind: type[Mechanism]) -> dict[str, Any]:
     parameters = fields(kind)  # type: ignore[arg-type]
-    described = {field.name: _TYPES.get(field.type, _NUMBERS) for field in parameters}
+    described = {field.name: _type_of(field.type) for field in parameters}
     required = [field.name for field in parameters if field.default is MISSING]
     return {
         "properties": {"type": {"const": kind.__name__}, **described},
         "required": ["type", *required],
     }
+
+
+def _type_of(annotation: Any) -> dict[str, Any]:
+    if get_origin(annotation) is tuple:
+        return _STEPS
+    return _TYPES.get(annotation, _NUMBERS)
 
 
 if __name__ == "__main__":

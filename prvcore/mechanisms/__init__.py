@@ -9,9 +9,17 @@ from prvcore._names import loaded_when_asked
 # The module of each mechanism, which is loaded when the first of its mechanisms is asked for.
 HOMES = {
     "base": ("Mechanism",),
+    "composed": ("Composed",),
     "custom": ("FromCDFs", "FromPrivacyCurve", "FromTable"),
     "guarantees": ("ApproximateDP", "BoundedRange", "PureDP", "RandomizedResponse"),
-    "noise": ("DiscreteGaussian", "DiscreteLaplace", "Gaussian", "Laplace", "MixtureOfGaussians"),
+    "noise": (
+        "DiscreteGaussian",
+        "DiscreteLaplace",
+        "Gaussian",
+        "Laplace",
+        "MixtureOfGaussians",
+        "NoisyCount",
+    ),
     "subsampled": (
         "GroupPoissonSubsampledGaussian",
         "PoissonSubsampled",

@@ -1,6 +1,7 @@
 # What __init__.py loads when it is asked for: for type checkers and editors.
 
 from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
 from prvcore.mechanisms.guarantees import (
     ApproximateDP,
@@ -14,6 +15,7 @@ from prvcore.mechanisms.noise import (
     Gaussian,
     Laplace,
     MixtureOfGaussians,
+    NoisyCount,
 )
 from prvcore.mechanisms.subsampled import (
     GroupPoissonSubsampledGaussian,
@@ -26,6 +28,7 @@ from prvcore.mechanisms.subsampled import (
 __all__ = [
     "ApproximateDP",
     "BoundedRange",
+    "Composed",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "FromCDFs",
@@ -36,6 +39,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "MixtureOfGaussians",
+    "NoisyCount",
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",
     "PureDP",

@@ -37,6 +37,10 @@ class Mechanism(_pickling.Pickled):
         """Return this mechanism with another value of a parameter that it has."""
         return replace(self, **{self._FIELDS[name]: value})  # type: ignore[type-var]  # all kinds are
 
+    def _scales_together(self) -> bool:
+        """Return whether its noise is that of several mechanisms, changed by one factor."""
+        return False
+
     def _build(self, neighbors: str) -> core.Handle:
         """Return the mechanism of the C core; its refusal is told with this mechanism's name."""
         try:
@@ -44,7 +48,7 @@ class Mechanism(_pickling.Pickled):
         except ValueError as error:
             raise ValueError(f"{self!r}: {error}") from None
         replaced = neighbors == "replace-one"
-        if not core.has_neighbors(handle, replaced):
+        if not core.has_neighbors(handle, replaced) or (replaced and not self._has_replaced()):
             known = "'add-or-remove', 'add' or 'remove'" if replaced else "'replace-one'"
             raise ValueError(
                 f"neighbors must be {known}, got {neighbors!r}: no dominating pair of {self!r} is "
@@ -55,6 +59,14 @@ class Mechanism(_pickling.Pickled):
     def _group_size(self) -> int:
         """Return by how many records neighbouring data sets differ."""
         return 1
+
+    def _has_replaced(self) -> bool:
+        """Return False where only records that are added or removed are what it is stated for."""
+        return True
+
+    def _gaussian_noise(self) -> tuple[tuple[float, int], ...] | None:
+        """Return noise multipliers and counts of Gaussian noise on the records, else None."""
+        return None
 
     def _missing_mass(self) -> str | None:
         """Say where a function of one's own is not near its limit, None where none is known to be.

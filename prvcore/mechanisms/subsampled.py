@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from prvcore import _arguments
 from prvcore._core import mechanism as core
 from prvcore._names import public
+from prvcore._steps import Mechanisms
 from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.composed import on_one_sample
 
 __all__ = [
     "GroupPoissonSubsampledGaussian",
@@ -29,9 +31,7 @@ class _Subsampled(Mechanism):
     sampling_probability: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mechanism, Mechanism):
-            raise TypeError(f"mechanism must be a mechanism of prvcore, got {self.mechanism!r}")
-        self._check(sampling_probability=_arguments.probability)
+        self._check(mechanism=on_one_sample, sampling_probability=_arguments.probability)
 
     def _parameter(self, name: str) -> float | None:
         return self.mechanism._parameter(name) if name == "noise" else self.sampling_probability
@@ -41,8 +41,14 @@ class _Subsampled(Mechanism):
             return replace(self, mechanism=self.mechanism._with(name, value))
         return replace(self, sampling_probability=value)
 
+    def _scales_together(self) -> bool:
+        return self.mechanism._scales_together()
+
     def _group_size(self) -> int:
         return self.mechanism._group_size()
+
+    def _has_replaced(self) -> bool:
+        return self.mechanism._has_replaced()
 
     def _missing_mass(self) -> str | None:
         return self.mechanism._missing_mass()
@@ -59,8 +65,10 @@ class PoissonSubsampled(_Subsampled):
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What runs on the sample.
+    mechanism : Mechanism or iterable
+        What runs on the sample: a mechanism, or several that run *on the same sample*, as `compose`
+        takes them. Several become one `Composed`. Two samples of one mechanism each are not the
+        same: see the notes.
     sampling_probability : float
         Probability in [0, 1] with which each record enters the sample, independently of all others.
 
@@ -72,12 +80,22 @@ class PoissonSubsampled(_Subsampled):
         `SubsampledWithoutReplacement`, `TruncatedPoissonSubsampledGaussian`), and for a
         probability, or a product of those of samples of samples, between 0 and 2^-1022.
 
+    Notes
+    -----
+    If two mechanisms run on one sample, a record is seen by both or by neither. A list of two
+    `PoissonSubsampled` has a sample of its own for each, and its epsilon is too small for one
+    sample: a bound of another run.
+
     References
     ----------
     .. [1] Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
        function", AISTATS 2022, arXiv:2106.08567, Theorem 11.
 
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, mechanism: Mechanisms, sampling_probability: float) -> None: ...
 
     def _key(self) -> tuple[Any, ...]:
         return ("PoissonSubsampled", self.mechanism._key(), self.sampling_probability)
@@ -97,9 +115,10 @@ class SubsampledWithoutReplacement(_Subsampled):
 
     Parameters
     ----------
-    mechanism : Mechanism
+    mechanism : Mechanism or iterable
         What runs on the sample: noise without sampling, `PureDP`, `ApproximateDP`, `BoundedRange`,
-        or a `RandomizedResponse` whose answers are published without names.
+        a `RandomizedResponse` whose answers are published without names, or several Gaussian
+        mechanisms that run on the same sample.
     sampling_probability : float
         Size of the sample over the number of records, in [0, 1].
 
@@ -128,10 +147,16 @@ class SubsampledWithoutReplacement(_Subsampled):
 
     """
 
+    if TYPE_CHECKING:
+
+        def __init__(self, mechanism: Mechanisms, sampling_probability: float) -> None: ...
+
     def _key(self) -> tuple[Any, ...]:
         return ("SubsampledWithoutReplacement", self.mechanism._key(), self.sampling_probability)
 
     def _handle(self) -> core.Handle:
+        if not self._has_replaced():
+            raise ValueError("a count that is not centred has no pair for replaced records here")
         return core.subsampled_without_replacement(
             self.mechanism._handle(), self.sampling_probability
         )

@@ -130,6 +130,15 @@ PRV_API void prv_mechanism_free(prv_mechanism *mechanism);
  * sensitivity. If noise_multiplier is 0, there is no noise and epsilon is infinite. */
 PRV_API prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism);
 
+/* Gaussian noise on several queries of the same records: noise_multipliers[i] >= 0 (double[length]) on
+ * counts[i] queries (uint64_t[length]), where later queries may depend on earlier answers. Together they are
+ * one Gaussian mechanism, of 1 / s^2 = sum of counts[i] / noise_multipliers[i]^2 (PAIRS.md, section 9). If
+ * they run on one sample, this mechanism is what is sampled; mechanisms that are sampled one by one have
+ * samples of their own. Bounds allow for the rounding of s. PRV_ERR_COUNT if the counts add up to more than
+ * 2^53; if they are all 0, nothing is released. */
+PRV_API prv_status prv_mechanism_gaussians(const double *noise_multipliers, const uint64_t *counts,
+                                           size_t length, prv_mechanism **mechanism);
+
 /* Laplace noise of scale >= 0 on a query of sensitivity > 0. */
 PRV_API prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism);
 

@@ -57,6 +57,7 @@ struct prv_mechanism {
     double sampling_rest;        /* what its rounding left out: the sum is the product to 2^-100 of itself */
     double weight_error; /* relative, of it and of 1 - it, where the pair is made of the rounded one */
     double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
+    double scale_error;  /* relative, of `scale` where it was made of several noises; weight_error has it */
     prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
     prv_mechanism *part[2];                       /* of a choice */
     double part_weight[2], part_error;            /* their probabilities, and the relative error of these */
@@ -71,6 +72,9 @@ struct prv_mechanism {
     void *context;
     double mass_at_infinity; /* of the base, for callbacks */
 };
+
+/* Counts of a composition add up to this at most. */
+#define PRV_MOST_STEPS (UINT64_C(1) << 53)
 
 /* What constructors are made of. Those that return a mechanism return NULL where there is no memory; those
  * that return a status give a mechanism out on PRV_OK alone. */

@@ -42,6 +42,61 @@ prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mecha
     return prv_with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
 }
 
+/* Densities of N(mu, 1) over those of N(mu', 1), |mu' - mu| <= e mu, are e^(e mu |z| + e mu^2) at most, and
+ * z lies within 40 of 0 or of mu where one of them is no less than the least normal double. */
+static double density_error(double mu, double error)
+{
+    const double log_error = error * mu * (2.0 * mu + 40.0);
+    return log_error <= 0.2 ? log_error * PRV_SECOND_ORDER + log_error * log_error : HUGE_VAL;
+}
+
+prv_status prv_mechanism_gaussian_rounded(double noise_multiplier, double error, prv_mechanism **mechanism)
+{
+    const prv_status status = prv_mechanism_gaussian(noise_multiplier, mechanism);
+    if (status != PRV_OK || prv_is_disjoint(*mechanism) || error == 0.0) return status;
+    (*mechanism)->scale_error = error;
+    (*mechanism)->weight_error = density_error((*mechanism)->mu, error);
+    return PRV_OK;
+}
+
+/* The sum of (least / noise)^2, which is 1 or more: each quotient, square, product and sum is rounded once.
+ */
+static long double sum_of_precisions(const double *noise_multipliers, const uint64_t *counts, size_t length,
+                                     double least)
+{
+    long double sum = 0.0L;
+    for (size_t i = 0; i < length; i++) {
+        const long double ratio = (long double)least / (long double)noise_multipliers[i];
+        if (counts[i] > 0) sum += (long double)counts[i] * (ratio * ratio);
+    }
+    return sum;
+}
+
+prv_status prv_mechanism_gaussians(const double *noise_multipliers, const uint64_t *counts, size_t length,
+                                   prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    uint64_t total = 0;
+    double least = HUGE_VAL; /* noise */
+    for (size_t i = 0; i < length; i++) {
+        const double noise = noise_multipliers[i];
+        if (!(noise >= 0.0 && isfinite(noise))) return PRV_ERR_NOISE_MULTIPLIER;
+        if (counts[i] > PRV_MOST_STEPS - total) return PRV_ERR_COUNT;
+        total += counts[i];
+        if (counts[i] > 0) least = fmin(least, noise);
+    }
+    if (total == 0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    if (total == 1 || prv_noiseless(prv_separation(1.0, least)))
+        return prv_mechanism_gaussian(least, mechanism);
+    const long double sum = sum_of_precisions(noise_multipliers, counts, length, least);
+    /* The root halves the error of the sum, whose terms have 5 roundings each (one of them of the count) and
+     * are added up; then the root, the quotient, and the rounding to a double. */
+    const double error = (0.5 * ((double)length + 5.0) + 2.0) * PRV_LONG_EPSILON + PRV_UNIT;
+    return prv_mechanism_gaussian_rounded((double)((long double)least / sqrtl(sum)), error * PRV_SECOND_ORDER,
+                                          mechanism);
+}
+
 prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();

@@ -14,6 +14,10 @@ int prv_noiseless(double sensitivity);
 /* Of a base that mu alone describes. */
 prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism);
 
+/* prv_mechanism_gaussian of a noise multiplier that is off by a part `error` of itself, which both bounds
+ * then allow for. */
+prv_status prv_mechanism_gaussian_rounded(double noise_multiplier, double error, prv_mechanism **mechanism);
+
 /* Centres >= 0 in standard deviations, not all 0, and weights >= 0, not all of them 0. */
 prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length, int mirrored,
                                     prv_mechanism **mechanism);

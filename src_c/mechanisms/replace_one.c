@@ -33,7 +33,13 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     case PRV_REPLACED_UNKNOWN: return PRV_ERR_NEIGHBORS;
     case PRV_REPLACED_ALIKE: return PRV_OK;
     case PRV_REPLACED_TWICE: {
-        if (m->base != PRV_BASE_ATOMS) return prv_mechanism_additive(m->base, 2.0 * m->mu, pair);
+        if (m->base != PRV_BASE_ATOMS) {
+            const prv_status status = prv_mechanism_additive(m->base, 2.0 * m->mu, pair);
+            /* What the scale is off by counts twice in mu, and twice in the losses that densities are off by.
+             */
+            if (status == PRV_OK) (*pair)->weight_error = 4.0 * m->weight_error;
+            return status;
+        }
         const int64_t once = m->integer_sensitivity, twice = once <= INT64_MAX / 2 ? 2 * once : INT64_MAX;
         return prv_mechanism_discrete_noise(m->noise, m->scale, twice, pair);
     }

@@ -12,7 +12,7 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
 {
     const double scale = m->scale * factor;
     switch (m->noise) {
-    case PRV_NOISE_GAUSSIAN: return prv_mechanism_gaussian(scale, mechanism);
+    case PRV_NOISE_GAUSSIAN: return prv_mechanism_gaussian_rounded(scale, m->scale_error, mechanism);
     case PRV_NOISE_LAPLACE: return prv_mechanism_laplace(scale, m->sensitivity, mechanism);
     case PRV_NOISE_DISCRETE_GAUSSIAN:
     case PRV_NOISE_DISCRETE_LAPLACE:

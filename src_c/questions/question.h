@@ -8,8 +8,6 @@
 /* PRV_OK or PRV_ERR_OPTIONS. */
 prv_status prv_check_options(const prv_options *options);
 
-#define PRV_MOST_STEPS (UINT64_C(1) << 53)
-
 /* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 

@@ -13,10 +13,9 @@ PACKAGE = ROOT / "prvcore"  # the sources: what is installed has none of the mod
 ROOMS = {
     "tools": ("_names", "_errors", "_progress", "_arguments"),
     "core": ("_core",),
-    "mechanisms": ("_pickling", "mechanisms"),
+    "mechanisms": ("_pickling", "_steps", "mechanisms"),
     "composing": (
         "_settings",
-        "_steps",
         "_bounds",
         "_plot",
         "_composed_steps",

@@ -41,6 +41,7 @@ KINDS = {
     prv.DiscreteGaussian: 2,
     prv.DiscreteLaplace: 2,
     prv.FromTable: 3,
+    prv.NoisyCount: 2,
 }
 QUESTIONS = ["epsilon", "delta", "power", "trade_off", "error_budget"]
 

@@ -54,6 +54,9 @@ BUILT_IN = [
     prv.MixtureOfGaussians(2.0, sensitivities=[0.0, 1.0, 2.5], probabilities=[0.8, 0.15, 0.05]),
     prv.DiscreteGaussian(scale=5.0),
     prv.DiscreteLaplace(scale=5.0, sensitivity=2),
+    prv.NoisyCount(deviation=1.5, centred=False),
+    prv.Composed([prv.Gaussian(3.0), (prv.Gaussian(4.0), 2), prv.NoisyCount(2.0, centred=True)]),
+    prv.PoissonSubsampled([prv.Gaussian(1.2), prv.NoisyCount(0.8, centred=True)], 0.01),
 ]
 OWN = [
     prv.FromCDFs(gaussian_cdf_q, gaussian_cdf_p),
