@@ -1,11 +1,12 @@
 """The results of queries: bounds, and the parts of their width."""
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prvcore._names import public
+from prvcore._outward import DOWN, NEAREST, UP, formatted, rounded
 
 __all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds"]
 
@@ -28,11 +29,44 @@ class Bounds(NamedTuple, Generic[Number]):
         promise. If `PrivacyCurve.attained` is False, it is close to the least upper bound that the
         accounting could give.
 
+    Notes
+    -----
+    ``f"{bounds:.3f}"`` and ``round(bounds, 3)`` never narrow the bounds: `lower` is rounded down
+    and `upper` up. Python's own ``f"{bounds.upper:.3f}"`` rounds to the nearest, which may lie
+    below the bound.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> bounds = prv.Bounds(0.703638, 0.7037089, 0.703779)
+    >>> f"{bounds:.3f}"
+    '[0.703, 0.704]'
+    >>> round(bounds, 3)
+    Bounds(lower=0.703, estimate=0.704, upper=0.704)
+
     """
 
     lower: Number
     estimate: Number
     upper: Number
+
+    def __format__(self, specification: str) -> str:
+        """Return ``[lower, upper]``, each in the format that floats take; of arrays, one a line."""
+        if not specification:
+            return str(self)
+        lower, upper = (np.asarray(end).ravel().tolist() for end in (self.lower, self.upper))
+        return "\n".join(
+            f"[{formatted(low, specification, DOWN)}, {formatted(high, specification, UP)}]"
+            for low, high in zip(lower, upper, strict=True)
+        )
+
+    def __round__(self, decimals: int = 0) -> Self:
+        """Return the bounds with so many decimals, none narrower; of the same shape."""
+        return self._replace(
+            lower=rounded(self.lower, decimals, DOWN),
+            estimate=rounded(self.estimate, decimals, NEAREST),
+            upper=rounded(self.upper, decimals, UP),
+        )
 
 
 ScalarBounds: TypeAlias = Bounds[float]

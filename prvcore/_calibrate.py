@@ -1,7 +1,9 @@
 """Choose noise, sampling probability or steps so that a privacy target is met."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from prvcore import _arguments, _pickling
 from prvcore._bounds import Bounds, ScalarBounds
@@ -9,6 +11,7 @@ from prvcore._core.composition import Composition
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import PrecisionError
 from prvcore._names import public
+from prvcore._outward import DOWN, UP, formatted, rounded
 from prvcore._progress import ProgressOption, reported
 from prvcore._settings import Engine, Neighbors, memory_limit_of
 from prvcore._steps import Counts, Mechanisms, pairs, refuse_mixed_groups
@@ -22,6 +25,7 @@ from prvcore.mechanisms.subsampled import (
 
 __all__ = ["Calibration", "calibrate"]
 
+_Rounded = TypeVar("_Rounded", str, float)
 Parameter: TypeAlias = Literal["noise_multiplier", "scale", "sampling_probability", "steps"]
 # What the C core calls each.
 _PARAMETERS = {
@@ -73,6 +77,12 @@ class Calibration(_pickling.Pickled):
     fine_compositions : int
         Number of these whose bounds are as close as the tolerance asks; the others were coarse.
 
+    Notes
+    -----
+    ``f"{found:.3f}"`` and ``round(found, 3)`` are `value`, rounded to where the target is met:
+    noise up, a sampling probability down. They raise ValueError if `monotone` is False and `value`
+    has more digits, since more noise may then have a larger epsilon.
+
     """
 
     parameter: str
@@ -100,6 +110,31 @@ class Calibration(_pickling.Pickled):
         if self.next_bounds is None:
             return True
         return self.monotone and bool(self.next_bounds.lower > self.epsilon)
+
+    def __format__(self, specification: str) -> str:
+        """Return `value` in the format that floats take, rounded to where the target is met."""
+        if not specification:
+            return str(self)
+        if isinstance(self.value, int):
+            return format(self.value, specification)
+        return self._safe(partial(formatted, self.value, specification))
+
+    def __round__(self, decimals: int = 0) -> float | int:
+        """Return `value` with so many decimals, rounded to where the target is met."""
+        if isinstance(self.value, int):
+            return self.value
+        found: float = self._safe(partial(rounded, self.value, decimals))
+        return found
+
+    def _safe(self, round_to: Callable[[str], _Rounded]) -> _Rounded:
+        """Return `value` rounded to more noise or a smaller probability, where epsilon is less."""
+        down, up = round_to(DOWN), round_to(UP)
+        if down != up and not self.monotone:
+            raise ValueError(
+                f"{self.parameter} {self.value!r} must not be rounded: epsilon is not known to be "
+                "less at more noise"
+            )
+        return down if self.parameter == "sampling_probability" else up
 
 
 @public

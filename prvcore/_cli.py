@@ -19,7 +19,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,9 +26,10 @@ import numpy as np
 import prvcore
 from prvcore import _plot
 from prvcore._explain import explain
+from prvcore._outward import DOWN, NEAREST, UP, formatted
 from prvcore.files.schedule import read_schedule
 
-_DIGITS = 10
+_FORMAT = ".10g"  # of bounds, rounded outwards
 _CUT_OFF, _BAD_OPTION, _NO_VALUE, _INTERRUPTED = 1, 2, 3, 130
 _OPTIONS = {  # how the library's messages name what the options set
     "noise_multiplier": "--noise-multiplier",
@@ -498,16 +498,9 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[float]]) -> None:
 
 
 def _print_bounds(bounds: prvcore.Bounds[Any]) -> None:
-    print(f"  lower     {_decimal(float(bounds.lower), ROUND_FLOOR)}")
-    print(f"  estimate  {_decimal(float(bounds.estimate), ROUND_HALF_EVEN)}")
-    print(f"  upper     {_decimal(float(bounds.upper), ROUND_CEILING)}")
-
-
-def _decimal(value: float, rounding: str) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    rounded = Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value))
-    return f"{rounded.normalize():g}"
+    print(f"  lower     {formatted(bounds.lower, _FORMAT, DOWN)}")
+    print(f"  estimate  {formatted(bounds.estimate, _FORMAT, NEAREST)}")
+    print(f"  upper     {formatted(bounds.upper, _FORMAT, UP)}")
 
 
 def _save(axes: Any, path: str) -> None:

@@ -77,8 +77,7 @@ class Explanation(_pickling.Pickled):
         return "\n".join([*self._of_the_whole(), *self._of_the_steps(), *self._of_the_error()])
 
     def _of_the_whole(self) -> list[str]:
-        lower, _, upper = self.epsilon
-        lines = [f"At delta = {self.delta:g} epsilon lies between {lower:.6g} and {upper:.6g}."]
+        lines = [f"At delta = {self.delta!r} epsilon lies in {self.epsilon:.6g}."]
         if not self.budget.attained:
             lines.append(
                 "The lower bound belongs to data sets that exist; the upper bound holds for all "

@@ -16,6 +16,7 @@ from prvcore._calibrate import Parameter, calibrate
 from prvcore._compose import compose
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
+from prvcore._outward import UP, formatted, rounded
 from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._settings import CalibrateOptions, ComposeOptions, How, QueryOptions, memory_limit_of
 from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
@@ -116,6 +117,11 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     settings : dict of str to number or ndarray
         The values that were used, by their names, each of the same shape.
 
+    Notes
+    -----
+    ``f"{found:.3f}"`` and ``round(found, 3)`` are `value`, noise rounded up, so that the
+    target is met.
+
     """
 
     value: Any
@@ -125,6 +131,20 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     next_lower: Number
     next_upper: Number
     settings: dict[str, Any]
+
+    def __format__(self, specification: str) -> str:
+        """Return `value` formatted as floats are, noise rounded up; of arrays, one a line."""
+        if not specification:
+            return str(self)
+        values = np.ravel(self.value)
+        if values.dtype.kind == "i":
+            return "\n".join(format(value, specification) for value in values.tolist())
+        return "\n".join(formatted(value, specification, UP) for value in values.tolist())
+
+    def __round__(self, decimals: int = 0) -> Any:
+        """Return `value` with so many decimals, noise rounded up, of the same shape."""
+        whole = np.asarray(self.value).dtype.kind == "i"
+        return self.value if whole else rounded(self.value, decimals, UP)
 
 
 class _Rows(NamedTuple):

@@ -24,14 +24,14 @@ def test_the_examples_run_and_print_what_is_shown():
             exec(block, names)
         shown = re.findall(r"^# (.*)$", block, re.MULTILINE)
         assert printed.getvalue().splitlines() == shown
-    assert "# epsilon lies between" in PYTHON[0]
+    assert "# epsilon lies in" in PYTHON[0]
     assert 0.0 <= names["lower"] <= names["estimate"] <= names["upper"]
 
 
 def test_the_bounds_that_are_shown_are_rounded_outwards():
     step = prv.PoissonSubsampledGaussian(1.1, 256 / 60_000)
     exact = prv.compose(step, 3525, eps_error=1e-6).epsilon(1e-5)
-    shown = re.search(r"^# epsilon lies between (\S+) and (\S+)$", PYTHON[0], re.MULTILINE)
+    shown = re.search(r"^# epsilon lies in \[(\S+), (\S+)\]$", PYTHON[0], re.MULTILINE)
     assert float(shown[1]) <= exact.lower <= exact.upper <= float(shown[2])
     noise = float(re.search(r"^# noise multiplier (\S+) is enough", PYTHON[0], re.MULTILINE)[1])
     enough = prv.PoissonSubsampledGaussian(noise, 256 / 60_000)

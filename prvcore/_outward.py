@@ -1,0 +1,90 @@
+"""Numbers rounded to the safe side: lower bounds down, upper bounds up, noise up.
+
+A bound that is rounded inwards is none: noise 0.83917 shown as 0.839 misses the target.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DOWN", "NEAREST", "UP", "formatted", "rounded"]
+
+DOWN, NEAREST, UP = ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_CEILING
+
+# The format specifications of floats, without what would change the rounding.
+_SPECIFICATION = re.compile(
+    r"(?:.?[<>=^])?[-+ ]?z?#?0?\d*,?(?:\.(?P<precision>\d+))?(?P<kind>[eEfFgG%]?)"
+)
+_USUAL_PRECISION = 6  # of floats where a specification has a kind but no precision
+# A double has at most 309 digits before the point and 1074 behind it: so many decimals hold it.
+_MOST_DECIMALS = 1100
+_MOST_DIGITS = 2 * _MOST_DECIMALS
+
+
+def formatted(value: float, specification: str, rounding: str) -> str:
+    """Return `value` in the format that floats take, rounded in the direction given.
+
+    Parameters
+    ----------
+    value : float
+        Infinite numbers and nan are written as floats write them.
+    specification : str
+        As floats take it, of the kinds ``eEfFgG%`` and without underscores. Without a kind and a
+        precision it is the shortest text that reads back as `value`.
+    rounding : {DOWN, NEAREST, UP}
+        Towards minus infinity, to the nearest, towards infinity.
+
+    Returns
+    -------
+    str
+        Its number is at most `value` (DOWN) or at least (UP).
+
+    Raises
+    ------
+    ValueError
+        `specification` is none of floats.
+
+    """
+    found = _SPECIFICATION.fullmatch(specification)
+    if found is None:
+        raise ValueError(
+            f"format must be one of floats, such as '.3f' or '.4g', got {specification!r}"
+        )
+    kind, given = found["kind"], found["precision"]
+    if not math.isfinite(value) or (given is None and not kind):
+        return format(value, specification)
+    precision = _USUAL_PRECISION if given is None else int(given)
+    if kind in ("f", "F", "%"):
+        digits = _quantized(value, precision + 2 * (kind == "%"), rounding)
+    else:
+        significant = precision + 1 if kind in ("e", "E") else max(precision, 1)
+        digits = Context(prec=significant, rounding=rounding).create_decimal(Decimal(value))
+    # A float holds so few digits exactly, and writes them as people know it.
+    few = len(digits.as_tuple().digits) <= sys.float_info.dig
+    return format(float(digits) if few else digits, specification)
+
+
+def _quantized(value: float, decimals: int, rounding: str) -> Decimal:
+    context = Context(prec=_MOST_DIGITS, rounding=rounding)
+    least = Decimal(1).scaleb(-min(decimals, _MOST_DECIMALS))
+    return Decimal(value).quantize(least, context=context)
+
+
+def rounded(values: Any, decimals: int, rounding: str) -> Any:
+    """Return a float, or an array of floats, rounded to so many decimals (tens if -1, and so on).
+
+    Each is the double nearest to the rounded decimal: it lies on the same side of the value, which
+    is a double, since to round to the nearest keeps order.
+    """
+    if isinstance(values, np.ndarray):
+        found = [rounded(value, decimals, rounding) for value in values.ravel().tolist()]
+        return np.array(found, dtype=np.float64).reshape(values.shape)
+    if not math.isfinite(values):
+        return values
+    return float(_quantized(values, decimals, rounding))

@@ -1,0 +1,114 @@
+"""Numbers that are shown never promise more than is known: they are rounded to the safe side."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import prvcore as prv
+from prvcore._outward import DOWN, NEAREST, UP, formatted, rounded
+
+NUMBERS = st.floats(-1e300, 1e300)
+SPECIFICATIONS = st.builds(
+    "{}.{}{}".format,
+    st.sampled_from(["", "+", "012", ","]),
+    st.integers(0, 20),
+    st.sampled_from(["", "e", "E", "f", "g", "G", "%"]),
+)
+
+
+def number(text):
+    """Return what a formatted number says, exactly."""
+    plain = text.strip().replace(",", "")
+    return Fraction(plain[:-1]) / 100 if plain.endswith("%") else Fraction(plain)
+
+
+@given(NUMBERS, SPECIFICATIONS)
+def test_formatted_numbers_are_on_the_safe_side(value, specification):
+    low, high = (formatted(value, specification, side) for side in (DOWN, UP))
+    assert number(low) <= Fraction(value) <= number(high)
+    assert formatted(value, specification, NEAREST) in (low, high)
+
+
+@given(st.floats(1e-30, 1e30), st.integers(1, 15), st.sampled_from("efg"))
+def test_few_digits_look_as_floats_do(value, digits, kind):
+    if kind != "f" or abs(value) < 10.0 ** (15 - digits):
+        text = f".{digits - (kind == 'e')}{kind}"
+        assert formatted(value, text, NEAREST) == format(value, text)
+
+
+@given(NUMBERS, st.integers(-5, 20))
+def test_rounded_numbers_are_on_the_safe_side(value, decimals):
+    assert rounded(value, decimals, DOWN) <= value <= rounded(value, decimals, UP)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_numbers_stay(value):
+    assert formatted(value, ".3f", UP) == f"{value:.3f}"
+    assert rounded(value, 2, DOWN) == value
+
+
+def test_a_format_without_digits_is_exact():
+    assert formatted(0.1, "", UP) == "0.1"
+    assert float(formatted(0.1, ".3000f", UP)) == 0.1
+
+
+@pytest.mark.parametrize("specification", ["x", ".3d", ".f", "_.3f", "s"])
+def test_formats_of_other_things_are_refused(specification):
+    with pytest.raises(ValueError, match="format must be one of floats"):
+        formatted(0.5, specification, UP)
+
+
+def test_bounds_are_rounded_outwards():
+    bounds = prv.Bounds(0.703638, 0.7037089, 0.703779)
+    assert f"{bounds:.3f}" == "[0.703, 0.704]"
+    assert f"{bounds:.1%}" == "[70.3%, 70.4%]"
+    assert f"{bounds}" == str(bounds)
+    assert round(bounds, 3) == (0.703, 0.704, 0.704)
+    assert round(bounds) == (0.0, 1.0, 1.0)
+    many = prv.Bounds(*(np.array([end, 2 * end]) for end in bounds))
+    assert f"{many:.2f}" == "[0.70, 0.71]\n[1.40, 1.41]"
+    assert round(many, 2).upper.tolist() == [0.71, 1.41]
+
+
+def test_bounds_of_a_sweep_keep_their_settings():
+    bounds = prv.dpsgd_epsilon([0.8, 1.0], 1e-3, 100, 1e-7)
+    whole = round(bounds, 2)
+    assert whole.settings is bounds.settings
+    assert (whole.lower <= bounds.lower).all()
+    assert (bounds.upper <= whole.upper).all()
+    assert pickle.loads(pickle.dumps(whole)).settings.keys() == bounds.settings.keys()
+
+
+def test_calibrations_are_rounded_to_where_the_target_is_met():
+    step = prv.PoissonSubsampledGaussian(1.0, 256 / 60_000)
+    noise = prv.calibrate(step, 3525, epsilon=2, delta=1e-5)
+    assert f"{noise:.3f}" == "0.840"  # of 0.83917
+    again = prv.PoissonSubsampledGaussian(round(noise, 3), 256 / 60_000)
+    assert prv.eps_from_delta(again, 1e-5, counts=3525).upper <= 2
+    share = prv.calibrate(step, 3525, epsilon=2, delta=1e-5, parameter="sampling_probability")
+    assert float(f"{share:.2g}") <= share.value
+    assert round(share, 4) <= share.value
+    steps = prv.calibrate(step, epsilon=2, delta=1e-5, parameter="steps")
+    assert round(steps, 1) == steps.value == int(f"{steps:d}")
+
+
+def test_what_may_not_be_rounded_is_not():
+    found = prv.calibrate(prv.DiscreteGaussian(10.0), 3, epsilon=2, delta=1e-5)
+    assert not found.monotone
+    with pytest.raises(ValueError, match="must not be rounded"):
+        round(found, 2)
+    with pytest.raises(ValueError, match="must not be rounded"):
+        f"{found:.2f}"
+
+
+def test_calibrations_of_a_sweep_are_rounded_too():
+    found = prv.dpsgd_noise_multiplier(256 / 60_000, 3525, [2.0, 4.0], 1e-5)
+    shown = [float(line) for line in f"{found:.3f}".splitlines()]
+    assert all(a >= b for a, b in zip(shown, found.value, strict=True))
+    assert round(found, 3).tolist() == shown
+    most = prv.dpsgd_steps(1.1, 256 / 60_000, 2, 1e-5)
+    assert int(f"{most:d}") == round(most, 2) == most.value
