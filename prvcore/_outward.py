@@ -65,9 +65,11 @@ def formatted(value: float, specification: str, rounding: str) -> str:
     else:
         significant = precision + 1 if kind in ("e", "E") else max(precision, 1)
         digits = Context(prec=significant, rounding=rounding).create_decimal(Decimal(value))
-    # A float holds so few digits exactly, and writes them as people know it.
+    # If the digits are so few, the nearest float has them too, unless it is subnormal, and writes
+    # the exponent as people know it.
     few = len(digits.as_tuple().digits) <= sys.float_info.dig
-    return format(float(digits) if few else digits, specification)
+    normal = not digits or digits.adjusted() > sys.float_info.min_10_exp
+    return format(float(digits) if few and normal else digits, specification)
 
 
 def _quantized(value: float, decimals: int, rounding: str) -> Decimal:
