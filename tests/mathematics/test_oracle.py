@@ -14,9 +14,11 @@ from tests.oracle.batches import truncation
 from tests.oracle.contour import Contour, _Nodes, real_moment
 from tests.oracle.judge import judge, objections
 from tests.oracle.laws import GaussianLaw
+from tests.oracle.mechanisms import ResponseCurve
 from tests.oracle.oracle import Oracle, pairs_of
 from tests.oracle.residues import Sums
-from tests.oracle.settings import KINDS, ResponseCurve, Setting, draw
+from tests.oracle.setting import Setting
+from tests.oracle.settings import KINDS, draw
 from tests.oracle.worst import Truth, pure_samples, two_ranges, two_records
 from tests.support.truth import ROWS, mechanism
 
