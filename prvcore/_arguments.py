@@ -69,10 +69,14 @@ def part(value: object, name: str) -> float:
 
 
 def integer(value: object, name: str, least: int, greatest: int) -> int:
-    """Return an int in [least, greatest]; a float is refused even if it is whole."""
+    """Return an int in [least, greatest], of an integer or a float that is whole: 1e3 is 1000."""
     requirement = f"in [{least}, {greatest}]"
-    if isinstance(value, bool) or not isinstance(value, int | numbers.Integral):
+    if isinstance(value, bool) or not isinstance(
+        value, int | float | numbers.Integral | np.floating
+    ):
         raise TypeError(f"{name} must be an integer {requirement}, got {value!r}")
+    if isinstance(value, float | np.floating) and not float(value).is_integer():
+        raise ValueError(f"{name} must be an integer {requirement}, got {value!r}")
     number = int(value)
     if not least <= number <= greatest:
         raise ValueError(f"{name} must be {requirement}, got {value!r}")
@@ -161,7 +165,7 @@ def non_negatives(values: ArrayLike, name: str) -> FloatArray:
 
 
 def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray[np.int64]:
-    """Return an array of any shape of integers in [least, greatest]; floats are refused."""
+    """Return an array of any shape of integers in [least, greatest]; floats must be whole."""
     requirement = f"in [{least}, {greatest}]"
     if _misread(values):
         raise TypeError(f"{name} must be integers {requirement}, got {values!r}")
@@ -170,12 +174,15 @@ def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray
     except ValueError:
         raise ValueError(f"{name} must be an integer or a regular array, got {values!r}") from None
     # an object array may hold integers that fit no integer type
-    whole = found.dtype.kind in "iu" or (
+    real = found.dtype.kind in "iuf" or (
         found.dtype.kind == "O"
         and all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in found.flat)
     )
-    if not whole and found.size:
+    if not real and found.size:
         raise TypeError(f"{name} must be integers {requirement}, got {values!r}")
+    if found.dtype.kind == "f":
+        broken = ~(np.isfinite(found) & (found == np.trunc(found)))
+        _refuse(broken, name, found, f"integers {requirement}")
     outside = np.asarray((found < least) | (found > greatest), dtype=bool)
     if outside.any():
         raise ValueError(f"{name} must be {requirement}, got {int(found[outside].flat[0])}")

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from opacus.accountants import IAccountant, register_accountant
 
+from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
 from prvcore._compose import compose
 from prvcore._settings import ComposeOptions
@@ -55,7 +56,15 @@ class OpacusAccountant(IAccountant):
         sample_rate : float
             Probability in [0, 1] with which each record entered the batch.
 
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of another kind or out of its range. A rate above 1 comes from batches
+            that were added up: they are no one sample.
+
         """
+        _arguments.non_negative(noise_multiplier, "noise_multiplier")
+        _arguments.probability(sample_rate, "sample_rate")
         steps = 1
         if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
             steps += self.history.pop()[2]

@@ -23,6 +23,7 @@ __all__ = ["TrainingSchedule", "dpsgd_schedule"]
 
 _Swept = TypeVar("_Swept", SweepBounds[Any], SweepCalibrations[Any])
 Rounding: TypeAlias = Literal["up-each-epoch", "up", "down"]
+Loader: TypeAlias = Literal["poisson", "opacus"]
 _MOST = 2**53
 
 
@@ -36,10 +37,11 @@ class TrainingSchedule(NamedTuple):
     ----------
     sampling_probability : float or ndarray of float64
         With which each record enters each batch: ``batch_size * accumulation_steps /
-        dataset_size``, rounded to the nearest float.
+        dataset_size``, rounded to the nearest float; that of Opacus's loader is 1 over the batches
+        of an epoch.
     steps : int or ndarray of int64
         How often the parameters are updated.
-    dataset_size, batch_size, accumulation_steps, epochs, rounding
+    dataset_size, batch_size, accumulation_steps, epochs, rounding, loader, drop_last
         As given to `dpsgd_schedule`.
 
     """
@@ -51,6 +53,8 @@ class TrainingSchedule(NamedTuple):
     accumulation_steps: int | NDArray[np.int64]
     epochs: float | NDArray[np.float64]
     rounding: Rounding
+    loader: Loader = "poisson"
+    drop_last: bool = False
 
     def epsilon(
         self, noise_multiplier: ArrayLike, delta: ArrayLike, **options: Unpack[SweepOptions]
@@ -138,7 +142,8 @@ class TrainingSchedule(NamedTuple):
         for name in ("dataset_size", "batch_size", "accumulation_steps", "epochs"):
             value = getattr(self, name)
             settings[name] = np.broadcast_to(value, shape) if shape else value
-        settings["rounding"] = self.rounding
+        for name in ("rounding", "loader", "drop_last"):
+            settings[name] = getattr(self, name)
         told: _Swept = bounds._replace(settings=settings)
         return told
 
@@ -151,6 +156,8 @@ def dpsgd_schedule(
     *,
     accumulation_steps: ArrayLike = 1,
     rounding: Rounding = "up-each-epoch",
+    loader: Loader = "poisson",
+    drop_last: bool = False,
 ) -> TrainingSchedule:
     """Return sampling probability and steps of a training of so many epochs.
 
@@ -173,6 +180,16 @@ def dpsgd_schedule(
         keeps the last, smaller one; a part of an epoch has its part of that, rounded up. ``"up"``
         and ``"down"``: the steps of all epochs together, rounded once. Computed exactly, with the
         number of epochs that its shortest decimal says: 0.1 is a tenth.
+    loader : {"poisson", "opacus"}
+        What draws the samples. ``"poisson"``: with probability ``batch_size * accumulation_steps /
+        dataset_size``. ``"opacus"``: the loader that Opacus makes of a PyTorch loader, with 1 over
+        the number of batches that the PyTorch loader has in an epoch, and about as many steps:
+        ``int(1 / (1 / batches))`` in floating point, which may be one less. It has `rounding` of
+        each epoch and `accumulation_steps` 1 alone: it forbids to add up samples, which would have
+        records that come twice, and a sample that is split for want of memory is one step.
+    drop_last : bool, default False
+        Of the PyTorch loader: whether the last, smaller batch is left out, so that batches are
+        fewer and the sampling probability is *larger*. Of the loader ``"opacus"`` alone.
 
     Returns
     -------
@@ -200,8 +217,23 @@ def dpsgd_schedule(
     (3525, 0.004266666666666667)
     >>> epsilon = plan.epsilon(noise_multiplier=1.1, delta=1e-5).upper
 
+    Opacus, of a loader with ``drop_last=True``:
+
+    >>> plan = prv.dpsgd_schedule(1000, 256, 15, loader="opacus", drop_last=True)
+    >>> plan.steps, plan.sampling_probability
+    (45, 0.3333333333333333)
+
     """
     _arguments.choice(rounding, "rounding", get_args(Rounding))
+    _arguments.choice(loader, "loader", get_args(Loader))
+    if not isinstance(drop_last, bool | np.bool_):
+        raise TypeError(f"drop_last must be True or False, got {drop_last!r}")
+    if loader == "opacus" and rounding != "up-each-epoch":
+        raise ValueError(
+            f"rounding must be 'up-each-epoch' where loader is 'opacus', got {rounding!r}"
+        )
+    if loader != "opacus" and drop_last:
+        raise ValueError("drop_last must be False where loader is not 'opacus', got True")
     sizes, batches, parts, times = _arguments.broadcast(
         dataset_size=_arguments.integers(dataset_size, "dataset_size", 1, _MOST),
         batch_size=_arguments.integers(batch_size, "batch_size", 1, _MOST),
@@ -211,23 +243,39 @@ def dpsgd_schedule(
     probabilities, steps = np.empty(sizes.shape), np.empty(sizes.shape, dtype=np.int64)
     for i in np.ndindex(sizes.shape):
         size, batch, part = int(sizes[i]), int(batches[i]), int(parts[i])
-        probabilities[i] = batch * part / size  # integers: correctly rounded
-        if batch * part > size:
-            raise ValueError(
-                "batch_size * accumulation_steps must be at most dataset_size, "
-                f"got {batch} * {part} for {size}"
-            )
-        steps[i] = _arguments.integer(
-            _steps(Fraction(size, batch * part), Fraction(repr(float(times[i]))), rounding),
-            "the number of steps",
-            0,
-            _MOST,
-        )
+        epochs_exact = Fraction(repr(float(times[i])))
+        if loader == "opacus":
+            probabilities[i], total = _of_opacus(size, batch, part, epochs_exact, bool(drop_last))
+        else:
+            if batch * part > size:
+                raise ValueError(
+                    "batch_size * accumulation_steps must be at most dataset_size, "
+                    f"got {batch} * {part} for {size}"
+                )
+            probabilities[i] = batch * part / size  # integers: correctly rounded
+            total = _steps(Fraction(size, batch * part), epochs_exact, rounding)
+        steps[i] = _arguments.integer(total, "the number of steps", 0, _MOST)
     for array in (probabilities, steps):
         array.setflags(write=False)
     arrays = (probabilities, steps, sizes, batches, parts, times)
     told: list[Any] = [array[()] if array.ndim else array.item() for array in arrays]
-    return TrainingSchedule._make([*told, rounding])
+    return TrainingSchedule._make([*told, rounding, loader, bool(drop_last)])
+
+
+def _of_opacus(
+    size: int, batch: int, part: int, epochs: Fraction, drop_last: bool
+) -> tuple[float, int]:
+    """Return the sampling probability and the steps of Opacus's loader, in its own arithmetic."""
+    if part != 1:
+        raise ValueError(f"accumulation_steps must be 1 where loader is 'opacus', got {part}")
+    batches = size // batch if drop_last else -(-size // batch)
+    if batches == 0:
+        raise ValueError(
+            "batch_size must be at most dataset_size where drop_last is True, "
+            f"got {batch} for {size}: no batch is left"
+        )
+    probability = 1 / batches
+    return probability, math.ceil(int(1 / probability) * epochs)
 
 
 def _steps(steps_per_epoch: Fraction, epochs: Fraction, rounding: Rounding) -> int:

@@ -88,3 +88,26 @@ def test_the_training_of_the_tutorial_reports_epsilon_after_each_epoch(capsys):
         spent = f"{prv.dpsgd_epsilon(1.1, 100 / 2000, 20 * epoch, 1e-5).upper:.3f}"
         assert line == f"epoch {epoch}: epsilon {spent}"
         assert f" {spent} after" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("size", "batch"), [(1000, 256), (93, 1), (100, 10), (7, 7)])
+def test_schedules_are_those_of_its_loader(size, batch, drop_last):
+    import torch
+    from opacus.data_loader import DPDataLoader
+    from torch.utils.data import DataLoader, TensorDataset
+
+    records = TensorDataset(torch.zeros(size, 1))
+    loader = DataLoader(records, batch_size=batch, drop_last=drop_last)
+    poisson = DPDataLoader.from_data_loader(loader)
+    plan = prv.dpsgd_schedule(size, batch, 1, loader="opacus", drop_last=drop_last)
+    assert plan.sampling_probability == poisson.sample_rate
+    assert plan.steps == sum(1 for _ in poisson)
+
+
+@pytest.mark.parametrize("sample_rate", [1.2, -0.1, float("nan")])
+def test_rates_that_are_no_probabilities_are_refused_at_once(accountant, sample_rate):
+    steps = len(accountant)
+    with pytest.raises(ValueError, match=r"sample_rate must be in \[0, 1\]"):
+        accountant.step(noise_multiplier=1.0, sample_rate=sample_rate)
+    assert len(accountant) == steps

@@ -178,7 +178,7 @@ def test_integers_out_of_range(call, argument, allowed, values):
 @pytest.mark.parametrize(
     ("call", "argument", "allowed", "values"), INTEGER_ARGUMENTS, ids=identifiers(INTEGER_ARGUMENTS)
 )
-@pytest.mark.parametrize("value", [True, 2.0, 2.5, np.float64(2.0), NAN, "2", 1j, [1], object()])
+@pytest.mark.parametrize("value", [True, "2", 1j, [1], object()])
 def test_what_is_no_integer(call, argument, allowed, values, value):
     with pytest.raises(TypeError, match=message(argument, "integer", allowed, f"got {value!r}")):
         call(value)

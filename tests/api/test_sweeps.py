@@ -215,7 +215,7 @@ def test_without_tqdm_the_error_says_how_to_install_it(monkeypatch):
         ),
         (([1.0, np.nan], 0.1, 1, 0.1), {}, ValueError, "noise_multiplier .* got nan at index 1"),
         ((1.0, 1.5, 1, 0.1), {}, ValueError, r"sampling_probability must be in \[0, 1\], got 1.5"),
-        ((1.0, 0.1, 1.0, 0.1), {}, TypeError, "steps must be integers .* got 1.0"),
+        ((1.0, 0.1, 1.5, 0.1), {}, ValueError, "steps must be integers .* got 1.5"),
         ((1.0, 0.1, True, 0.1), {}, TypeError, "steps must be integers .* got True"),
         ((1.0, 0.1, [1, -1], 0.1), {}, ValueError, r"steps must be in \[0, \d+\], got -1"),
         ((1.0, 0.1, 10**30, 0.1), {}, ValueError, r"steps must be in \[0, \d+\], got 10+"),

@@ -70,18 +70,50 @@ def test_bounds_are_those_of_the_sweep_and_tell_all_values(epochs):
     ("arguments", "options", "error", "message"),
     [
         ((0, 1, 1), {}, ValueError, r"dataset_size must be in \[1, \d+\], got 0"),
-        ((10.0, 1, 1), {}, TypeError, "dataset_size must be integers"),
+        ((10.5, 1, 1), {}, ValueError, "dataset_size must be integers"),
         ((10, 11, 1), {}, ValueError, r"batch_size \* accumulation_steps .* got 11 \* 1 for 10"),
         ((10, 4, 1), {"accumulation_steps": 3}, ValueError, r"got 4 \* 3 for 10"),
         ((10, 4, -1), {}, ValueError, "epochs must be finite and >= 0, got -1.0"),
         ((10, 4, 1e300), {}, ValueError, r"the number of steps must be in \[0, \d+\]"),
         ((10, 4, 1), {"rounding": "even"}, ValueError, "rounding must be one of"),
         (([10, 20], [1, 2, 3], 1), {}, ValueError, r"dataset_size \(2,\), batch_size \(3,\)"),
+        ((10, 4, 1), {"loader": "torch"}, ValueError, "loader must be one of"),
+        ((10, 4, 1), {"drop_last": True}, ValueError, "drop_last must be False"),
+        ((10, 4, 1), {"drop_last": 1}, TypeError, "drop_last must be True or False"),
+        ((10, 11, 1), {"loader": "opacus", "drop_last": True}, ValueError, "no batch is left"),
+        (
+            (10, 4, 1),
+            {"loader": "opacus", "accumulation_steps": 2},
+            ValueError,
+            "accumulation_steps must be 1",
+        ),
+        ((10, 4, 1), {"loader": "opacus", "rounding": "up"}, ValueError, "rounding must be"),
     ],
 )
 def test_bad_arguments_are_named(arguments, options, error, message):
     with pytest.raises(error, match=message):
         prv.dpsgd_schedule(*arguments, **options)
+
+
+@pytest.mark.parametrize(("drop_last", "batches"), [(True, 3), (False, 4)])
+def test_the_loader_of_opacus_samples_by_its_batches(drop_last, batches):
+    plan = prv.dpsgd_schedule(1000, 256, 15, loader="opacus", drop_last=drop_last)
+    assert (plan.sampling_probability, plan.steps) == (1 / batches, 15 * batches)
+    step = prv.PoissonSubsampledGaussian(1.1, 1 / batches)
+    assert plan.epsilon(1.1, 1e-5) == prv.eps_from_delta(step, 1e-5, counts=15 * batches)
+
+
+def test_the_loader_of_opacus_may_lose_a_step_to_rounding():
+    plan = prv.dpsgd_schedule(93, 1, [1, 0.5], loader="opacus")
+    assert plan.sampling_probability.tolist() == [1 / 93] * 2
+    assert plan.steps.tolist() == [92, 46]
+
+
+def test_whole_floats_are_integers():
+    assert prv.dpsgd_schedule(1e3, 1e1, 2) == prv.dpsgd_schedule(1000, 10, 2)
+    assert prv.dpsgd_epsilon(1, 0.01, [1e3], 1e-5) == prv.dpsgd_epsilon(1, 0.01, [1000], 1e-5)
+    step = prv.Gaussian(2.0)
+    assert prv.compose(step, np.float64(7.0)).counts == (7,)
 
 
 def test_noise_is_calibrated_for_the_schedule():
