@@ -162,6 +162,11 @@ double prv_chernoff_epsilon(prv_direction *direction, double delta, double enoug
     return bound <= enough ? bound : fmin(bound, epsilon_without_tops(direction, delta, 0.0));
 }
 
+double prv_chernoff_delta(prv_direction *direction, double epsilon)
+{
+    return delta_at(direction, epsilon, tilt_of_pair(direction, PRV_ASK_DELTA, epsilon));
+}
+
 double prv_most_total_variation(const prv_direction *direction)
 {
     double sum = 0.0, roundings = 4.0 + (double)direction->steps; /* of u each, at most */

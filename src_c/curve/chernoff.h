@@ -12,10 +12,14 @@
  * which cells are in use. O(cells). */
 double prv_chernoff_epsilon(prv_direction *direction, double delta, double enough);
 
-/* The same bound of compositions with bounded ranges, by the largest moments that these have at a tilt, one
- * by one: of epsilon at the delta `value`, or of delta at the epsilon `value`. No adaptive composition has
- * larger moments, while the pair that dominates all bounded ranges has. *lam gets the tilt at which the bound
- * is least; at an epsilon that is not above 0 it gets 0, and the bound is 1. Some dozen times the cost. */
+/* Chernoff's bound of delta, with the mass at infinity, at an epsilon > 0. O(cells). */
+double prv_chernoff_delta(prv_direction *direction, double epsilon);
+
+/* Chernoff's bounds of compositions with bounded ranges, by the largest moments that these have at a tilt,
+ * one by one: of epsilon at the delta `value`, or of delta at the epsilon `value`. No adaptive composition
+ * has larger moments, while the pair that dominates all bounded ranges has. *lam gets the tilt at which the
+ * bound is least; at an epsilon that is not above 0 it gets 0, and the bound is 1. Some dozen times the cost.
+ */
 double prv_most_of_ranges(prv_direction *direction, prv_question question, double value, double *lam);
 
 /* Takes the rare large losses out of use that the first bound of prv_chernoff_epsilon puts at infinity. */

@@ -13,6 +13,7 @@
 #include "lattices/lattice.h"
 
 #define MOST_KNOTS 4096
+#define FEW_ATOMS 64
 
 /* Appends a knot if it lies clearly above the last one. */
 static void append(double *knots, size_t *length, double x)
@@ -104,12 +105,15 @@ static prv_status folded_knots(const prv_mechanism *m, double fineness, double *
     return PRV_OK;
 }
 
-/* Between the atoms; runs of more than MOST_KNOTS / 2 atoms share cells. */
+/* Between the atoms; runs of more than MOST_KNOTS / 2 atoms share cells. Few atoms have knots of their own,
+ * too: an atom at the upper end of its cell stays where it is in the dominating lattice. */
 static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
 {
     const size_t stride = a->length / (MOST_KNOTS / 2) + 1;
-    for (size_t i = 0; i + 1 < a->length; i += stride)
+    for (size_t i = 0; i + 1 < a->length; i += stride) {
+        if (a->length <= FEW_ATOMS) append(knots, length, a->loss[i]);
         append(knots, length, a->loss[i] + 0.5 * (a->loss[i + 1] - a->loss[i]));
+    }
     if (a->length > 0) append(knots, length, a->loss[a->length - 1]);
     if (*length == 0) append(knots, length, 0.0);
 }

@@ -11,6 +11,10 @@
  * tell widths in epsilon apart. */
 #define PRV_FINEST_DELTA 1e-9
 
+/* If delta is at most this, 0 is close enough as a lower bound: bounds are promised for deltas from 1e-300
+ * on. */
+#define PRV_LEAST_DELTA 1e-301
+
 typedef struct prv_aim {
     double log_delta; /* of the finite part */
     double epsilon;   /* expected or asked */

@@ -38,6 +38,28 @@ static int is_almost_one(const prv_direction *directions, size_t count, const pr
     return 1;
 }
 
+/* A delta that is the mass at infinity, as closely as asked: Chernoff's inequality bounds what finite losses
+ * add. Without mass at infinity, a delta below the least that bounds are promised for; 1 if answered. */
+static int is_all_at_infinity(prv_direction *directions, size_t count, const prv_options *options,
+                              double epsilon, prv_bounds *b)
+{
+    if (!(epsilon > 0.0)) return 0;
+    double low = 0.0, mass = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        low = fmax(low, directions[i].all.infinite.low);
+        mass = fmax(mass, directions[i].all.infinite.mass);
+    }
+    const double most = fmax(options->delta_relative_error * low, PRV_LEAST_DELTA);
+    double upper = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (!prv_chernoff_may_reach(&directions[i], most, epsilon)) return 0;
+        upper = fmax(upper, prv_chernoff_delta(&directions[i], epsilon));
+        if (upper > PRV_LEAST_DELTA && !prv_is_relatively_close(options, PRV_ASK_DELTA, low, upper)) return 0;
+    }
+    *b = (prv_bounds){low, fmin(fmax(mass, low), upper), upper};
+    return 1;
+}
+
 /* A delta so large that no epsilon is needed; 1 if answered. */
 static int is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
 {
@@ -131,6 +153,7 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     const int chosen = options->mesh_size > 0.0, ask_epsilon = p->question == PRV_ASK_EPSILON;
     if (answer_directly(p->directions, p->count, p->question, value, b) ||
         (!chosen && !ask_epsilon && is_almost_one(p->directions, p->count, options, value, b)) ||
+        (!chosen && !ask_epsilon && is_all_at_infinity(p->directions, p->count, options, value, b)) ||
         (!chosen && ask_epsilon && is_above_all(p->directions, p->count, value, b))) {
         prv_report_known(options, r);
         return PRV_OK;

@@ -127,7 +127,7 @@ prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
             r->width = fmax(a->all->greatest_loss - a->value, 0.0);
         /* Callbacks give values; their second differences, the masses, are that much less certain. */
         if (high <= 1e7 * a->enclosed->absolute_error) r->width = 0.0;
-        if (b->upper < 1e-305) r->width = 0.0; /* below what is promised: 0 is as good as any */
+        if (b->upper <= PRV_LEAST_DELTA) r->width = 0.0;
         r->resolved = low > 0.0 || r->width <= asked;
     }
     r->discretization = fmax(r->width - r->wrap_around - r->rounding - r->truncation, 0.0);

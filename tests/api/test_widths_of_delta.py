@@ -142,3 +142,43 @@ def test_the_command_line_takes_it(capsys):
     mechanism = ["--noise-multiplier", "20", "--steps", "100"]
     main(["delta", *mechanism, "--epsilon", "0", "--delta-relative-error", "0.25", "--json"])
     assert '"delta_relative_error": 0.25' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("steps", "epsilon"),
+    [
+        ([(prv.PoissonSubsampledGaussian(8.535, 0.0001386), 602)], 0.508575515638132),
+        ([(prv.BoundedRange(0.007678), 20_276)], 23.0),
+        ([(prv.PoissonSubsampled(prv.Laplace(4.054), 0.002054), 40_948)], 6.9),
+    ],
+)
+def test_a_delta_below_the_promised_ones_composes_nothing(steps, epsilon):
+    curve = prv.compose(steps)
+    bounds = curve.delta(epsilon)
+    assert bounds.lower == 0.0 < bounds.upper <= 1e-301
+    assert curve.error_budget(epsilon=epsilon).engine == "none"
+    assert curve.error_budget(epsilon=epsilon).accurate
+    # The greatest epsilon at which this holds is an epsilon of that delta.
+    assert prv.compose(steps, eps_error=0.1).epsilon(1e-301).lower <= epsilon
+
+
+@pytest.mark.parametrize("part", [1e-2, 1e-4])
+def test_a_delta_that_is_the_mass_at_infinity_composes_nothing(part):
+    """Two-point losses of 1,000 steps, by a sum of 60 digits: most of delta is at infinity."""
+    steps = [(prv.ApproximateDP(0.125, 1e-7), 1000)]
+    curve = prv.compose(steps, delta_relative_error=part)
+    bounds = curve.delta(60.0)
+    with mpmath.workdps(60):
+        odds = mpmath.exp(mpmath.mpf(0.125))
+        kept = (1 - mpmath.mpf(1e-7)) ** 1000
+        finite = mpmath.fsum(
+            mpmath.binomial(1000, i)
+            * odds**i
+            / (1 + odds) ** 1000
+            * -mpmath.expm1(60 - mpmath.mpf(0.125) * (2 * i - 1000))
+            for i in range(741, 1001)
+        )
+        exact = 1 - kept + kept * finite
+        assert mpmath.mpf(bounds.lower) <= exact <= mpmath.mpf(bounds.upper)
+    assert bounds.upper - bounds.lower <= part * bounds.upper
+    assert curve.error_budget(epsilon=60.0).engine == "none"
