@@ -10,22 +10,25 @@
 
 /* Losses are in nats; lam is the tilt, M the composition's moment at it. */
 typedef struct prv_window {
-    const prv_options *options; /* asked now and then whether to go on; may be NULL */
-    double shift_up,
-        shift_down; /* of the tilt, for Chernoff's bounds of both tails; a bound is 1 if its shift is <= 0 */
-    double tolerance; /* what each thing left out may cost, in units of M e^(-lam eps) */
+    const prv_options *options;  /* asked now and then whether to go on; may be NULL */
+    double shift_up, shift_down; /* of the tilt, for Chernoff's bounds of both tails; a bound is 1 if its
+                                    shift is <= 0 */
+    double tolerance;            /* the cost that each part left out may have, in units of M e^(-lam eps) */
+
     /* For a convolution. */
     double lowest; /* rounded to a lattice point */
-    size_t length; /* lattice points, a length that transforms well; 0: there is none */
+    size_t length; /* lattice points, a length that transforms well; 0 if there is none */
     bool precise;  /* powers are taken the precise way, see prv_compose */
+
     /* For a spectrum. */
-    double low_epsilon, high_epsilon; /* where lower bounds are wanted */
-    double room_to_grow; /* steps that may be added later, relative to those there are; the period has room
-                            for them */
-    bool separate;       /* losses above `bulk` are rare jumps, see spectrum.h */
+    double low_epsilon, high_epsilon; /* lower bounds are wanted between these */
+    double room_to_grow;              /* count of steps that may be added later, over the present count: the
+                                         period has room for them */
+    bool separate;                    /* losses above `bulk` are rare jumps, see spectrum.h */
     double bulk;
-    double bulk_tilt; /* Chernoff's bound at this tilt counts what sums without a jump make up of delta, */
-    double bulk_low;  /* for epsilons from this one on */
+    double bulk_low;  /* sums without a jump make up at most so much of delta as Chernoff's bound at bulk_tilt
+                         says, at epsilons from bulk_low on */
+    double bulk_tilt; /* see bulk_low */
 } prv_window;
 
 #endif

@@ -8,7 +8,10 @@
 #include "composition/direct_convolution.h"
 #include "composition/kernel.h"
 #include "composition/transforms.h"
-#include "planning/spacing.h"
+
+/* Bytes of a point of a mesh with both lattices, and of a knot with its cells: together PRV_BYTES_OF_KNOT. */
+#define BYTES_OF_POINT 64.0
+#define BYTES_OF_CELL 96.0
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
@@ -78,14 +81,14 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     double low, high, least, greatest;
     w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
     w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
-    support_in_use(direction, layout->step, &least, &greatest);
+    support_in_use(direction, layout->spacing.step, &least, &greatest);
     /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
      * as well hold all of it: then nothing lies outside, with certainty. */
-    const int whole = direction->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
+    const bool whole = direction->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
     low = whole ? least : fmax(low, least);
     high = whole ? greatest : fmin(high, greatest);
     /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
-    const double room = 0.02 * (high - low) + 4.0 * layout->step;
+    const double room = 0.02 * (high - low) + 4.0 * layout->spacing.step;
     low -= room;
     high += room;
     /* At the end of a bounded support no shift is too large for the profile; but lattices carry
@@ -94,7 +97,7 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     w->shift_up = fmin(w->shift_up, most_shift);
     w->shift_down = fmin(w->shift_down, most_shift);
     w->lowest = low;
-    layout->uniform_points = (high - low) / layout->law_step;
+    layout->uniform_points = (high - low) / layout->spacing.law_step;
     w->length = prv_transform_length(ceil(layout->uniform_points), false);
     const double reach = fmax(aim->reach, 0.1 * aim->width); /* the shift slack is below that */
     w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
@@ -103,13 +106,13 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
 }
 
-int prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window *w)
+bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window *w)
 {
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     const double log_target = aim->log_delta + log(share) - 1.0;
-    w->separate = 0;
+    w->separate = false;
     w->bulk_low = 0.4 * aim->epsilon; /* the guess may be far off */
-    if (!(aim->epsilon > 0.0)) return 0;
+    if (!(aim->epsilon > 0.0)) return false;
     for (double bulk = 0.5 * w->bulk_low; bulk > 1e-3 * w->bulk_low; bulk *= 0.7) {
         prv_use_whole_profiles(direction);
         for (size_t j = 0; j < direction->steps; j++) {
@@ -117,17 +120,17 @@ int prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window 
             size_t end = direction->end[j];
             while (end > 1 && p->high[end - 1] > bulk) end--;
             direction->end[j] = end;
-            if (p->high[end - 1] > bulk) return 0;
+            if (p->high[end - 1] > bulk) return false;
         }
         const double tilt = prv_root(direction, prv_saddle_excess, &w->bulk_low, 4.0 * aim->saddle);
         const prv_moments m = prv_composed_moments(direction, tilt);
         if (m.log_moment - tilt * w->bulk_low + log(prv_kernel_maximum(tilt)) > log_target) continue;
-        w->separate = 1;
+        w->separate = true;
         w->bulk = bulk;
         w->bulk_tilt = tilt;
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /* Twice the cells of the longest profile, scratch of prv_scale_meshes and prv_mesh_of_step. */
@@ -140,26 +143,27 @@ static double *new_weights(const prv_direction *direction)
 }
 
 prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double step,
-                           int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+                           bool exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     prv_use_whole_profiles(direction);
     layout->tilt = tilt;
-    layout->engine = engine;
-    layout->exact = exact_step;
     layout->memory_limit = memory_limit;
-    layout->count = direction->all.count;
     /* Aligning divides a step by 8 at most. */
     step = exact_step ? step : fmax(fmin(step, PRV_WIDEST_CELL), 8.0 * prv_narrowest_step(direction));
     const double law_step = exact_step ? step : prv_align_step(direction, step);
-    layout->step = layout->law_step = law_step;
+    layout->spacing = (prv_spacing){.step = law_step,
+                                    .law_step = law_step,
+                                    .count = direction->all.count,
+                                    .exact = exact_step,
+                                    .engine = engine};
     double *weight = new_weights(direction);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     /* Where the guess of delta is far too large: no window may leave out most of the mass. */
     layout->log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), -5.0);
     cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps);
-    prv_scale_meshes(direction, aim, weight, layout);
+    prv_scale_meshes(direction, aim, weight, &layout->spacing);
     lay_out_window(direction, aim, layout);
     prv_release(weight);
     if (engine == PRV_ENGINE_CONVOLUTION)
@@ -167,32 +171,43 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
                                             direction->steps) +
                         prv_direct_bytes(layout->window.length);
     /* No transform is that long: a limit of memory, too, whatever the caller's is. */
-    const int too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
+    const bool too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
     return !too_long && layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
 }
 
 /* The meshes of a direction whose cells in use are chosen. On failure only layout->bytes is left. */
 static prv_status add_meshes(const prv_direction *direction, const prv_aim *aim, prv_layout *layout)
 {
+    prv_status status = PRV_ERR_MEMORY;
     layout->meshes = prv_allocate(direction->steps, sizeof *layout->meshes);
     layout->cells = prv_allocate(direction->steps, sizeof *layout->cells);
     double *weight = new_weights(direction);
-    prv_status status = layout->meshes != NULL && layout->cells != NULL && weight != NULL ? PRV_OK
-                                                                                          : PRV_ERR_MEMORY;
-    for (size_t j = 0; j < direction->steps && status == PRV_OK; j++)
-        status = prv_mesh_of_step(direction, j, aim, weight, layout);
+    if (layout->meshes == NULL || layout->cells == NULL || weight == NULL) goto done;
+    status = PRV_OK;
+    for (size_t j = 0; j < direction->steps; j++) {
+        prv_mesh *mesh = &layout->meshes[j];
+        status = prv_mesh_of_step(direction, j, aim, &layout->spacing, layout->memory_limit, weight, mesh,
+                                  &layout->cells[j], &layout->bytes);
+        if (status != PRV_OK) break;
+        layout->steps++;
+        if (mesh->length > layout->longest) layout->longest = mesh->length;
+    }
     for (size_t j = 0; j < layout->steps; j++)
-        layout->bytes += 64.0 * (double)layout->meshes[j].length + 96.0 * (double)layout->cells[j].length;
+        layout->bytes += BYTES_OF_POINT * (double)layout->meshes[j].length +
+                         BYTES_OF_CELL * (double)layout->cells[j].length;
     if (status == PRV_OK && !(layout->bytes <= layout->memory_limit)) status = PRV_ERR_MEMORY_LIMIT;
+done:
     prv_release(weight);
-    const double bytes = layout->bytes;
-    if (status != PRV_OK) prv_layout_free(layout);
-    layout->bytes = bytes;
+    if (status != PRV_OK) {
+        const double bytes = layout->bytes;
+        prv_layout_free(layout);
+        layout->bytes = bytes;
+    }
     return status;
 }
 
 prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double step,
-                          int exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+                          bool exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     const prv_status status = prv_layout_plan(direction, aim, tilt, step, exact_step, engine, memory_limit,
                                               layout);

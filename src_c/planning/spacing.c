@@ -122,20 +122,20 @@ static void importance(const prv_direction *direction, size_t j, const prv_aim *
 }
 
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
-static double cell_error(const prv_direction *direction, size_t j, const prv_layout *layout, double weight)
+static double cell_error(const prv_direction *direction, size_t j, const prv_spacing *shared, double weight)
 {
-    return direction->counts[j] / layout->count * weight;
+    return direction->counts[j] / shared->count * weight;
 }
 
 /* sum over cells of (error length^2)^(1/3), see `spacings`. */
-static double mesh_load(const prv_direction *direction, size_t j, const prv_layout *layout,
+static double mesh_load(const prv_direction *direction, size_t j, const prv_spacing *shared,
                         const double *weight)
 {
     const prv_profile *p = &direction->profiles[j];
     double sum = 0.0;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        sum += cbrt(cell_error(direction, j, layout, weight[c]) * length * length);
+        sum += cbrt(cell_error(direction, j, shared, weight[c]) * length * length);
     }
     return sum;
 }
@@ -144,15 +144,15 @@ static double mesh_load(const prv_direction *direction, size_t j, const prv_layo
  *     sum error spacing^2 = scale^2 (sum of the steps' loads)
  * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much
  * of a split over more. Returns the least that is not an atom's. */
-static double spacings(const prv_direction *direction, size_t j, const prv_aim *aim, const prv_layout *layout,
-                       const double *weight, double *spacing)
+static double spacings(const prv_direction *direction, size_t j, const prv_aim *aim,
+                       const prv_spacing *shared, const double *weight, double *spacing)
 {
     const prv_profile *p = &direction->profiles[j];
     double least = HUGE_VAL;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        const double wanted = layout->scale * cbrt(fmax(length, 1e-3 * layout->law_step) /
-                                                   fmax(cell_error(direction, j, layout, weight[c]), 1e-60));
+        const double wanted = shared->scale * cbrt(fmax(length, 1e-3 * shared->law_step) /
+                                                   fmax(cell_error(direction, j, shared, weight[c]), 1e-60));
         spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
         if (length > 0.0) least = fmin(least, wanted);
     }
@@ -166,16 +166,17 @@ static double error_share(prv_engine engine)
     return engine == PRV_ENGINE_SPECTRUM ? 1.2 : 0.25;
 }
 
-prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim, double *weight,
-                            prv_layout *layout)
+prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim,
+                            const prv_spacing *shared, double memory_limit, double *weight, prv_mesh *mesh,
+                            prv_cells *cells, double *bytes)
 {
-    const double saddle = aim->saddle, step = layout->step;
+    const double saddle = aim->saddle, step = shared->step;
     const prv_profile *p = &direction->profiles[j];
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const size_t first = direction->first[j], end = direction->end[j];
     double *spacing = weight + p->length;
     importance(direction, j, aim, weight);
-    spacings(direction, j, aim, layout, weight, spacing);
+    spacings(direction, j, aim, shared, weight, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= step;
 
     const double greatest = prv_greatest_loss(direction->mechanisms[j], direction->add);
@@ -191,17 +192,17 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
-    const size_t most = prv_size_of(fmin(layout->memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
+    const size_t most = prv_size_of(fmin(memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
     const double narrowest = narrowest_cell(direction->mechanisms[j]);
     mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, narrowest, 0, 0, most, NULL, NULL, NULL};
     const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {
-        layout->bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
+        *bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
         return PRV_ERR_MEMORY_LIMIT;
     }
-    prv_mesh *mesh = &layout->meshes[j];
     prv_status status = prv_mesh_new(b.lattice_length, mesh);
-    if (status == PRV_OK) status = prv_cells_new(b.knot_length, &layout->cells[j]);
+    if (status != PRV_OK) return status;
+    status = prv_cells_new(b.knot_length, cells);
     if (status != PRV_OK) {
         prv_mesh_free(mesh);
         return status;
@@ -212,10 +213,8 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     mesh->tilt = saddle;
     b.index = mesh->index;
     b.knot = mesh->knot;
-    b.knots = layout->cells[j].knots;
+    b.knots = cells->knots;
     walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
-    layout->steps++;
-    if (b.lattice_length > layout->longest) layout->longest = b.lattice_length;
     return PRV_OK;
 }
 
@@ -243,20 +242,20 @@ double prv_align_step(const prv_direction *direction, double step)
     return period / ceil(period / step);
 }
 
-void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_layout *layout)
+void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_spacing *shared)
 {
-    double load = 0.0, least = layout->law_step;
+    double load = 0.0, least = shared->law_step;
     for (size_t j = 0; j < direction->steps; j++) {
         importance(direction, j, aim, weight);
-        load += mesh_load(direction, j, layout, weight);
+        load += mesh_load(direction, j, shared, weight);
     }
-    layout->scale = load > 0.0 ? layout->law_step * sqrt(error_share(layout->engine) / load) : HUGE_VAL;
-    if (layout->engine != PRV_ENGINE_SPECTRUM || layout->exact) return;
+    shared->scale = load > 0.0 ? shared->law_step * sqrt(error_share(shared->engine) / load) : HUGE_VAL;
+    if (shared->engine != PRV_ENGINE_SPECTRUM || shared->exact) return;
     for (size_t j = 0; j < direction->steps; j++) {
         importance(direction, j, aim, weight);
         least = fmin(least,
-                     spacings(direction, j, aim, layout, weight, weight + direction->profiles[j].length));
+                     spacings(direction, j, aim, shared, weight, weight + direction->profiles[j].length));
     }
     least = fmax(least, 2.0 * prv_narrowest_step(direction));
-    while (layout->step > least && layout->step > 0x1p-24 * layout->law_step) layout->step *= 0.5;
+    while (shared->step > least && shared->step > 0x1p-24 * shared->law_step) shared->step *= 0.5;
 }

@@ -1,12 +1,25 @@
-/* Where the knots of each step lie: spacings that are powers of two times the lattice's step, fine where the
- * tilted mass is. */
+/* The knots of each step: spacings are powers of two times the lattice's step, fine where the tilted mass is.
+ */
 #ifndef PRV_SPACING_H
 #define PRV_SPACING_H
 
-#include "planning/layout.h"
+#include <stdbool.h>
 
-/* Of a knot's cells and its points of both lattices. */
+#include "lattices/mesh.h"
+#include "planning/aim.h"
+
+/* Bytes of a knot's cells and of its points of both lattices. */
 #define PRV_BYTES_OF_KNOT 160.0
+
+/* What the spacings of all steps have in common. */
+typedef struct prv_spacing {
+    double step;     /* of the lattice, nats */
+    double law_step; /* of the error law, nats: the step of a uniform mesh that is as good */
+    double scale;    /* of the spacings */
+    double count;    /* of all steps that the meshes are shared out over */
+    bool exact;      /* the step is as asked */
+    prv_engine engine;
+} prv_spacing;
 
 /* `step`, or one near it that puts sharp features onto the lattice: the period of the most frequent mechanism
  * that has one becomes a multiple of it (or it a multiple of the period). */
@@ -16,13 +29,16 @@ double prv_align_step(const prv_direction *direction, double step);
  * discrete laws). */
 double prv_narrowest_step(const prv_direction *direction);
 
-/* Sets layout->scale, the scale of all spacings, from layout->law_step; and for a spectrum layout->step, a
- * power of two smaller, so that the least spacing wanted is on the lattice. weight: twice the cells of the
- * longest profile, scratch. */
-void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_layout *layout);
+/* Sets shared->scale from shared->law_step; and for a spectrum shared->step, a power of two smaller, so that
+ * the least spacing wanted is on the lattice. weight: twice the cells of the longest profile, scratch. */
+void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight,
+                      prv_spacing *shared);
 
-/* Fills the mesh of step j and the knots of its cells. */
-prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim, double *weight,
-                            prv_layout *layout);
+/* Makes the mesh of step j and the knots of its cells; nothing is left to be freed unless PRV_OK is returned.
+ * If it has more knots than memory_limit (bytes) has room for, PRV_ERR_MEMORY_LIMIT, and the bytes that they
+ * would take are added to *bytes. */
+prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim,
+                            const prv_spacing *shared, double memory_limit, double *weight, prv_mesh *mesh,
+                            prv_cells *cells, double *bytes);
 
 #endif

@@ -79,7 +79,7 @@ typedef struct composer {
 static prv_status composer_new(const prv_task *t, const prv_layout *layout, composer *c)
 {
     memset(c, 0, sizeof *c);
-    if (layout->engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
+    if (layout->spacing.engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
     return prv_workspace_new(layout->window.length, t->direction->steps, layout->longest, &c->work);
 }
 
@@ -120,7 +120,7 @@ static prv_status compose_side(const prv_task *t, const lattices *l, int side, c
         l->list[j] = side > 0 ? &l->each[j].dominating : &l->each[j].dominated;
     prv_status status = prv_check_interrupt(t->options);
     if (status != PRV_OK) return status;
-    if (layout->engine == PRV_ENGINE_CONVOLUTION) return convolve(t, l, layout, c, composed);
+    if (layout->spacing.engine == PRV_ENGINE_CONVOLUTION) return convolve(t, l, layout, c, composed);
     prv_spectrum_free(&c->spectrum);
     status = prv_spectrum_new(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
                               most_work_of_spectrum(t, layout), &c->spectrum, composed);
@@ -142,8 +142,8 @@ static prv_status compose_sides(const prv_task *t, const prv_asked *asked, const
     }
     o->transform_length = c.fft.length;
     /* A single step that is "convolved" is read as it is. */
-    const bool composes = t->direction->all.count > 1.0 || layout->engine == PRV_ENGINE_SPECTRUM;
-    o->engine = composes ? layout->engine : PRV_ENGINE_AUTO;
+    const bool composes = t->direction->all.count > 1.0 || layout->spacing.engine == PRV_ENGINE_SPECTRUM;
+    o->engine = composes ? layout->spacing.engine : PRV_ENGINE_AUTO;
 done:
     composer_free(&c);
     return status;
@@ -178,19 +178,19 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
     if (status != PRV_OK) return status;
     layout.window.options = t->options;
     layout.window.precise = t->precise;
-    if (t->jumps == PRV_JUMPS_SEPARATE && layout.engine == PRV_ENGINE_SPECTRUM)
+    if (t->jumps == PRV_JUMPS_SEPARATE && layout.spacing.engine == PRV_ENGINE_SPECTRUM)
         prv_separate_jumps(t->direction, aim, &layout.window);
     status = build_lattices(t, aim, &layout, &l);
     if (status != PRV_OK) goto done;
 
-    o->step = layout.law_step;
+    o->step = layout.spacing.law_step;
     o->tilt = layout.tilt;
     o->cells = l.sums.knots;
     o->cells_rounding = prv_enclosed_rounding(&l.sums);
     o->read = prv_reading_begin(aim->epsilon);
     const prv_asked asked = {t->question, t->value, &t->direction->all, aim, &l.sums};
-    const double most_error = layout.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR
-                                                                      : PRV_MOST_CELL_ERROR;
+    const double most_error = layout.spacing.engine == PRV_ENGINE_CONVOLUTION ? MOST_CONVOLVED_ERROR
+                                                                              : PRV_MOST_CELL_ERROR;
     if (o->cells_rounding.relative < most_error)
         status = compose_sides(t, &asked, &l, &layout, o);
     else
