@@ -36,10 +36,17 @@ def options(request):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_what_a_page_shows_comes_out(page, options):
-    result = doctest.testfile(str(page), False, optionflags=options, encoding="utf-8")
+def test_what_a_page_shows_comes_out(page, options, tmp_path, monkeypatch):
+    import matplotlib
+
+    monkeypatch.chdir(tmp_path)  # where a page saves its pictures
+    with matplotlib.rc_context():
+        result = doctest.testfile(str(page), False, optionflags=options, encoding="utf-8")
     assert result.attempted > 0
     assert result.failed == 0
+    shown = re.findall(r"^\.\. image:: figures/(\S+)$", page.read_text("utf-8"), re.MULTILINE)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(shown)
+    assert all((page.parent / "figures" / name).is_file() for name in shown)
 
 
 def blocks(page, kind, option=""):
