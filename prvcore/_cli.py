@@ -5,8 +5,8 @@ are printed exactly, and infinite ones are the strings "inf" and "-inf", since J
 numbers. Warnings go to the standard error.
 
 The exit status is 0; 2 if an option is bad or no answer can be given, which one line on the
-standard error explains; 3 if no noise or number of steps meets the target; 1 if the reader of the
-output stopped reading; 130 after Ctrl-C.
+standard error explains; 3 if no noise or number of steps meets the target, or a claim is not
+proven; 1 if the reader of the output stopped reading; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ import csv
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from itertools import product
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,9 +31,11 @@ import prvcore
 from prvcore import _plot
 from prvcore._explain import explain
 from prvcore._outward import DOWN, NEAREST, UP, formatted
+from prvcore.files.mechanisms import mechanism_to_dict
 from prvcore.files.schedule import read_schedule
 
 _FORMAT = ".10g"  # of bounds, rounded outwards
+_MOST_WHOLE_DIGITS = 30  # 1e999999 is no number to write out
 _CUT_OFF, _BAD_OPTION, _NO_VALUE, _INTERRUPTED = 1, 2, 3, 130
 _OPTIONS = {  # how the library's messages name what the options set
     "noise_multiplier": "--noise-multiplier",
@@ -43,6 +49,12 @@ _OPTIONS = {  # how the library's messages name what the options set
     "neighbors": "--neighbors",
     "tolerance": "--tolerance",
     "limit": "--memory-limit",
+    "memory_limit": "--memory-limit",
+    "dataset_size": "--dataset-size",
+    "batch_size": "--batch-size",
+    "epochs": "--epochs",
+    "loader": "--loader",
+    "drop_last": "--drop-last",
     "workers": "--workers",
 }
 
@@ -72,6 +84,45 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(_BAD_OPTION, f"{self.prog}: error: {message}\n")
+
+
+# ---- Values of options ---------------------------------------------------------------------------
+
+
+def _number(text: str) -> float:
+    """Return a number, or the quotient of two: 256/60000."""
+    try:
+        return float(Fraction(text)) if "/" in text else float(text)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"must be a number, or a quotient such as 256/60000, got {text!r}"
+        ) from None
+
+
+def _whole(text: str) -> int:
+    """Return a whole number: 1000000, or 1e6."""
+    try:
+        number = Decimal(text)
+        if number.adjusted() < _MOST_WHOLE_DIGITS and number == number.to_integral_value():
+            return int(number)
+    except InvalidOperation:
+        pass
+    raise argparse.ArgumentTypeError(f"must be a whole number such as 1000 or 1e6, got {text!r}")
+
+
+def _bytes(text: str) -> int:
+    """Return a number of bytes, of which there may be 1GB (1e9) or 1GiB (2^30)."""
+    found = re.fullmatch(r"([0-9.eE+]+?)\s*(?:([kKMGT])(i?)B)?", text)
+    if found is not None:
+        number, prefix, binary = found.groups()
+        power = "KMGT".index(prefix.upper()) + 1 if prefix else 0
+        try:
+            return int(Decimal(number) * (1024 if binary else 1000) ** power)
+        except (InvalidOperation, ValueError, OverflowError):
+            pass
+    raise argparse.ArgumentTypeError(
+        f"must be a number of bytes such as 500000000, 500MB or 2GiB, got {text!r}"
+    )
 
 
 # ---- Options -----------------------------------------------------------------------------------
@@ -118,25 +169,59 @@ def _add_composition(
     """Add what says which mechanisms run: a Gaussian on samples, or a file."""
     command.add_argument(
         "--noise-multiplier",
-        type=float,
+        type=_number,
         metavar="S",
         help="standard deviation of Gaussian noise over the sensitivity, >= 0"
         + ("" if noise else " (where the search starts; default: 1)"),
     )
     command.add_argument(
         "--sampling-probability",
-        type=float,
+        type=_number,
         metavar="P",
-        help="of each record in each step, in [0, 1] (default: 1, no sampling)",
+        help="of each record in each step, in [0, 1], such as 256/60000; 1: no sampling",
     )
     if steps:
-        command.add_argument("--steps", type=int, metavar="K", help="how often it runs, >= 0")
+        command.add_argument(
+            "--steps", type=_whole, metavar="K", help="how often it runs, >= 0, such as 1e6"
+        )
+    _add_training(command, epochs=steps)
     command.add_argument(
         "--schedule",
         metavar="FILE",
-        help="instead of these: a .toml or .json file of steps",
+        help="instead of these: a .toml or .json file of steps, or JSON that this command has "
+        "printed; - is the standard input",
     )
     _add_relation(command)
+
+
+def _add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool = False) -> None:
+    """Add the terms of training, which stand for a sampling probability and steps."""
+    more: dict[str, Any] = {"nargs": "+"} if many else {}
+    command.add_argument(
+        "--dataset-size",
+        type=_whole,
+        metavar="N",
+        help="instead of --sampling-probability"
+        + (" and --steps" if epochs else "")
+        + ": number of records",
+        **more,
+    )
+    command.add_argument(
+        "--batch-size", type=_whole, metavar="B", help="expected records in a batch", **more
+    )
+    if epochs:
+        command.add_argument(
+            "--epochs", type=_number, metavar="E", help="how often over the data set", **more
+        )
+    command.add_argument(
+        "--loader",
+        choices=("poisson", "opacus"),
+        default="poisson",
+        help="what draws the batches (default: poisson)",
+    )
+    command.add_argument(
+        "--drop-last", action="store_true", help="of --loader opacus: as its PyTorch loader has it"
+    )
 
 
 def _add_relation(command: argparse.ArgumentParser) -> None:
@@ -148,16 +233,16 @@ def _add_relation(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--memory-limit",
-        type=int,
+        type=_bytes,
         metavar="BYTES",
-        help="of the largest buffers (default: 1 GiB)",
+        help="of the largest buffers, such as 500MB or 2GiB (default: 1GiB)",
     )
 
 
 def _add_width(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--eps-error",
-        type=float,
+        type=_number,
         metavar="W",
         help="greatest width of the bounds in epsilon (default: 1e-3 * max(epsilon, 1e-3))",
     )
@@ -167,7 +252,7 @@ def _add_width_of_delta(command: argparse.ArgumentParser) -> None:
     _add_width(command)
     command.add_argument(
         "--delta-relative-error",
-        type=float,
+        type=_number,
         default=1e-3,
         metavar="W",
         help="or of this part of delta, whichever is met first, in [0, 1); "
@@ -181,7 +266,7 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 
 def _add_delta(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--delta", type=float, required=True, metavar="D", help="a probability in [0, 1]"
+        "--delta", type=_number, required=True, metavar="D", help="a probability in [0, 1]"
     )
 
 
@@ -194,7 +279,7 @@ def _add_epsilon_query(command: argparse.ArgumentParser) -> None:
 
 def _add_delta_query(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--epsilon", type=float, required=True, metavar="E", help="in nats, of either sign"
+        "--epsilon", type=_number, required=True, metavar="E", help="in nats, of either sign"
     )
     _add_composition(command)
     _add_width_of_delta(command)
@@ -203,16 +288,26 @@ def _add_delta_query(command: argparse.ArgumentParser) -> None:
 
 def _add_target(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--epsilon", type=float, required=True, metavar="E", help="the target, nats, >= 0"
+        "--epsilon", type=_number, required=True, metavar="E", help="the target, nats, >= 0"
     )
     _add_delta(command)
     command.add_argument(
         "--tolerance",
-        type=float,
+        type=_number,
         default=1e-4,
         metavar="T",
         help="relative, of the answer, in [1e-9, 0.1] (default: 1e-4)",
     )
+    _add_json(command)
+
+
+def _add_check(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilon", type=_number, required=True, metavar="E", help="the claim, nats, >= 0"
+    )
+    _add_delta(command)
+    _add_composition(command)
+    _add_width_of_delta(command)
     _add_json(command)
 
 
@@ -229,7 +324,7 @@ def _add_steps(command: argparse.ArgumentParser) -> None:
 def _add_curve(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--epsilons",
-        type=float,
+        type=_number,
         nargs="+",
         metavar="E",
         help="nats (default: 50 from 0 to where delta is 1e-10 of its greatest)",
@@ -241,17 +336,22 @@ def _add_curve(command: argparse.ArgumentParser) -> None:
 
 
 def _add_sweep(command: argparse.ArgumentParser) -> None:
-    for option, kind, what in (
-        ("--noise-multiplier", float, "standard deviations of the noise, >= 0"),
-        ("--sampling-probability", float, "probabilities in [0, 1]"),
-        ("--steps", int, "counts, >= 0"),
-        ("--delta", float, "probabilities in [0, 1]"),
+    for option, kind, required, what in (
+        ("--noise-multiplier", _number, True, "standard deviations of the noise, >= 0"),
+        ("--sampling-probability", _number, False, "probabilities in [0, 1]"),
+        ("--steps", _whole, False, "counts, >= 0"),
+        ("--delta", _number, True, "probabilities in [0, 1]"),
     ):
-        command.add_argument(option, type=kind, nargs="+", required=True, metavar="X", help=what)
+        command.add_argument(
+            option, type=kind, nargs="+", required=required, metavar="X", help=what
+        )
+    _add_training(command, epochs=True, many=True)
     command.add_argument(
         "--plot", metavar="FILE", help="draw epsilon against steps, as .png, .pdf, .svg"
     )
-    command.add_argument("--workers", type=int, metavar="N", help="threads (default: one a core)")
+    command.add_argument(
+        "--workers", type=_whole, metavar="N", help="threads (default: one a core)"
+    )
     command.add_argument("--progress", action="store_true", help="show a bar (needs tqdm)")
     _add_relation(command)
     _add_width(command)
@@ -261,34 +361,63 @@ def _add_sweep(command: argparse.ArgumentParser) -> None:
 # ---- What is composed ----------------------------------------------------------------------------
 
 
+_SINGLE = ("noise_multiplier", "sampling_probability", "steps")
+_TRAINING = ("dataset_size", "batch_size", "epochs")
+
+
 def _steps_of(options: argparse.Namespace) -> Any:
     """Return what `compose` takes as mechanisms and counts."""
-    single = ("noise_multiplier", "sampling_probability", "steps")
-    given = [name for name in single if getattr(options, name, None) is not None]
+    given = [name for name in (*_SINGLE, *_TRAINING) if _given(options, name)]
     if options.schedule is not None:
         if given:
             options.parser.error(f"argument {_OPTIONS[given[0]]}: not allowed with --schedule")
-        return read_schedule(options.schedule), None
-    needed = [name for name in _NEEDED[options.command] if getattr(options, name) is None]
-    if needed:
-        options.parser.error(f"{_OPTIONS[needed[0]]} or --schedule is required")
-    mechanism = prvcore.PoissonSubsampledGaussian(
-        noise_multiplier=1.0 if options.noise_multiplier is None else options.noise_multiplier,
-        sampling_probability=1.0
-        if options.sampling_probability is None
-        else options.sampling_probability,
-    )
-    return mechanism, getattr(options, "steps", None)
+        return _schedule(options.schedule), None
+    ((probability, steps),) = _sampling(options)
+    noise = options.noise_multiplier
+    if noise is None:
+        if options.command != "noise":
+            options.parser.error("--noise-multiplier or --schedule is required")
+        noise = 1.0  # where the search starts
+    return prvcore.PoissonSubsampledGaussian(noise, probability), steps
 
 
-_NEEDED: dict[str, tuple[str, ...]] = {
-    "epsilon": ("noise_multiplier", "steps"),
-    "delta": ("noise_multiplier", "steps"),
-    "curve": ("noise_multiplier", "steps"),
-    "explain": ("noise_multiplier", "steps"),
-    "noise": ("steps",),
-    "steps": ("noise_multiplier",),
-}
+def _given(options: argparse.Namespace, name: str) -> bool:
+    return getattr(options, name, None) is not None
+
+
+def _sampling(options: argparse.Namespace) -> list[Any]:
+    """Return pairs of a sampling probability and steps; no steps if they are what is asked."""
+    wanted = [name for name in _SINGLE[1:] if name in options]
+    epochs = "epochs" in options
+    training = [name for name in _TRAINING if name in options]
+    given = [name for name in training if _given(options, name)]
+    own = [name for name in wanted if _given(options, name)]
+    if own and given:
+        options.parser.error(f"argument {_OPTIONS[own[0]]}: not allowed with {_OPTIONS[given[0]]}")
+    needed = training if given else wanted
+    missing = [name for name in needed if not _given(options, name)]
+    if missing:
+        other = [] if given else [f"{_OPTIONS[name]}" for name in training]
+        instead = f" (or {', '.join(other)}, or --schedule)" if other and not own else ""
+        hint = ": 1 if nothing is sampled" if missing[0] == "sampling_probability" and own else ""
+        options.parser.error(f"{_OPTIONS[missing[0]]} is required{hint}{instead}")
+    if not given:
+        if options.loader != "poisson" or options.drop_last:
+            options.parser.error("--loader and --drop-last need --dataset-size and --batch-size")
+        return list(product(*(_listed(getattr(options, name, None)) for name in _SINGLE[1:])))
+    plans = [
+        prvcore.dpsgd_schedule(*setting, loader=options.loader, drop_last=options.drop_last)
+        for setting in product(*(_listed(getattr(options, name, 1)) for name in _TRAINING))
+    ]
+    return [(plan.sampling_probability, plan.steps if epochs else None) for plan in plans]
+
+
+def _listed(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]
+
+
+def _schedule(name: str) -> Any:
+    return read_schedule(sys.stdin.buffer if name == "-" else name)
 
 
 def _curve_of(options: argparse.Namespace) -> prvcore.PrivacyCurve:
@@ -326,7 +455,7 @@ def _query(options: argparse.Namespace) -> None:
         print(f"assumed: {curve!r}")
 
 
-def _calibrate(options: argparse.Namespace) -> None:
+def _calibrate(options: argparse.Namespace) -> int:
     mechanisms, counts = _steps_of(options)
     parameter: Any = "steps" if options.command == "steps" else "noise_multiplier"
     found = prvcore.calibrate(
@@ -344,6 +473,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         ("steps", False): "most steps",
         ("steps", True): "most repetitions of the schedule",
     }[options.command, options.schedule is not None]
+    status = _NO_VALUE if found.value == 0 and parameter == "steps" else 0
     if options.json:
         _print_json(
             {
@@ -358,14 +488,46 @@ def _calibrate(options: argparse.Namespace) -> None:
                 "assumed": _assumed(found.curve),
             }
         )
-        return
-    print(f"{what} for epsilon = {options.epsilon!r} at delta = {options.delta!r}: {found.value!r}")
+        return status
+    any_number = parameter == "steps" and found.next_value is None
+    value = f"any number, as {found.value!r} meet it" if any_number else repr(found.value)
+    print(f"{what} for epsilon = {options.epsilon!r} at delta = {options.delta!r}: {value}")
     print("epsilon with it")
     _print_bounds(found.bounds)
     if found.next_bounds is not None:
         print(f"epsilon with {found.next_value!r}, which does not meet the target")
         _print_bounds(found.next_bounds)
     print(f"assumed: {found.curve!r}")
+    return status
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Say whether a claim of (epsilon, delta) is proven, disproved or neither."""
+    curve = _curve_of(options)
+    epsilon: Any = curve.epsilon(options.delta)
+    delta: Any = curve.delta(options.epsilon)
+    holds = epsilon.upper <= options.epsilon or delta.upper <= options.delta
+    fails = epsilon.lower > options.epsilon or delta.lower > options.delta
+    verdict = "holds" if holds else "does not hold" if fails else "is not decided"
+    if options.json:
+        _print_json(
+            {
+                "query": "check",
+                "claim": {"epsilon": options.epsilon, "delta": options.delta},
+                "verdict": verdict,
+                "epsilon": epsilon._asdict(),
+                "delta": delta._asdict(),
+                "assumed": _assumed(curve),
+            }
+        )
+    else:
+        print(f"claim: epsilon = {options.epsilon!r} at delta = {options.delta!r}: {verdict}")
+        print(f"epsilon at delta = {options.delta!r}")
+        _print_bounds(epsilon)
+        print(f"delta at epsilon = {options.epsilon!r}")
+        _print_bounds(delta)
+        print(f"assumed: {curve!r}")
+    return 0 if holds else _NO_VALUE
 
 
 def _curve(options: argparse.Namespace) -> None:
@@ -395,16 +557,21 @@ def _curve(options: argparse.Namespace) -> None:
 
 def _sweep(options: argparse.Namespace) -> None:
     names = ("noise_multiplier", "sampling_probability", "steps", "delta")
-    grid = np.meshgrid(*(getattr(options, name) for name in names), indexing="ij")
+    settings = [
+        (noise, probability, steps, delta)
+        for noise, (probability, steps), delta in product(
+            options.noise_multiplier, _sampling(options), options.delta
+        )
+    ]
     bounds = prvcore.dpsgd_epsilon(
-        *(part.ravel() for part in grid),
+        *map(list, zip(*settings, strict=True)),
         workers=options.workers,
         progress=options.progress,
         eps_error=options.eps_error,
         neighbors=options.neighbors,
     )
-    settings = [part.ravel().tolist() for part in grid]
-    rows = list(zip(*settings, *(part.tolist() for part in bounds), strict=True))
+    found = zip(*(part.tolist() for part in bounds), strict=True)
+    rows = [(*setting, *at) for setting, at in zip(settings, found, strict=True)]
     if options.plot is not None:
         _save(_plot.plot_sweep(bounds), options.plot)
     if options.json:
@@ -436,8 +603,7 @@ def _explain(options: argparse.Namespace) -> None:
             else found.other_direction._asdict(),
             "steps": [
                 {
-                    "mechanism": repr(step.mechanism),
-                    "count": step.count,
+                    "step": _plain_step(step.mechanism, step.count),
                     "alone": step.alone._asdict(),
                     "without": step.without._asdict(),
                 }
@@ -451,12 +617,15 @@ def _explain(options: argparse.Namespace) -> None:
 
 _COMMANDS: dict[
     str,
-    tuple[Callable[[argparse.Namespace], None], Callable[[argparse.ArgumentParser], None], str],
+    tuple[
+        Callable[[argparse.Namespace], int | None], Callable[[argparse.ArgumentParser], None], str
+    ],
 ] = {
     "epsilon": (_query, _add_epsilon_query, "bound epsilon at a given delta"),
     "delta": (_query, _add_delta_query, "bound delta at a given epsilon"),
     "noise": (_calibrate, _add_noise, "find the least noise that meets a target"),
     "steps": (_calibrate, _add_steps, "find how many steps a target allows"),
+    "check": (_check, _add_check, "check a claimed epsilon and delta"),
     "curve": (_curve, _add_curve, "tabulate or draw delta against epsilon"),
     "sweep": (_sweep, _add_sweep, "bound epsilon of DP-SGD at every combination of settings"),
     "explain": (_explain, _add_epsilon_query, "say what an epsilon and its error come from"),
@@ -469,7 +638,7 @@ _COMMANDS: dict[
 def _assumed(curve: prvcore.PrivacyCurve) -> dict[str, Any]:
     return {
         "steps": [
-            {"mechanism": repr(mechanism), "count": count}
+            _plain_step(mechanism, count)
             for mechanism, count in zip(curve.mechanisms, curve.counts, strict=True)
         ],
         "neighbors": curve.neighbors,
@@ -477,6 +646,11 @@ def _assumed(curve: prvcore.PrivacyCurve) -> dict[str, Any]:
         "eps_error": curve.eps_error,
         "delta_relative_error": curve.delta_relative_error,
     }
+
+
+def _plain_step(mechanism: prvcore.Mechanism, count: int) -> dict[str, Any]:
+    """Return a step as schedules have it."""
+    return {**mechanism_to_dict(mechanism), "count": count}
 
 
 def _print_json(values: dict[str, Any]) -> None:
@@ -541,13 +715,13 @@ def _run(options: argparse.Namespace) -> int:
         try:
             if options.memory_limit is not None:
                 prvcore.set_memory_limit(options.memory_limit)
-            options.run(options)
+            status: int = options.run(options) or 0
         except prvcore.TargetError as error:
             options.parser.exit(_NO_VALUE, f"{options.parser.prog}: {error}\n")
         except BrokenPipeError:
             raise
         except (OSError, TypeError, ValueError, MemoryError, RuntimeError, ImportError) as error:
-            options.parser.error(_in_options(str(error) or type(error).__name__))
+            options.parser.error(_in_options(options, str(error) or type(error).__name__))
         except KeyboardInterrupt:
             return _INTERRUPTED
         finally:
@@ -555,9 +729,15 @@ def _run(options: argparse.Namespace) -> int:
     for warning in caught:
         text = str(warning.message).replace("memory_limit", "--memory-limit")
         print(f"{options.parser.prog}: warning: {text}", file=sys.stderr)
-    return 0
+    return status
 
 
-def _in_options(message: str) -> str:
+def _in_options(options: argparse.Namespace, message: str) -> str:
+    """Return a message of the library with the option that set its argument, if one did."""
     name, space, rest = message.replace("raise memory_limit", "raise --memory-limit").partition(" ")
-    return f"argument {_OPTIONS[name]}: {name}{space}{rest}" if name in _OPTIONS else message
+    if name not in _OPTIONS:
+        return message
+    option = _OPTIONS[name]
+    if name == "eps_error" and options.eps_error is None and options.memory_limit is not None:
+        option = "--memory-limit"  # which the default of the other does not fit into
+    return f"argument {option}: {name}{space}{rest}"

@@ -79,8 +79,11 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     kinds = mechanism_kinds()
     name = values.get("type")
     if not isinstance(name, str) or name not in kinds:
-        raise ValueError(f"type must be one of {', '.join(sorted(kinds))}, got {name!r}")
+        files = ", ".join(sorted(name for name in kinds if not needs_functions(kinds[name])))
+        raise ValueError(f"type must be one of {files}, got {name!r}")
     kind = kinds[name]
+    if needs_functions(kind):
+        raise ValueError(f"type must not be {name!r}, whose functions no file can hold")
     parameters = fields(kind)  # type: ignore[arg-type]
     names = {field.name for field in parameters}
     needed = {field.name for field in parameters if field.default is MISSING}
@@ -112,6 +115,11 @@ def mechanism_kinds() -> dict[str, type[Mechanism]]:
     kinds = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
     del kinds["Mechanism"]
     return kinds
+
+
+def needs_functions(kind: type[Mechanism]) -> bool:
+    """Return whether a kind of mechanism is given by functions, which no file can hold."""
+    return any("Callable" in str(field.type) for field in fields(kind))  # type: ignore[arg-type]
 
 
 def plain_values(text: str | bytes) -> Any:

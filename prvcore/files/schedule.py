@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, BinaryIO, get_origin
 
 from prvcore import _arguments
 from prvcore._names import public
-from prvcore.files.mechanisms import mechanism_from_dict, mechanism_kinds, plain_values, short
+from prvcore.files.mechanisms import (
+    mechanism_from_dict,
+    mechanism_kinds,
+    needs_functions,
+    plain_values,
+    short,
+)
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
@@ -38,13 +44,14 @@ _NUMBERS = {"type": "array", "items": {"type": "number"}}
 
 
 @public
-def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...]:
+def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism, int], ...]:
     """Read a schedule from a TOML or JSON file, as its name ends.
 
     Parameters
     ----------
-    path : str or path-like
-        A file of at most 16 MiB, in UTF-8, that ends in ``.toml`` or ``.json``.
+    path : str, path-like or binary file
+        A file of at most 16 MiB, in UTF-8, that ends in ``.toml`` or ``.json``; or an open file of
+        JSON. JSON that the command ``prvcore`` has printed is read, too: the steps that it assumed.
 
     Returns
     -------
@@ -65,26 +72,31 @@ def read_schedule(path: str | PathLike[str]) -> tuple[tuple[Mechanism, int], ...
     """
     import tomllib
 
-    path = Path(path)
-    if path.suffix not in (".toml", ".json"):
-        raise ValueError(
-            f"a schedule must be a file that ends in .toml or .json, got {path.name!r}"
-        )
-    with path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)  # of devices and pipes no size is known before
+    if isinstance(path, str | PathLike):
+        path = Path(path)
+        name, suffix = path.name, path.suffix
+        if suffix not in (".toml", ".json"):
+            raise ValueError(f"a schedule must be a file that ends in .toml or .json, got {name!r}")
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)  # of devices and pipes no size is known before
+    else:
+        name, suffix = "the schedule", ".json"
+        content = path.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
-        raise ValueError(f"{path.name} must have at most {_MOST_BYTES} bytes")
+        raise ValueError(f"{name} must have at most {_MOST_BYTES} bytes")
     try:
         text = content.decode("utf-8")
-        values = tomllib.loads(text) if path.suffix == ".toml" else plain_values(text)
+        values = tomllib.loads(text) if suffix == ".toml" else plain_values(text)
     except RecursionError:
-        raise ValueError(f"{path.name} is nested too deeply") from None
+        raise ValueError(f"{name} is nested too deeply") from None
     except ValueError as error:  # of the parsers, and of bytes that are no UTF-8
-        raise ValueError(f"{path.name}: {error}") from None
+        raise ValueError(f"{name}: {error}") from None
+    if isinstance(values, dict) and isinstance(values.get("assumed"), dict):
+        values = {"steps": values["assumed"].get("steps")}  # an answer of the command line
     try:
         return schedule_from_dict(values)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{path.name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
 
 
 def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int], ...]:
@@ -135,7 +147,7 @@ def _step(step: Any) -> tuple[Mechanism, int]:
 
 def schedule_schema() -> dict[str, Any]:
     """Return the JSON schema (2020-12) of schedules, which also lies beside this module."""
-    kinds = [kind for kind in mechanism_kinds().values() if not _needs_functions(kind)]
+    kinds = [kind for kind in mechanism_kinds().values() if not needs_functions(kind)]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A schedule of mechanisms for prvcore",
@@ -158,10 +170,6 @@ def schedule_schema() -> dict[str, Any]:
             },
         },
     }
-
-
-def _needs_functions(kind: type[Mechanism]) -> bool:
-    return any("Callable" in str(field.type) for field in fields(kind))  # type: ignore[arg-type]
 
 
 def _schema_of(kind: type[Mechanism]) -> dict[str, Any]:

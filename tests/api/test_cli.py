@@ -1,5 +1,6 @@
 """The command line: the library's numbers rounded outwards, errors of one line, completions."""
 
+import io
 import json
 import math
 import os
@@ -63,9 +64,14 @@ def test_json_has_the_exact_numbers(capsys, arguments):
     assert answer["query"] == arguments[0]
     assert answer["accurate"] is True
     assert answer["attained"] is True
-    mechanism = prv.PoissonSubsampledGaussian(0.8, 1e-3)
+    step = {
+        "type": "PoissonSubsampledGaussian",
+        "noise_multiplier": 0.8,
+        "sampling_probability": 1e-3,
+        "count": 1000,
+    }
     assert answer["assumed"] == {
-        "steps": [{"mechanism": repr(mechanism), "count": 1000}],
+        "steps": [step],
         "neighbors": "remove",
         "discretization": "bracketing",
         "eps_error": None,
@@ -74,7 +80,8 @@ def test_json_has_the_exact_numbers(capsys, arguments):
 
 
 def test_infinite_numbers(capsys):
-    arguments = ["epsilon", "--noise-multiplier", "0", "--steps", "1", "--delta", "0.1"]
+    arguments = ["epsilon", "--noise-multiplier", "0", "--sampling-probability", "1"]
+    arguments += ["--steps", "1", "--delta", "0.1"]
     assert set(numbers(printed(capsys, *arguments)).values()) == {"inf"}
     out = printed(capsys, *arguments, "--json")
     answer = json.loads(out, parse_constant=lambda constant: pytest.fail(f"{constant} in JSON"))
@@ -82,12 +89,120 @@ def test_infinite_numbers(capsys):
     assert math.isinf(float(answer["upper"]))
 
 
-def test_sampling_probability_defaults_to_one(capsys):
-    arguments = ["epsilon", "--noise-multiplier", "30", "--steps", "100", "--delta", "1e-5"]
-    default = json.loads(printed(capsys, *arguments, "--json"))
-    one = json.loads(printed(capsys, *arguments, "--json", "--sampling-probability", "1"))
-    assert default == one
-    assert "sampling_probability=1.0" in default["assumed"]["steps"][0]["mechanism"]
+TRAINING = ["--dataset-size", "6e4", "--batch-size", "256", "--epochs", "15"]
+OF_TRAINING = ["--sampling-probability", "256/60000", "--steps", "3.525e3"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["epsilon", "--noise-multiplier", "1.1", "--delta", "1e-5"],
+        ["delta", "--noise-multiplier", "1.1", "--epsilon", "1.2"],
+        ["noise", "--epsilon", "2", "--delta", "1e-5"],
+        ["curve", "--noise-multiplier", "1.1", "--epsilons", "1", "2"],
+        ["explain", "--noise-multiplier", "1.1", "--delta", "1e-5"],
+        ["check", "--noise-multiplier", "1.1", "--epsilon", "1.2", "--delta", "1e-5"],
+        ["sweep", "--noise-multiplier", "1.1", "1.2", "--delta", "1e-5"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_terms_of_training_are_those_of_accounting(capsys, arguments):
+    assert printed(capsys, *arguments, *TRAINING) == printed(capsys, *arguments, *OF_TRAINING)
+
+
+def test_steps_take_the_probability_of_a_training(capsys):
+    arguments = ["steps", "--noise-multiplier", "1.1", "--epsilon", "2", "--delta", "1e-5"]
+    training = printed(capsys, *arguments, *TRAINING[:4])
+    assert training == printed(capsys, *arguments, *OF_TRAINING[:2])
+    assert ": 10207\n" in training
+
+
+def test_a_sweep_goes_over_terms_of_training_and_over_loaders(capsys):
+    arguments = ["sweep", "--noise-multiplier", "1", "--delta", "1e-5", "--dataset-size", "1000"]
+    arguments += ["--batch-size", "256", "--epochs", "5", "15", "--loader", "opacus", "--drop-last"]
+    rows = json.loads(printed(capsys, *arguments, "--json"))["points"]
+    assert [(row["sampling_probability"], row["steps"]) for row in rows] == [
+        (1 / 3, 15),
+        (1 / 3, 45),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "1"], "--sampling-probability is required: 1 if nothing is sampled"),
+        ([], "--sampling-probability is required (or --dataset-size, --batch-size, --epochs, or"),
+        (["--dataset-size", "10"], "--batch-size is required"),
+        (["--epochs", "1", "--steps", "1"], "--steps: not allowed with --epochs"),
+        (["--sampling-probability", "1/0"], "must be a number, or a quotient"),
+        (["--steps", "1.5"], "must be a whole number such as 1000 or 1e6, got '1.5'"),
+        (["--steps", "1e999999999"], "must be a whole number"),
+        (["--memory-limit", "1XB"], "must be a number of bytes"),
+        ([*OF_TRAINING, "--memory-limit", "1kB"], "argument --memory-limit: eps_error = "),
+        ([*OF_TRAINING, "--drop-last"], "--loader and --drop-last need --dataset-size"),
+    ],
+)
+def test_what_is_missing_or_misread_is_named(capsys, arguments, message):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["epsilon", "--noise-multiplier", "1.1", "--delta", "1e-5", *arguments])
+    assert raised.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_memory_may_have_units(capsys):
+    answers = {
+        printed(capsys, *EPSILON, "--memory-limit", size) for size in ("1e9", "1GB", "1000MB")
+    }
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "verdict", "status"), [("1.14", "holds", 0), ("1.13", "does not hold", 3)]
+)
+def test_claims_are_checked(capsys, epsilon, verdict, status):
+    claim = [
+        "check",
+        "--epsilon",
+        epsilon,
+        "--delta",
+        "1e-5",
+        "--noise-multiplier",
+        "1.1",
+        *TRAINING,
+    ]
+    assert cli.main(claim) == status
+    assert capsys.readouterr().out.startswith(
+        f"claim: epsilon = {epsilon} at delta = 1e-05: {verdict}\n"
+    )
+    assert cli.main([*claim, "--json"]) == status
+    assert json.loads(capsys.readouterr().out)["verdict"] == verdict
+
+
+def test_a_claim_within_the_bounds_is_not_decided(capsys):
+    claim = ["check", "--epsilon", "1.1354", "--delta", "1e-5", "--noise-multiplier", "1.1"]
+    assert (
+        cli.main([*claim, *TRAINING, "--eps-error", "0.01", "--delta-relative-error", "0.1"]) == 3
+    )
+    assert "is not decided" in capsys.readouterr().out
+
+
+def test_no_step_and_any_number_of_them(capsys):
+    target = ["steps", "--epsilon", "1", "--delta", "1e-5", "--noise-multiplier"]
+    assert cli.main([*target, "0.1", "--sampling-probability", "0.5"]) == 3
+    assert ": 0\n" in capsys.readouterr().out
+    assert "any number" in printed(capsys, *target, "1", "--sampling-probability", "0")
+
+
+def test_what_is_printed_can_be_read_again(capsys, tmp_path, monkeypatch):
+    answer = printed(capsys, *EPSILON, "--json")
+    file = tmp_path / "answer.json"
+    file.write_text(answer, "utf-8")
+    assert (
+        printed(capsys, "epsilon", "--schedule", str(file), "--delta", "1e-7", "--json") == answer
+    )
+    with file.open("rb") as opened:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(opened))
+        assert printed(capsys, "epsilon", "--schedule", "-", "--delta", "1e-7", "--json") == answer
 
 
 def test_eps_error_is_passed_on(capsys):
