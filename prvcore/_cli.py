@@ -28,7 +28,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 import prvcore
-from prvcore import _plot
 from prvcore._explain import explain
 from prvcore._outward import DOWN, NEAREST, UP, formatted
 from prvcore.files.mechanisms import mechanism_to_dict
@@ -573,7 +572,7 @@ def _sweep(options: argparse.Namespace) -> None:
     found = zip(*(part.tolist() for part in bounds), strict=True)
     rows = [(*setting, *at) for setting, at in zip(settings, found, strict=True)]
     if options.plot is not None:
-        _save(_plot.plot_sweep(bounds), options.plot)
+        _save(bounds.plot(), options.plot)
     if options.json:
         fields = (*names, *bounds._fields)
         _print_json(

@@ -17,6 +17,7 @@ from prvcore._compose import compose
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
 from prvcore._outward import UP, formatted, rounded
+from prvcore._plot import plot_sweep
 from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._settings import CalibrateOptions, ComposeOptions, How, QueryOptions, memory_limit_of
 from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
@@ -93,6 +94,43 @@ class SweepBounds(Bounds[Number]):
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (*self, self.settings)
 
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame: a row for each setting, its bounds in the last columns.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+
+        """
+        return _table_of({**self.settings, **self._asdict()}, np.asarray(self.upper).shape)
+
+    def plot(self, x: str | None = None, ax: Any = None) -> Any:
+        """Draw the upper bounds, with their distance to the lower ones as a band.
+
+        Parameters
+        ----------
+        x : str, optional
+            The setting on the x axis; left out, the first that varies of epochs, steps, noise
+            multiplier, batch size, sampling probability, data set size, accumulation steps and
+            the target. Of the others that vary one has colours, one dashes, one markers.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure if left out.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            matplotlib is not installed.
+        ValueError
+            `x` is no setting, or more settings vary than a picture shows.
+
+        """
+        return plot_sweep(self, x, ax)
+
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, settings={self.settings!r})"
 
@@ -132,6 +170,25 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     next_upper: Number
     settings: dict[str, Any]
 
+    @property
+    def proven(self) -> Any:
+        """Whether no cheaper value meets the target: `Calibration.proven` at each setting."""
+        lower = np.asarray(self.next_lower)
+        found = np.isnan(lower) | (lower > np.asarray(self.settings["epsilon"]))
+        return found if found.ndim else bool(found)
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame: a row for each setting, what was found in the last columns.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+
+        """
+        found = self._asdict()
+        return _table_of({**found.pop("settings"), **found}, np.shape(self.value))
+
     def __format__(self, specification: str) -> str:
         """Return `value` formatted as floats are, noise rounded up; of arrays, one a line."""
         if not specification:
@@ -145,6 +202,19 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
         """Return `value` with so many decimals, noise rounded up, of the same shape."""
         whole = np.asarray(self.value).dtype.kind == "i"
         return self.value if whole else rounded(self.value, decimals, UP)
+
+
+def _table_of(columns: dict[str, Any], shape: tuple[int, ...]) -> Any:
+    """Return a pandas DataFrame of numbers and arrays of one shape, in C order."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "to_dataframe needs pandas, which is not installed: pip install pandas"
+        ) from error
+    return pd.DataFrame(
+        {name: np.ravel(np.broadcast_to(values, shape)) for name, values in columns.items()}
+    )
 
 
 class _Rows(NamedTuple):

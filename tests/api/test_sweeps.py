@@ -5,7 +5,6 @@ import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
-import matplotlib
 import numpy as np
 import pytest
 
@@ -237,29 +236,6 @@ def test_errors_of_a_query_say_at_which_setting():
     with pytest.raises(ValueError, match="memory limit") as caught:
         prv.dpsgd_epsilon([0.8, 1.0], 1e-3, 2, 1e-6, mesh_size=1e-12)
     assert any("steps = 2, delta = 1e-06" in note for note in caught.value.__notes__)
-
-
-@pytest.mark.slow
-def test_a_sweep_of_a_schedule_is_drawn():
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    from prvcore import _plot
-
-    schedule = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=[1, 2])
-    bounds = schedule.epsilon([[0.8], [1.0]], 1e-5)
-    axes = _plot.plot_sweep(bounds)
-    try:
-        drawn = sorted(y for line in axes.lines for y in line.get_ydata())
-        assert set(np.ravel(bounds.upper)) <= set(drawn)
-        assert axes.get_ylabel() == "epsilon (nats)"
-    finally:
-        pyplot.close(axes.figure)
-    axes = _plot.plot_sweep(schedule.delta([[0.8], [1.0]], 1.0))
-    try:
-        assert axes.get_ylabel() == "delta"
-    finally:
-        pyplot.close(axes.figure)
 
 
 @pytest.mark.parametrize(

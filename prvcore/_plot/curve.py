@@ -1,8 +1,9 @@
-"""Pictures of privacy curves, by matplotlib."""
+"""Pictures of privacy curves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,15 +11,14 @@ from numpy.typing import ArrayLike
 
 from prvcore import _arguments
 from prvcore._bounds import Bounds
+from prvcore._plot.axes import COLOURS, new_axes, plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot", "plot_sweep"]
+__all__ = ["plot"]
 
-# colours that colour-blind people can tell apart (Okabe and Ito)
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-_CURVE, _REFERENCE = _COLOURS[:2]
+_CURVE, _REFERENCE = COLOURS[:2]
 
 _MANY = 60  # points of a picture
 
@@ -27,31 +27,24 @@ class Curve(Protocol):
     """What a picture needs of a `PrivacyCurve`, whose module calls this one."""
 
     @property
+    def mechanisms(self) -> tuple[Any, ...]: ...
+    @property
     def counts(self) -> tuple[int, ...]: ...
+    @property
+    def neighbors(self) -> str: ...
     def delta(self, epsilon: Any, /) -> Bounds[Any]: ...
     def epsilon(self, delta: Any, /) -> Bounds[Any]: ...
     def trade_off(self, false_positive_rate: Any, /) -> Bounds[Any]: ...
     def __mul__(self, times: int, /) -> Curve: ...
 
 
-class Sweep(Protocol):
-    """What a picture needs of `SweepBounds`."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-def new_axes() -> Axes:
-    """Return the axes of a new figure."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plot needs matplotlib, which is not installed: pip install 'prvcore[plot]'"
-        ) from error
-    axes: Axes = pyplot.subplots(layout="constrained")[1]
-    return axes
+def _settings(curve: Curve) -> str:
+    """Return what a curve is of, for the title of its picture."""
+    if len(curve.mechanisms) != 1:
+        return f"{len(curve.mechanisms)} mechanisms, {sum(curve.counts):,} steps, {curve.neighbors}"
+    mechanism, count = curve.mechanisms[0], curve.counts[0]
+    named = textwrap.shorten(f"{mechanism!r}", 110, placeholder=" ...")
+    return textwrap.fill(f"{named}, {count:,} times, {curve.neighbors}", 60, break_on_hyphens=False)
 
 
 def _band(
@@ -105,6 +98,8 @@ def _steps(
     _band(ax, [once * multiple for multiple in multiples], bounds)
     ax.set_xscale("log")
     ax.set_yscale("log")
+    plain_ticks(ax.xaxis)
+    plain_ticks(ax.yaxis)
     ax.set_xlabel("steps")
     ax.set_ylabel(f"epsilon (nats) at delta = {delta:g}")
 
@@ -121,64 +116,7 @@ def plot(curve: Curve, kind: str = "delta", ax: Axes | None = None, **options: A
     kind = _arguments.choice(kind, "kind", tuple(_KINDS))
     ax = new_axes() if ax is None else ax
     _KINDS[kind](curve, ax, **options)
+    ax.set_title(_settings(curve), fontsize="small")
     ax.legend(frameon=False)
-    ax.grid(alpha=0.3)
-    return ax
-
-
-def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
-
-
-def plot_sweep(bounds: Sweep, ax: Axes | None = None) -> Axes:
-    """Draw the bounds of a sweep against steps, a line for each combination of the others.
-
-    Parameters
-    ----------
-    bounds : SweepBounds
-        What `dpsgd_epsilon` or `dpsgd_delta` returned.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if left out.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        matplotlib is not installed.
-
-    """
-    ax = new_axes() if ax is None else ax
-    lower, estimate, upper = bounds
-    shape = np.shape(upper)
-    settings = {
-        name: np.ravel(np.broadcast_to(values, shape)) for name, values in bounds.settings.items()
-    }
-    steps = settings.pop("steps")
-    parts = Bounds(*map(np.ravel, (lower, estimate, upper)))
-    varied = [name for name, values in settings.items() if np.unique(values).size > 1]
-    others = list(zip(*(values.tolist() for values in settings.values()), strict=True))
-    for number, setting in enumerate(sorted(set(others))):
-        chosen = np.array([i for i, other in enumerate(others) if other == setting])
-        chosen = chosen[np.argsort(steps[chosen], kind="stable")]
-        named = dict(zip(settings, setting, strict=True))
-        label = ", ".join(f"{name.replace('_', ' ')} {_shown(named[name])}" for name in varied)
-        _band(
-            ax,
-            steps[chosen],
-            Bounds(*(part[chosen] for part in parts)),
-            label or "certified bounds",
-            color=_COLOURS[number % len(_COLOURS)],
-            marker="o",
-            markersize=3,
-            linestyle=("-", "--", ":", "-.")[number // len(_COLOURS) % 4],
-        )
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("steps")
-    ax.set_ylabel("delta" if "epsilon" in bounds.settings else "epsilon (nats)")
-    ax.legend(frameon=False, fontsize="small")
     ax.grid(alpha=0.3)
     return ax

@@ -1,0 +1,111 @@
+"""Pictures and tables of sweeps: every number is in them, and no line is false."""
+
+import matplotlib
+import numpy as np
+import pytest
+
+import prvcore as prv
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # after the choice of what draws
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    pyplot.close("all")
+
+
+def drawn(axes):
+    """Return the points of all lines."""
+    return sorted(
+        point
+        for line in axes.lines
+        for point in zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True)
+    )
+
+
+def legend(axes):
+    found = axes.get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
+def test_epochs_are_across_and_noise_has_colours():
+    plan = prv.dpsgd_schedule(60_000, 256, [1, 2, 4])
+    bounds = plan.epsilon([[0.8], [1.0]], 1e-5)
+    axes = bounds.plot()
+    assert axes.get_xlabel() == "epochs"
+    assert axes.get_ylabel() == "upper bound of epsilon (nats)"
+    across = np.broadcast_to([1.0, 2.0, 4.0], (2, 3))
+    assert drawn(axes) == sorted(zip(across.ravel(), bounds.upper.ravel(), strict=True))
+    assert legend(axes) == ["noise multiplier", "0.8", "1"]
+    assert "dataset size 60000" in axes.get_title()
+
+
+def test_each_parameter_has_a_look_of_its_own():
+    noise = np.array([0.8, 1.0, 1.2])[:, None, None]
+    bounds = prv.dpsgd_epsilon(noise, np.array([1e-3, 2e-3])[:, None], [100, 1000], 1e-5)
+    axes = bounds.plot()
+    assert len(axes.lines) == 6
+    assert len({line.get_color() for line in axes.lines}) == 3
+    assert len({line.get_linestyle() for line in axes.lines}) == 2
+    other = bounds.plot("noise_multiplier")
+    assert other.get_xlabel() == "noise multiplier"
+    assert len(other.lines) == 4
+
+
+def test_many_values_have_a_scale_of_colours():
+    axes = prv.dpsgd_epsilon(np.linspace(0.8, 2, 20)[:, None], 1e-3, [100, 1000], 1e-5).plot()
+    assert len({matplotlib.colors.to_hex(line.get_color()) for line in axes.lines}) == 20
+    assert len(legend(axes)) == 21
+
+
+def test_what_a_logarithmic_axis_has_not_is_left_out_and_said():
+    bounds = prv.dpsgd_epsilon(1.0, 0.01, [0, 10, 1000], 1e-5)
+    axes = bounds.plot()
+    assert drawn(axes) == sorted(zip([10, 1000], bounds.upper[1:].tolist(), strict=True))
+    assert "are not drawn" in axes.texts[0].get_text()
+
+
+def test_an_empty_picture_says_why():
+    axes = prv.dpsgd_epsilon(0.0, 0.5, [1, 100], 1e-5).plot()
+    assert "epsilon is 0 or infinite at every setting" in axes.texts[-1].get_text()
+    assert drawn(prv.dpsgd_delta(1.0, 0.0, [1, 10], 1.0).plot()) == [(1, 0.0), (10, 0.0)]
+
+
+def test_one_setting_is_a_point():
+    bounds = prv.dpsgd_epsilon(1.0, 0.01, 100, 1e-5)
+    assert drawn(bounds.plot()) == [(100, bounds.upper)]
+
+
+def test_too_many_parameters_are_refused_by_name():
+    bounds = prv.dpsgd_epsilon(
+        np.linspace(0.8, 2, 6)[:, None, None, None],
+        np.linspace(0.01, 0.02, 5)[:, None, None],
+        [10, 20],
+        np.geomspace(1e-6, 1e-5, 5)[:, None],
+    )
+    with pytest.raises(ValueError, match=r"noise_multiplier \(6\), sampling_probability \(5\)"):
+        bounds.plot()
+    with pytest.raises(ValueError, match="x must be one of"):
+        bounds.plot("epochs")
+
+
+def test_tables_have_a_row_for_each_setting():
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    bounds = prv.dpsgd_epsilon([[0.8], [1.0]], 1e-3, [100, 200], 1e-5)
+    table = bounds.to_dataframe()
+    assert list(table) == [*bounds.settings, "lower", "estimate", "upper"]
+    assert table["upper"].tolist() == bounds.upper.ravel().tolist()
+    assert table["noise_multiplier"].tolist() == [0.8, 0.8, 1.0, 1.0]
+    found = prv.dpsgd_noise_multiplier(1e-3, [100, 200], 1.0, 1e-5)
+    assert found.to_dataframe()["value"].tolist() == found.value.tolist()
+    whole = prv.dpsgd_schedule(1000, 10, [1, 2]).epsilon(1.0, 1e-5).to_dataframe()
+    assert whole["rounding"].tolist() == ["up-each-epoch"] * 2
+
+
+def test_calibrations_of_a_sweep_are_proven():
+    found = prv.dpsgd_noise_multiplier(256 / 60_000, 3525, [2.0, 4.0], 1e-5)
+    assert found.proven.tolist() == [True, True]
+    alone = prv.dpsgd_noise_multiplier(256 / 60_000, 3525, 2.0, 1e-5)
+    assert alone.proven is True
