@@ -132,7 +132,7 @@ static prv_status choice_cells(const prv_mechanism *m, bool add, prv_side side, 
         prv_cells_free(&part);
         if (status != PRV_OK) return status;
     }
-    cells->tail_error += m->part_error + 4.0 * PRV_UNIT;
+    cells->tail_error += m->part_weight_error + 4.0 * PRV_UNIT;
     return PRV_OK;
 }
 
@@ -189,7 +189,7 @@ static void atom_cells(const prv_mechanism *m, bool add, prv_cells *cells)
         s.excess = prv_wide_add(s.excess, prv_wide_of(q * -expm1(down)));
     }
     put_sums(&s, cell, cells, &most_atoms);
-    cells->infinite_mass = a->q_infinity;
+    cells->infinite_mass = a->q_only;
     /* Masses of discrete noise are exponentials of exponents up to |CUT_OFF_LOG_MASS| (noise.c), rounded by 4
      * u. */
     const double masses = a->unbounded ? 4.0 * 740.0 : 0.0;
@@ -289,7 +289,7 @@ prv_status prv_cells_compute(const prv_mechanism *m, bool add, prv_side side, pr
     if (m->folded) return folded_cells(m, side, cells);
     /* Densities within a factor of 1 +- e, e <= 1/4, of the true ones give masses within that factor, and
      * losses within -log(1 - e) < 2 e. */
-    const double densities = 2.0 * m->weight_error;
+    const double densities = 2.0 * m->density_error;
     if (m->base == PRV_BASE_ATOMS) {
         atom_cells(m, add, cells);
         cells->tail_error += densities;

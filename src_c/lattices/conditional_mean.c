@@ -92,7 +92,7 @@ static void add_atom(long double mass, long double loss, total *sum)
 }
 
 /* 'remove' is S(y) = log(1 + p (e^y - 1)) under (1-p) P + p Q, 'add' is -S(y) under P. */
-static total additive_noise(const prv_mechanism *m, int add, double low, double high)
+static total additive_noise(const prv_mechanism *m, bool add, double low, double high)
 {
     const double q = m->sampling_probability;
     const long double p = (long double)q, mu = (long double)m->mu;
@@ -110,7 +110,7 @@ static total additive_noise(const prv_mechanism *m, int add, double low, double 
         } else {
             const long double edge = of_q ? mu : -mu;
             /* A bounded range has no atoms, and its density the mass of 1. */
-            const int atoms = m->base == PRV_BASE_LAPLACE;
+            const bool atoms = m->base == PRV_BASE_LAPLACE;
             const long double whole = atoms ? weight : weight * 2.0L / -expm1l(-mu);
             const part f = {0, edge, of_q ? -1.0L : 1.0L, whole, 0.0L, fminl(2.0L * mu, 120.0L)};
             integrate(&f, p, y_low, y_high, &sum);
@@ -164,7 +164,7 @@ static void add_mixture_panel(const prv_gaussian_mixture *m, const prv_component
 /* The integral of the loss over the outcomes of losses in (low, high], where the density matters: within 13
  * of a centre. log sum w e^(c z) is analytic within pi / reach of the real axis, where the terms of the sum
  * lie in a half-plane. Panels are as narrow as above. */
-static total mixture(const prv_gaussian_mixture *m, int add, double low, double high)
+static total mixture(const prv_gaussian_mixture *m, bool add, double low, double high)
 {
     const prv_components *law = add ? &m->p : &m->q;
     const long double first = (long double)prv_gaussian_mixture_outcome(m, add ? -high : low);
@@ -233,12 +233,12 @@ static total from_cells(const prv_cells *cells, double cdf_error, double *error)
     return sum;
 }
 
-int prv_mean_exists(const prv_mechanism *m)
+bool prv_mean_exists(const prv_mechanism *m)
 {
     return m->base != PRV_BASE_CURVE;
 }
 
-static total total_of(const prv_mechanism *m, int add, const prv_cells *cells, double *error)
+static total total_of(const prv_mechanism *m, bool add, const prv_cells *cells, double *error)
 {
     const double low = cells->knots[0], high = cells->knots[cells->length - 1];
     if (m->base == PRV_BASE_CHOICE) {
@@ -248,7 +248,7 @@ static total total_of(const prv_mechanism *m, int add, const prv_cells *cells, d
             sum.value += (long double)m->part_weight[i] * part_sum.value;
             sum.absolute += (long double)m->part_weight[i] * part_sum.absolute;
         }
-        *error += m->part_error * (double)sum.absolute;
+        *error += m->part_weight_error * (double)sum.absolute;
         return sum;
     }
     if (m->base == PRV_BASE_ATOMS) return discrete(m->atoms[add], low, high);
@@ -258,7 +258,7 @@ static total total_of(const prv_mechanism *m, int add, const prv_cells *cells, d
     return additive_noise(m, add && m->sampling_probability < 1.0, low, high);
 }
 
-prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *cells, double outside)
+prv_mean prv_conditional_mean(const prv_mechanism *m, bool add, const prv_cells *cells, double outside)
 {
     const double low = cells->knots[0], high = cells->knots[cells->length - 1];
     const long double inside = 1.0L - (long double)outside;
@@ -267,12 +267,12 @@ prv_mean prv_conditional_mean(const prv_mechanism *m, int add, const prv_cells *
     prv_mean mean = {sum.value / inside, 0.0};
     /* Masses of atoms are doubles; the outermost knots are rounded where the mass beyond them
      * begins. */
-    const int wide = m->mu > 0.0; /* of additive noise, and a bounded range */
+    const bool wide = m->mu > 0.0; /* of additive noise, and a bounded range */
     /* A term is a product of ten or so factors, whose densities are off by (2 + s^2 / 2) WIDE_UNIT, s < 40,
      * and of a loss. Of log(1 + g), g = p (e^y - 1) off by PRV_WIDE_LIBM_EXPM1_ERROR(y) of itself, the
      * relative error is no more than that. */
     const double unit = wide ? 1024.0 * WIDE_UNIT : 4.0 * DBL_EPSILON;
-    error += 2.0 * m->weight_error * (1.0 + (double)sum.absolute); /* masses, and losses: cells.c */
+    error += 2.0 * m->density_error * (1.0 + (double)sum.absolute); /* masses, and losses: cells.c */
     mean.error = (error + unit * (double)sum.absolute) / (double)inside +
                  4.0 * DBL_EPSILON * (double)fabsl(mean.value) +
                  1e-12 * fmin(outside, 1.0) * fmin(fmax(fabs(low), fabs(high)), 1e300);

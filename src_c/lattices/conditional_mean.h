@@ -17,10 +17,10 @@ typedef struct prv_mean {
  * Cdfs of a callback: from the two masses of each cell, between which and the mean lie sharp
  * inequalities; the error is then about step^2 / 12. Privacy curves have no such mean;
  * prv_mean_exists. */
-prv_mean prv_conditional_mean(const prv_mechanism *mechanism, int add, const prv_cells *cells,
+prv_mean prv_conditional_mean(const prv_mechanism *mechanism, bool add, const prv_cells *cells,
                               double outside);
 
 /* 0 for mechanisms that are known by their privacy curve alone. */
-int prv_mean_exists(const prv_mechanism *mechanism);
+bool prv_mean_exists(const prv_mechanism *mechanism);
 
 #endif

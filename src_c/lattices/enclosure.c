@@ -34,8 +34,8 @@ static double log_moment_of(const prv_lattice *y, double lam)
     return prv_tilt(y->loss, y->mass, y->length, lam, NULL).log_moment;
 }
 
-prv_status prv_enclosure_new(const prv_mechanism *m, int add, prv_mesh *mesh, prv_cells *cells, double saddle,
-                             const prv_options *options, prv_enclosure *e)
+prv_status prv_enclosure_new(const prv_mechanism *m, bool add, prv_mesh *mesh, prv_cells *cells,
+                             double saddle, const prv_options *options, prv_enclosure *e)
 {
     memset(e, 0, sizeof *e);
     prv_status status = prv_lattice_new(mesh->length, &e->dominating);

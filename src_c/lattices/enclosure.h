@@ -13,7 +13,7 @@ typedef struct prv_enclosure {
 } prv_enclosure;
 
 /* The lattices on the mesh, cells of whose knots are computed; mesh->shift is chosen. O(knots). */
-prv_status prv_enclosure_new(const prv_mechanism *mechanism, int add, prv_mesh *mesh, prv_cells *cells,
+prv_status prv_enclosure_new(const prv_mechanism *mechanism, bool add, prv_mesh *mesh, prv_cells *cells,
                              double saddle, const prv_options *options, prv_enclosure *enclosure);
 void prv_enclosure_free(prv_enclosure *enclosure);
 

@@ -39,10 +39,10 @@ PRV_VECTOR static void subsample_losses(double p, size_t length, double *x)
 }
 
 /* Knots at even steps of the noise: that is where the law is smooth, whatever the loss makes of it. */
-static void gaussian_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+static void gaussian_knots(const prv_mechanism *m, bool add, double fineness, double *knots, size_t *length)
 {
     const double p = m->sampling_probability, mu = m->mu;
-    const int backward = add && p < 1.0;
+    const bool backward = add && p < 1.0;
     /* In standard deviations from P's mean; under Q (or its mixture part) the mean is mu. Upper tails of
      * the loss reach to the underflow of the tails, lower ones to where no tilt brings them back: of large mu
      * one by -1/2 centres on mu / 2 (gaussian_complement.c). */
@@ -60,10 +60,10 @@ static void gaussian_knots(const prv_mechanism *m, int add, double fineness, dou
 }
 
 /* The same for a mixture: what matters lies about the centres of the loss's own law, Q's or for 'add' P's. */
-static void mixture_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+static void mixture_knots(const prv_mechanism *m, bool add, double fineness, double *knots, size_t *length)
 {
     const prv_gaussian_mixture *mixture = m->mixture;
-    const int backward = add && !mixture->mirrored;
+    const bool backward = add && !mixture->mirrored;
     const double low = backward ? -39.0 : mixture->q.center[0] - 12.0;
     const double high = backward ? 12.0 : mixture->q.reach + 39.0;
     double step = fmin(0.25, fmax(0.6 / mixture->q.reach, 0.05)) / fineness;
@@ -76,7 +76,7 @@ static void mixture_knots(const prv_mechanism *m, int add, double fineness, doub
     }
 }
 
-static void laplace_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+static void laplace_knots(const prv_mechanism *m, bool add, double fineness, double *knots, size_t *length)
 {
     const double p = m->sampling_probability, mu = m->mu;
     const double steps = fmin(fmax(ceil(8.0 * mu), 64.0) * fineness, MOST_KNOTS / 2);
@@ -119,7 +119,7 @@ static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
 }
 
 /* A callback's law may have any scale: start with knots at all scales, then split what holds much mass. */
-static prv_status callback_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+static prv_status callback_knots(const prv_mechanism *m, bool add, double fineness, double *knots,
                                  size_t *length)
 {
     for (int i = 26; i >= -80; i--) append(knots, length, -exp2(0.5 * (double)i));
@@ -142,7 +142,7 @@ static prv_status callback_knots(const prv_mechanism *m, int add, double finenes
                     append(split, &n, low + (high - low) * j / parts);
                 append(split, &n, high);
             }
-            const int grew = n > *length;
+            const bool grew = n > *length;
             memcpy(knots, split, n * sizeof *knots);
             *length = n;
             if (!grew) round = 6;
@@ -252,11 +252,11 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
 }
 
 /* Where the loss is looked at; `knots` has room for MOST_KNOTS. */
-static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+static prv_status place_knots(const prv_mechanism *m, bool add, double fineness, double *knots,
                               size_t *length);
 
 /* Those of both parts, in order. */
-static prv_status choice_knots(const prv_mechanism *m, int add, double fineness, double *knots,
+static prv_status choice_knots(const prv_mechanism *m, bool add, double fineness, double *knots,
                                size_t *length)
 {
     double *of = prv_allocate(2 * MOST_KNOTS, sizeof *of);
@@ -267,7 +267,7 @@ static prv_status choice_knots(const prv_mechanism *m, int add, double fineness,
     /* Every other one where there are too many, from the last on: upper tails are what matters. */
     const size_t stride = (count[0] + count[1]) / (MOST_KNOTS - 2) + 1;
     for (size_t i = 0, j = 0; status == PRV_OK && (i < count[0] || j < count[1]);) {
-        const int first = j >= count[1] || (i < count[0] && of[i] <= of[MOST_KNOTS + j]);
+        const bool first = j >= count[1] || (i < count[0] && of[i] <= of[MOST_KNOTS + j]);
         const size_t left = first ? count[0] - i : count[1] - j;
         if (left % stride == 1 || stride == 1) append(knots, length, first ? of[i] : of[MOST_KNOTS + j]);
         if (first)
@@ -279,7 +279,8 @@ static prv_status choice_knots(const prv_mechanism *m, int add, double fineness,
     return status;
 }
 
-static prv_status place_knots(const prv_mechanism *m, int add, double fineness, double *knots, size_t *length)
+static prv_status place_knots(const prv_mechanism *m, bool add, double fineness, double *knots,
+                              size_t *length)
 {
     if (m->base == PRV_BASE_CHOICE) return choice_knots(m, add, fineness, knots, length);
     if (m->folded) return folded_knots(m, fineness, knots, length);
@@ -293,7 +294,7 @@ static prv_status place_knots(const prv_mechanism *m, int add, double fineness, 
     }
 }
 
-prv_status prv_profile_new(const prv_mechanism *m, int add, size_t fineness, prv_profile *profile)
+prv_status prv_profile_new(const prv_mechanism *m, bool add, size_t fineness, prv_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
     double *knots = prv_allocate(MOST_KNOTS, sizeof *knots);

@@ -25,7 +25,7 @@ typedef struct prv_profile {
 } prv_profile;
 
 /* fineness 1 is the usual number of cells; 4 takes four times as many. */
-prv_status prv_profile_new(const prv_mechanism *mechanism, int add, size_t fineness, prv_profile *profile);
+prv_status prv_profile_new(const prv_mechanism *mechanism, bool add, size_t fineness, prv_profile *profile);
 void prv_profile_free(prv_profile *profile);
 
 #endif

@@ -57,10 +57,10 @@ prv_atoms *prv_atoms_reversed(const prv_atoms *a)
         r->q[i] = a->p[j];
         r->p[i] = a->q[j];
     }
-    r->q_infinity = a->p_only;
-    r->p_only = a->q_infinity;
-    r->q_infinity_error = a->p_only_error;
-    r->p_only_error = a->q_infinity_error;
+    r->q_only = a->p_only;
+    r->p_only = a->q_only;
+    r->q_only_error = a->p_only_error;
+    r->p_only_error = a->q_only_error;
     r->loss_error = a->loss_error;
     r->mass_error = a->mass_error;
     r->unbounded = a->unbounded;
@@ -96,7 +96,7 @@ prv_atoms *prv_atoms_of_outcomes(const double *q, const double *p, size_t length
             a->p[n++] = sorted[i].p;
         }
         a->length = n;
-        a->unbounded = 1;
+        a->unbounded = true;
         a->loss_error = 8.0 * PRV_UNIT;
     }
     prv_release(sorted);

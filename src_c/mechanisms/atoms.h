@@ -1,30 +1,32 @@
-/* Discrete losses. */
+/* Pairs of discrete distributions, by the atoms of their loss. */
 #ifndef PRV_ATOMS_H
 #define PRV_ATOMS_H
 
+#include <stdbool.h>
+
 #include "prvcore.h"
 
-/* q[i] and p[i] are the masses of loss[i] (increasing) under Q and P. */
 typedef struct prv_atoms {
     size_t length;
-    double *loss, *q, *p;
-    double q_infinity;                     /* Q's mass where P vanishes: loss +infinity */
-    double p_only;                         /* P's mass where Q vanishes: loss -infinity */
-    double q_infinity_error, p_only_error; /* what these may be off by, absolutely */
-    double loss_error;                     /* relative, of each loss */
-    double mass_error; /* what the masses of all atoms together may be off by, absolutely, beyond a few units
-                          of each */
-    int unbounded;     /* the atoms were cut off where their mass underflows */
+    double *loss;                      /* [length] nats, increasing */
+    double *q, *p;                     /* [length] masses of each loss under Q and P */
+    double q_only;                     /* Q's mass where P vanishes: the loss is +infinity */
+    double p_only;                     /* P's mass where Q vanishes: the loss is -infinity */
+    double q_only_error, p_only_error; /* absolute errors of these two, at most */
+    double loss_error;                 /* relative error of each loss, at most */
+    double mass_error; /* absolute error of all masses together, at most, beyond a few units of each */
+    bool unbounded;    /* there are more atoms beyond the ends, whose mass underflows */
 } prv_atoms;
 
-/* All zero but for the length and what the arrays hold. All that make atoms return NULL where there is no
- * memory. */
+/* Functions that make atoms return NULL if there is no memory. */
+
+/* All but the length is 0, and the arrays are not filled. NULL, too, for more than PRV_MAX_ATOMS + 1. */
 prv_atoms *prv_atoms_new(size_t length);
 prv_atoms *prv_atoms_copy(const prv_atoms *a);
-prv_atoms *prv_atoms_reversed(const prv_atoms *a); /* of (Q, P), for those of (P, Q) */
+prv_atoms *prv_atoms_reversed(const prv_atoms *a); /* the atoms of (Q, P) for those of (P, Q) */
 void prv_atoms_free(prv_atoms *a);
 
-/* Of outcomes with these masses under Q and P, double[length], all > 0, in any order. */
+/* The atoms of outcomes with these masses under Q and P, double[length], all > 0, in any order. */
 prv_atoms *prv_atoms_of_outcomes(const double *q, const double *p, size_t length);
 
 #endif

@@ -5,12 +5,12 @@
 #include "numerics/rounding.h"
 #include "mechanisms/subsampled.h"
 
-/* Places are kept this part of the range away from its ends, where one of the outcomes vanishes. */
+/* Places keep this part of the range as a distance from its ends, where one of the outcomes vanishes. */
 #define MARGIN 0x1p-30
 
-enum { PLACES = 64 };
+enum { PLACES = 64 }; /* places that are tried; no bound relies on the number */
 
-int prv_is_bounded_range(const prv_mechanism *m)
+bool prv_is_bounded_range(const prv_mechanism *m)
 {
     return m->base == PRV_BASE_BOUNDED_RANGE && m->sampling_probability == 1.0;
 }
@@ -46,11 +46,11 @@ double prv_most_log_moment(double range, double lam)
     const double log_part = log(lam / more), above = log_rest(more * range), below = log_rest(whole),
                  one = log_rest(range);
     const double place = range + log_part + above - below;
-    if (!(place > 0.0 && place < range)) return most; /* rounding alone: the place lies between */
+    if (!(place > 0.0 && place < range)) return most; /* rounding put the place outside */
     const double moment = lam * place + above - log1p(lam) - one;
-    /* Arguments of log_rest(x) are off by 2 u relatively, which moves it by 2 u x / (e^x - 1) <= 2 u;
-     * functions are off by an ulp each, 2 u, and sums of at most four terms by 3 u of the sum of their
-     * moduli. */
+    /* Arguments of log_rest(x) have a relative error of 2 u, which changes it by 2 u x / (e^x - 1) <= 2 u;
+     * functions have an error of an ulp each, 2 u, and sums of at most four terms one of 3 u of the sum of
+     * their moduli. */
     const double in_place = range + fabs(log_part) + fabs(above) + fabs(below) + 2.0;
     const double terms = lam * in_place + fabs(above) + log1p(lam) + fabs(one) + 2.0;
     return fmin(moment + 16.0 * PRV_UNIT * terms * PRV_SECOND_ORDER, most);
@@ -58,13 +58,13 @@ double prv_most_log_moment(double range, double lam)
 
 /* log of E[e^(lam L)] under the first measure of the pair of a sample, of losses y of mass e^log_p under the
  * base's P: in 'remove' the losses are those of ((1-p)P + pQ, P), in 'add' those of (Q, (1-p)Q + pP). */
-static double log_term(double y, double log_p, double p, int add, double lam)
+static double log_term(double y, double log_p, double p, bool add, double lam)
 {
     if (add) return log_p + y - lam * prv_subsampled_loss(-y, p);
     return log_p + (lam + 1.0) * prv_subsampled_loss(y, p);
 }
 
-double prv_worst_place_of(const prv_mechanism *m, int add, double lam)
+double prv_worst_place_of(const prv_mechanism *m, bool add, double lam)
 {
     const double range = m->mu, p = m->sampling_probability;
     if (p == 1.0 || !(lam > 0.0)) return prv_worst_place(range, lam);
@@ -85,8 +85,8 @@ double prv_worst_place_of(const prv_mechanism *m, int add, double lam)
 
 prv_status prv_mechanism_response(double range, double place, prv_mechanism **mechanism)
 {
-    /* A difference of doubles is off by half an ulp of itself: the one below lies no farther from place than
-     * the range. */
+    /* A difference of doubles is rounded by half an ulp of itself: the next smaller double lies no farther
+     * from `place` than the range. */
     const double below = nextafter(range - place, 0.0);
     if (!(place > 0.0 && below > 0.0)) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     prv_atoms *a = prv_atoms_new(2);

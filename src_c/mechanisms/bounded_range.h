@@ -1,27 +1,27 @@
-/* Bounded range: what the worst mechanism of one step has, which is not the pair that dominates them all
- * (PAIRS.md, section 5). */
+/* The worst mechanisms of bounded range, generalized randomized responses: one for each moment, while the
+ * pair that dominates them all is none of them (PAIRS.md, section 5). */
 #ifndef PRV_BOUNDED_RANGE_H
 #define PRV_BOUNDED_RANGE_H
 
 #include "mechanisms/mechanism.h"
 
-/* 1 if nothing was sampled from it, so that prv_most_log_moment applies. */
-int prv_is_bounded_range(const prv_mechanism *m);
+/* Whether m is a bounded range and no sample of one, so that prv_most_log_moment applies. */
+bool prv_is_bounded_range(const prv_mechanism *m);
 
-/* No mechanism whose losses lie in an interval of length `range` > 0 has a greater log E_Q[e^(lam L)], lam >
- * 0. An upper bound, with its rounding: of relative error about 1e-7 where it is small, 1e-13 else. */
+/* An upper bound, rounding included, of log E_Q[e^(lam L)], lam > 0, over all mechanisms whose losses lie in
+ * an interval of length `range` > 0. Its relative error is about 1e-7 if it is small, 1e-13 otherwise. */
 double prv_most_log_moment(double range, double lam);
 
-/* The place t in (0, range) of the outcome with the greater loss at which the moment of the generalized
- * randomized response with losses t and t - range is greatest at the tilt lam; half of the range for tilts of
- * 0 or less. About: any place is one of a mechanism of bounded range. */
+/* The place t in (0, range) at which the generalized randomized response with losses t and t - range has
+ * about the greatest moment at the tilt lam; half of the range for lam <= 0. Any place is that of a mechanism
+ * of bounded range, so that no bound relies on the best one. */
 double prv_worst_place(double range, double lam);
 
-/* The same of m, of bounded range and perhaps a sample, in the direction `add`. */
-double prv_worst_place_of(const prv_mechanism *m, int add, double lam);
+/* The same for m, a bounded range or a sample of one, in the direction `add`. */
+double prv_worst_place_of(const prv_mechanism *m, bool add, double lam);
 
-/* Generalized randomized response: two outcomes, losses `place` and, rounded to the side of less range, place
- * - range, where 0 < place < range. */
+/* The generalized randomized response with two outcomes, of losses `place` and place - range, 0 < place <
+ * range; the latter is rounded towards 0, to a smaller range. */
 prv_status prv_mechanism_response(double range, double place, prv_mechanism **mechanism);
 
 #endif

@@ -1,4 +1,4 @@
-/* One's own mechanisms: by a table or by functions. */
+/* Mechanisms that the caller describes: a table of losses, or callbacks for cdfs or a privacy curve. */
 #include <float.h>
 #include <math.h>
 
@@ -6,9 +6,9 @@
 #include "numerics/rounding.h"
 #include "mechanisms/mechanism.h"
 
-/* q e^(-loss), without a factor that overflows where the product does not. Off by two functions of libm and
- * four roundings: by 14 u where long double is double, which prv_cells_compute allows for among the 32 u of
- * masses. */
+/* q e^(-loss), without a factor that overflows although the product does not. Its error is that of two
+ * functions of libm and four roundings: 14 u if long double is double, which prv_cells_compute has room for
+ * in the 32 u of masses. */
 static long double reverse_of(long double q, long double loss)
 {
     const long double root = expl(-0.5L * loss);
@@ -32,11 +32,12 @@ prv_status prv_mechanism_table(const double *losses, const double *probabilities
     }
     if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_TABLE_SUM;
     if (!(sum_p / sum <= 1.0L + 1e-9L)) return PRV_ERR_TABLE_REVERSE;
-    /* Each sum is off by half of PRV_LONG_EPSILON of itself for each of its terms. */
+    /* Each sum has an error of half of PRV_LONG_EPSILON of itself for each of its terms. */
     const double sums = (0.5 * (double)length + 2.0) * PRV_LONG_EPSILON,
                  error = (2.0 * sums + REVERSE_ERROR) * PRV_SECOND_ORDER;
     const long double beyond = sum_p / sum - 1.0L;
-    /* If P has more mass than 1, its masses are divided by their sum: losses are that much higher. */
+    /* If P has more mass than 1, its masses are divided by their sum, which raises all losses by its
+     * logarithm. */
     const long double higher = (double)beyond > error ? log1pl(beyond) : 0.0L;
     prv_atoms *a = prv_atoms_new(length);
     if (a == NULL) return PRV_ERR_MEMORY;
@@ -51,16 +52,16 @@ prv_status prv_mechanism_table(const double *losses, const double *probabilities
     }
     a->length = n;
     a->loss_error = higher > 0.0L ? 2.0 * PRV_UNIT : 0.0;
-    a->q_infinity = (double)((long double)mass_at_infinity / sum);
-    a->q_infinity_error = (sums + PRV_UNIT) * a->q_infinity;
-    /* P's mass that is missing by no more than rounding is not missing: the table is one of a pair. */
+    a->q_only = (double)((long double)mass_at_infinity / sum);
+    a->q_only_error = (sums + PRV_UNIT) * a->q_only;
+    /* If rounding explains the mass that P lacks, P lacks none. */
     const double missing = (double)-beyond;
     if (missing > error) {
         a->p_only = missing;
         a->p_only_error = error + PRV_UNIT * missing;
     }
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
-    if (status == PRV_OK) (*mechanism)->weight_error = sums;
+    if (status == PRV_OK) (*mechanism)->density_error = sums;
     return status;
 }
 

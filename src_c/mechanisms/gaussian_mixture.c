@@ -10,7 +10,7 @@
 #include "numerics/constants.h"
 #include "numerics/vector_math.h"
 
-/* Normal tails from here on are below the smallest double. */
+/* Normal tails beyond this are below the smallest double. */
 #define FARTHEST 40.0
 
 /* ---- Construction ------------------------------------------------------------------------- */
@@ -85,30 +85,31 @@ static prv_status standard_normal(prv_components *c)
     return PRV_OK;
 }
 
-prv_status prv_gaussian_mixture_new(const double *centers, const double *weights, size_t length, int mirrored,
-                                    prv_gaussian_mixture **mixture)
+prv_status prv_gaussian_mixture_new(const double *centers, const double *weights, size_t length,
+                                    bool mirrored, prv_gaussian_mixture **mixture)
 {
     prv_gaussian_mixture *m = prv_allocate(1, sizeof *m);
     component *sorted = prv_allocate(length, sizeof *sorted);
     prv_status status = m != NULL && sorted != NULL ? PRV_OK : PRV_ERR_MEMORY;
     if (m != NULL) memset(m, 0, sizeof *m);
-    if (status == PRV_OK) status = components_of(centers, weights, length, sorted, &m->q);
-    if (status == PRV_OK) status = mirrored ? components_mirrored(&m->q, &m->p) : standard_normal(&m->p);
-    prv_release(sorted);
-    if (status != PRV_OK) {
-        prv_gaussian_mixture_free(m);
-        return status;
-    }
+    if (status != PRV_OK) goto done;
+    status = components_of(centers, weights, length, sorted, &m->q);
+    if (status != PRV_OK) goto done;
+    status = mirrored ? components_mirrored(&m->q, &m->p) : standard_normal(&m->p);
+    if (status != PRV_OK) goto done;
     m->mirrored = mirrored;
     m->lowest_loss = -HUGE_VAL;
     if (!mirrored && m->q.center[0] == 0.0) {
-        /* log of the weight at 0, which is near 1 where sampling is rare. */
+        /* The logarithm of the weight at 0, which is near 1 if sampling is rare. */
         double others = 0.0;
         for (size_t i = m->q.length; i-- > 1;) others += m->q.weight[i];
         m->lowest_loss = others < 0.5 ? log1p(-others) : log(m->q.weight[0]);
     }
     *mixture = m;
-    return PRV_OK;
+done:
+    prv_release(sorted);
+    if (status != PRV_OK) prv_gaussian_mixture_free(m);
+    return status;
 }
 
 void prv_gaussian_mixture_free(prv_gaussian_mixture *m)
@@ -134,7 +135,7 @@ static double log_moment(const prv_components *c, double z, double *slope)
         if (t > top) top = t;
     }
     if (top < 30.0) {
-        /* Differences from 1, so that rare components keep their digits. */
+        /* The sum of differences from 1 keeps the digits of rare components. */
         double sum = 0.0, moment = 0.0;
         for (size_t i = 0; i < c->length; i++) {
             const double t = c->center[i] * (z - 0.5 * c->center[i]);
@@ -175,8 +176,10 @@ double prv_gaussian_mixture_loss(const prv_gaussian_mixture *m, double z)
 /* Finds outcomes of increasing losses, each from the one before. */
 typedef struct inverter {
     const prv_gaussian_mixture *mixture;
-    double low, high, lowest, highest; /* outcomes beyond which no tail is a double, and their losses */
-    double at, loss, slope;            /* where the last search ended */
+    double low, high;       /* outcomes beyond which tails underflow */
+    double lowest, highest; /* losses of these two */
+    double at, loss,
+        slope; /* the outcome that was found last, its loss, and the derivative of the loss there */
 } inverter;
 
 static inverter inverter_new(const prv_gaussian_mixture *m)
@@ -185,7 +188,7 @@ static inverter inverter_new(const prv_gaussian_mixture *m)
     v.mixture = m;
     v.low = -FARTHEST - m->p.reach;
     v.high = FARTHEST + m->q.reach;
-    /* Nothing lies at or below an edge, however flat the loss is above it. */
+    /* No outcome has a loss at or below the edge of the support, however flat the loss is above it. */
     v.lowest = fmax(prv_gaussian_mixture_loss(m, v.low), m->lowest_loss);
     v.highest = prv_gaussian_mixture_loss(m, v.high);
     v.at = 0.0;
@@ -193,8 +196,8 @@ static inverter inverter_new(const prv_gaussian_mixture *m)
     return v;
 }
 
-/* The outcome of loss x, by Newton's method between ends that close in; -+infinity beyond the ends. It
- * stops where the difference is what the rounding of z makes. */
+/* The outcome of loss x, by Newton's method between ends that close in; -+infinity beyond the ends. The
+ * search stops when the rounding of z explains the difference. */
 static double outcome(inverter *v, double x)
 {
     if (!(x > v->lowest)) return -HUGE_VAL;
@@ -227,16 +230,16 @@ double prv_gaussian_mixture_outcome(const prv_gaussian_mixture *m, double loss)
 
 /* ---- Masses ------------------------------------------------------------------------------- */
 
-enum { KNOTS_AT_ONCE = 256 }; /* between looks whether to go on */
+enum { KNOTS_AT_ONCE = 256 }; /* knots between two questions to the caller whether to go on */
 
-/* +T for the upper tail T of N(0, 1) from u on, or minus the lower one where that is smaller. */
+/* The smaller tail of N(0, 1) at u: +T for the upper tail T, or minus the lower one. */
 static double smaller_tail(double u)
 {
     if (isinf(u)) return u > 0.0 ? 0.0 : -0.0;
     return copysign(PRV_INV_SQRT_2PI * prv_vm_normal_density_exponent(u) * prv_vm_mills(fabs(u)), u);
 }
 
-/* The mass between z and the outcome before, whose tails `before` are replaced by those at z. */
+/* The mass between z and the previous outcome, whose tails `before` are replaced by those at z. */
 static double mass_up_to(const prv_components *c, double z, double *before)
 {
     double mass = 0.0;
@@ -269,7 +272,7 @@ prv_status prv_gaussian_mixture_masses(const prv_gaussian_mixture *m, const doub
 
 /* With phi the density of N(0, 1): Q's density at z is phi(z) sum q e^(a (z - a / 2)), P's upper tail
  * phi(z) sum p e^(b (z - b / 2)) mills(z - b), and e^x the ratio of the two sums, so that the product is
- * Q's density times a mean of Mills ratios. Where the loss is positive z is too. */
+ * Q's density times a mean of Mills ratios. If the loss is positive, z is positive too. */
 prv_status prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, const double *x, size_t length,
                                              const prv_options *options, double *scaled)
 {
@@ -283,8 +286,8 @@ prv_status prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, cons
         double density = 0.0, sum = 0.0, mills = 0.0;
         for (size_t j = 0; j < m->q.length; j++)
             density += m->q.weight[j] * prv_vm_normal_density_exponent(z - m->q.center[j]);
-        /* b is 0 first, where P has such a component, so that not all of these underflow: else they are
-         * scaled by the first, whose centre is the nearest. */
+        /* P's components are scaled by the first, whose centre is nearest to 0, so that not all of them
+         * underflow. */
         const double first = m->p.center[0] * (z - 0.5 * m->p.center[0]);
         for (size_t j = 0; j < m->p.length; j++) {
             const double t = m->p.center[j] * (z - 0.5 * m->p.center[j]) - first;

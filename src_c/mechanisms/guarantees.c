@@ -1,4 +1,4 @@
-/* Whatever has a guarantee, by the pair that dominates it. */
+/* Mechanisms of which a guarantee is known and nothing else, by the pair that dominates all that have it. */
 #include <math.h>
 
 #include "base/arithmetic.h"
@@ -23,7 +23,7 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
         a->loss[0] = 0.0;
         a->q[0] = a->p[0] = 1.0 - delta;
     }
-    a->q_infinity = a->p_only = delta;
+    a->q_only = a->p_only = delta;
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
     return prv_with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
 }

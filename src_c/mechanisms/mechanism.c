@@ -82,13 +82,18 @@ prv_status prv_with_noise(prv_status status, prv_noise noise, double scale, prv_
 prv_status prv_mechanism_disjoint(prv_mechanism **mechanism)
 {
     prv_atoms *a = prv_atoms_new(0);
-    if (a != NULL) a->q_infinity = a->p_only = 1.0;
+    if (a != NULL) a->q_only = a->p_only = 1.0;
     return prv_with_replacement(prv_mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
 }
 
-int prv_is_disjoint(const prv_mechanism *m)
+bool prv_is_size(uint64_t n)
 {
-    return m->base == PRV_BASE_ATOMS && m->atoms[0]->q_infinity == 1.0;
+    return n >= 1 && n <= (uint64_t)1 << 32;
+}
+
+bool prv_is_disjoint(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_ATOMS && m->atoms[0]->q_only == 1.0;
 }
 
 prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2], const double weight[2],
@@ -105,13 +110,13 @@ prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2],
     m->part[1] = part[1];
     m->part_weight[0] = weight[0];
     m->part_weight[1] = weight[1];
-    m->part_error = error;
+    m->part_weight_error = error;
     m->attained = attained;
     *mechanism = m;
     return PRV_OK;
 }
 
-/* Takes the atoms of both directions, and frees them where it fails; either NULL is PRV_ERR_MEMORY. */
+/* Takes the atoms of both directions, and frees them if it fails; if either is NULL, PRV_ERR_MEMORY. */
 static prv_status mechanism_of_both(prv_atoms *remove, prv_atoms *add, prv_mechanism **mechanism)
 {
     if (remove == NULL || add == NULL) {
@@ -142,10 +147,10 @@ prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechan
         a->loss[0] = apart < 0.5 ? log1p(-apart) : log(same);
         a->q[0] = same;
         a->p[0] = 1.0;
-        /* 1 would say that no outcome is shared. */
-        a->q_infinity = fmin(apart, 1.0 - 0.5 * DBL_EPSILON);
-        a->q_infinity_error = a->q_infinity * (PRV_UNIT + (double)PRV_MAX_COMPONENTS *
-                                                              (double)LDBL_EPSILON); /* a quotient of sums */
+        /* A mass of 1 would mean that no outcome is shared (prv_is_disjoint). */
+        a->q_only = fmin(apart, 1.0 - 0.5 * DBL_EPSILON);
+        a->q_only_error = a->q_only * (PRV_UNIT + (double)PRV_MAX_COMPONENTS *
+                                                      (double)LDBL_EPSILON); /* a quotient of sums */
         a->loss_error = 4.0 * DBL_EPSILON;
         reversed = prv_atoms_reversed(a);
     }

@@ -1,11 +1,18 @@
-/* What a mechanism is inside the core: parameters, and for discrete ones the atoms of its loss.
+/* A mechanism inside the core: its pair (P, Q) and its parameters.
  *
- * Every mechanism is a base pair (P, Q) and a sampling probability p; p = 1 is the base itself. In
- * the direction 'remove' the pair is ((1-p)P + pQ, P). In 'add' it is the reverse of the subsampled
- * reverse of the base, (Q, (1-p)Q + pP) up to names: for a base that equals its own reverse (all the
- * built-in ones) that is the reverse of 'remove'. */
+ * Every mechanism is a base pair (P, Q) and a sampling probability p; p = 1 is the base itself. The pair of
+ * the direction 'remove' is ((1-p)P + pQ, P). That of 'add' is the reverse of the sampled reverse of the
+ * base, (Q, (1-p)Q + pP): for a base that equals its own reverse (all built-in ones) it is the reverse of
+ * 'remove'.
+ *
+ * A mechanism that is made of other mechanisms owns these parts: a choice does. For bounds of delta and
+ * epsilon later rooms ask where the losses lie (support.h), for knots that suit the law (lattices/profile.h)
+ * and for the masses between knots (lattices/cells.h), and each of the three answers for a choice from the
+ * answers for its parts. */
 #ifndef PRV_MECHANISM_H
 #define PRV_MECHANISM_H
+
+#include <stdbool.h>
 
 #include "mechanisms/atoms.h"
 #include "mechanisms/gaussian_mixture.h"
@@ -14,14 +21,14 @@ typedef enum prv_base {
     PRV_BASE_GAUSSIAN,
     PRV_BASE_LAPLACE,
     PRV_BASE_BOUNDED_RANGE, /* mu is the range */
-    PRV_BASE_MIXTURE,       /* subsampling is part of the mixture */
-    PRV_BASE_CHOICE,        /* of one of two mechanisms at random, in the open */
-    PRV_BASE_ATOMS,
-    PRV_BASE_CDFS,
-    PRV_BASE_CURVE
+    PRV_BASE_MIXTURE,       /* a Poisson sample of it is a mixture again */
+    PRV_BASE_CHOICE,        /* one of two mechanisms, chosen at random; the output shows which */
+    PRV_BASE_ATOMS,         /* a Poisson sample of it has atoms again */
+    PRV_BASE_CDFS,          /* a callback gives the cdfs of the loss */
+    PRV_BASE_CURVE          /* a callback gives the privacy curve */
 } prv_base;
 
-/* What prv_mechanism_scaled multiplies, where a mechanism has it. */
+/* The noise that prv_mechanism_scaled multiplies. */
 typedef enum prv_noise {
     PRV_NOISE_NONE = 0,
     PRV_NOISE_GAUSSIAN,
@@ -31,14 +38,14 @@ typedef enum prv_noise {
     PRV_NOISE_MIXTURE
 } prv_noise;
 
-/* How the pair where a record is replaced follows from a mechanism: PAIRS.md, sections 3 and 4. */
+/* How the pair of a replaced record follows from a mechanism: PAIRS.md, sections 3 and 4. */
 typedef enum prv_replacement {
     PRV_REPLACED_UNKNOWN = 0, /* no such pair is known, or none was stated */
-    PRV_REPLACED_ALIKE,       /* the pair was stated of whatever the neighbours are */
-    PRV_REPLACED_TWICE,       /* noise on a query that changes twice as much */
-    PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures */
-    PRV_REPLACED_SEEN,        /* a Poisson sample without noise: told apart where it is in the sample */
-    PRV_REPLACED_CHOICE       /* of the pairs of a truncated Poisson sample */
+    PRV_REPLACED_ALIKE,       /* the pair was stated for any neighbours */
+    PRV_REPLACED_TWICE,       /* noise on a query, which changes twice as much */
+    PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures, mirror images */
+    PRV_REPLACED_SEEN,  /* a Poisson sample without noise: the output tells whether the record is in it */
+    PRV_REPLACED_CHOICE /* a truncated Poisson sample: a choice between two such pairs */
 } prv_replacement;
 
 struct prv_mechanism {
@@ -46,67 +53,81 @@ struct prv_mechanism {
     prv_noise noise;
     double scale;                /* of the noise, > 0 */
     double sensitivity;          /* of a Laplace mechanism */
-    int64_t integer_sensitivity; /* of a discrete one */
-    int sampled;                 /* by one of the constructors ..._subsampled, even if with probability 1 */
-    int without_replacement;     /* by the other of them */
-    int folded; /* losses above 0 are those of 'remove', below 0 of 'add', and the rest is an atom at 0 */
-    prv_replacement replacement, base_replacement; /* of it, and of what was sampled */
-    int replaced_only;                             /* the pair is none of added or removed records */
-    uint64_t group_size;         /* records by which neighbours differ: 1, or all those of a group */
-    double sampling_probability; /* of each record; a product where a sample was sampled */
-    double sampling_rest;        /* what its rounding left out: the sum is the product to 2^-100 of itself */
-    double weight_error; /* relative, of it and of 1 - it, where the pair is made of the rounded one */
-    double mu;           /* sensitivity / noise scale, of a Gaussian or Laplace base */
-    double scale_error;  /* relative, of `scale` where it was made of several noises; weight_error has it */
-    prv_gaussian_mixture *mixture, *base_mixture; /* sampled, and as it was before */
-    prv_mechanism *part[2];                       /* of a choice */
-    double part_weight[2], part_error;            /* their probabilities, and the relative error of these */
-    /* Of a sample of fixed size or a truncated one, whose own pair no two data sets have: a mechanism whose
-     * pair two of them do have, in either direction, for lower bounds (PAIRS.md, section 8). NULL where its
-     * own is one. */
-    prv_mechanism *attained;
-    prv_atoms *atoms[2];   /* [0] remove, [1] add, subsampling included; the same where it is symmetric */
-    prv_atoms *base_atoms; /* of a sampled mechanism without a noise that they follow from, else NULL */
+    int64_t integer_sensitivity; /* of a discrete mechanism */
+    double mu; /* sensitivity / noise scale of a Gaussian or Laplace base; the range of a bounded range */
+
+    bool sampled;             /* made by a constructor ..._subsampled, even if with probability 1 */
+    bool without_replacement; /* the sample has a fixed size */
+    bool folded; /* losses above 0 are those of 'remove', losses below 0 those of 'add', the rest is an atom
+                    at 0 */
+    bool replaced_only; /* the pair is that of a replaced record, and of no added or removed one */
+    prv_replacement replacement, base_replacement; /* of the mechanism, and of the base that was sampled */
+    uint64_t group_size;         /* number of records by which neighbours differ; above 1 for groups */
+    double sampling_probability; /* of each record, rounded; a product if a sample was sampled */
+    double sampling_rest;        /* the product less sampling_probability, to 2^-100 of the product */
+    double density_error;        /* relative error of the pair's densities: of weights, probabilities, sums */
+    double scale_error;          /* relative, of `scale` if made of several noises; density_error has it */
+
+    prv_gaussian_mixture *mixture, *base_mixture; /* on a sample, and before; base_mixture may be NULL */
+    prv_atoms *atoms[2];   /* [0] remove, [1] add, on a sample; both the same pointer if symmetric */
+    prv_atoms *base_atoms; /* before sampling; NULL unless sampled and without noise to make them from */
     prv_cdf_callback cdfs;
     prv_curve_callback curve;
-    void *context;
-    double mass_at_infinity; /* of the base, for callbacks */
+    void *context;           /* of the callback */
+    double mass_at_infinity; /* of the base, of callbacks */
+
+    prv_mechanism *part[2];   /* of a choice, owned */
+    double part_weight[2];    /* their probabilities */
+    double part_weight_error; /* relative, of either */
+    /* A mechanism whose pair two data sets attain, in either direction, for lower bounds; owned. NULL if the
+     * mechanism's own pair is attained, which it is not for samples of fixed size and truncated samples
+     * (PAIRS.md, section 8). */
+    prv_mechanism *attained;
 };
 
 /* Counts of a composition add up to this at most. */
 #define PRV_MOST_STEPS (UINT64_C(1) << 53)
 
-/* What constructors are made of. Those that return a mechanism return NULL where there is no memory; those
- * that return a status give a mechanism out on PRV_OK alone. */
+/* ---- Building blocks of constructors ---------------------------------------------------------
+ *
+ * Functions that return a mechanism return NULL if there is no memory. Functions that return a status set
+ * *mechanism on PRV_OK alone. */
 
-/* Without any parameters; and one that owns nothing, with all else of `m`. */
+/* A mechanism without any parameters. */
 prv_mechanism *prv_mechanism_new(prv_base base);
+
+/* A copy of all parameters of `m`, without what it owns: atoms, mixtures and parts are NULL. */
 prv_mechanism *prv_mechanism_like(const prv_mechanism *m);
 
-/* Gives out a mechanism that was made with this status, and frees it where that is not PRV_OK. */
+/* Ends a constructor: sets *mechanism if `status` is PRV_OK, frees m otherwise, and returns `status`. */
 prv_status prv_mechanism_finish(prv_status status, prv_mechanism *m, prv_mechanism **mechanism);
 
-/* Takes the atoms, which serve both directions; NULL is PRV_ERR_MEMORY. */
+/* Takes the atoms, which serve both directions, and frees them if it fails; for NULL PRV_ERR_MEMORY. */
 prv_status prv_mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism);
 
-/* A table of outcomes, as prv_atoms_of_outcomes takes it; 'add' is its reverse. */
+/* Outcomes with these masses, as of prv_atoms_of_outcomes; 'add' is the reverse. */
 prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism);
 
-/* Q has an outcome that P never has with probability `apart`, else the only one of P: rounded, of sum 1. */
+/* P has one outcome. Q has it with probability `same`, and otherwise (`apart`) an outcome that P never has.
+ * Both are rounded, of sum 1. */
 prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechanism);
 
-/* P and Q share no outcome: epsilon is infinite. And whether they share none. */
+/* P and Q share no outcome: epsilon is infinite. */
 prv_status prv_mechanism_disjoint(prv_mechanism **mechanism);
-int prv_is_disjoint(const prv_mechanism *m);
+bool prv_is_disjoint(const prv_mechanism *m);
 
-/* A choice in the open between two parts that were made with this status, with probabilities known to a
- * relative error; what dominates, as the choice is not known, and `attained` what two data sets have. Takes
- * the three, and frees them where it fails. */
+/* Whether a data set, a batch or a number of batches may be so large: 1 to 2^32. */
+bool prv_is_size(uint64_t n);
+
+/* A choice between two parts with probabilities `weight`, which have the relative error `error`. The pair
+ * shows the choice, and so dominates a mechanism that hides it; `attained` is a mechanism whose pair two data
+ * sets attain. The three were made with `status`; they are taken, and freed if it or this function fails. */
 prv_status prv_mechanism_choice(prv_status status, prv_mechanism *const part[2], const double weight[2],
                                 double error, prv_mechanism *attained, prv_mechanism **mechanism);
 
-/* State more of a mechanism that was made with this status, which they return: how the pair of replaced
- * records follows from it, and what prv_mechanism_scaled needs. Without noise there is nothing to scale. */
+/* These two state more of a mechanism that was made with `status`, and return `status`: how the pair of a
+ * replaced record follows, and the noise that prv_mechanism_scaled multiplies. Noise of scale 0 cannot be
+ * scaled. */
 prv_status prv_with_replacement(prv_status status, prv_replacement replacement, prv_mechanism **mechanism);
 prv_status prv_with_noise(prv_status status, prv_noise noise, double scale, prv_mechanism **mechanism);
 

@@ -7,8 +7,8 @@
 #include "base/arithmetic.h"
 #include "numerics/rounding.h"
 
-/* Below this the masses of discrete mechanisms are cut off: a count of 2^53 of them stays below
- * 1e-300, the smallest delta that bounds are promised for. */
+/* Atoms whose mass has a logarithm below this are cut off: 2^53 times such a mass stays below 1e-300, the
+ * smallest delta that bounds are promised for. */
 #define CUT_OFF_LOG_MASS (-735.0)
 
 double prv_separation(double sensitivity, double noise)
@@ -16,9 +16,9 @@ double prv_separation(double sensitivity, double noise)
     return sensitivity / fabs(noise);
 }
 
-int prv_noiseless(double sensitivity)
+bool prv_noiseless(double separation)
 {
-    return !(sensitivity < 1e150);
+    return !(separation < 1e150);
 }
 
 prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism)
@@ -55,7 +55,7 @@ prv_status prv_mechanism_gaussian_rounded(double noise_multiplier, double error,
     const prv_status status = prv_mechanism_gaussian(noise_multiplier, mechanism);
     if (status != PRV_OK || prv_is_disjoint(*mechanism) || error == 0.0) return status;
     (*mechanism)->scale_error = error;
-    (*mechanism)->weight_error = density_error((*mechanism)->mu, error);
+    (*mechanism)->density_error = density_error((*mechanism)->mu, error);
     return PRV_OK;
 }
 
@@ -111,8 +111,8 @@ prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism
 
 /* ---- Mixtures -------------------------------------------------------------------------------- */
 
-prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length, int mirrored,
-                                    prv_mechanism **mechanism)
+prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length,
+                                    bool mirrored, prv_mechanism **mechanism)
 {
     prv_mechanism *m = prv_mechanism_new(PRV_BASE_MIXTURE);
     if (m == NULL) return PRV_ERR_MEMORY;
@@ -139,7 +139,7 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
     if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_COMPONENTS;
     double *centers = prv_allocate(length, sizeof *centers);
     if (centers == NULL) return PRV_ERR_MEMORY;
-    size_t near = 0, far = 0; /* centres that tell P and Q apart sometimes, and those that always do */
+    size_t near = 0, far = 0; /* numbers of centres that tell P and Q apart sometimes, and always */
     for (size_t i = 0; i < length; i++) {
         centers[i] = sensitivities[i] > 0.0 ? prv_separation(sensitivities[i], noise_multiplier) : 0.0;
         if (probabilities[i] > 0.0 && centers[i] > 0.0) *(prv_noiseless(centers[i]) ? &far : &near) += 1;
@@ -163,11 +163,11 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
 static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
     const double shift = (double)sensitivity, reach = ceil(scale * sqrt(-2.0 * CUT_OFF_LOG_MASS));
-    /* Outcomes x from -reach to shift + reach: beyond, both masses underflow. The loss is
-     * ((2x - shift) shift) / (2 scale^2) with Q centred on the shift. */
+    /* Outcomes x lie from -reach to shift + reach; beyond, both masses underflow. Q is centred on the shift,
+     * and the loss is ((2x - shift) shift) / (2 scale^2). */
     const double outcomes = 2.0 * reach + shift + 1.0;
     if (!(outcomes <= (double)PRV_MAX_ATOMS)) {
-        /* P and Q lie so far apart that no outcome has mass under both. */
+        /* If P and Q lie so far apart that no outcome has mass under both, no atoms are needed. */
         return shift > 2.0 * reach && 2.0 * reach + 1.0 <= (double)PRV_MAX_ATOMS
                    ? prv_mechanism_disjoint(mechanism)
                    : PRV_ERR_SUPPORT;
@@ -184,7 +184,7 @@ static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mecha
         a->p[i] = (double)((long double)exp(-0.5 * z * z) / normaliser);
         a->q[i] = (double)((long double)exp(-0.5 * zq * zq) / normaliser);
     }
-    a->unbounded = 1;
+    a->unbounded = true;
     a->loss_error = 4.0 * PRV_UNIT;
     return prv_mechanism_of_atoms(a, mechanism);
 }
@@ -193,9 +193,9 @@ static prv_status discrete_laplace(double scale, int64_t sensitivity, prv_mechan
 {
     if ((uint64_t)sensitivity >= PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
     const size_t last = (size_t)sensitivity;
-    /* The loss (|x| - |x - shift|) / scale takes the values (2i - shift) / scale, i = 0..shift: inner
-     * ones at one outcome each, the two outermost on the whole geometric tails x <= 0 and x >= shift.
-     * With r = e^(-1/scale) the pmf is (1-r)/(1+r) r^|x| and a tail from 0 on is 1/(1+r). */
+    /* The loss (|x| - |x - shift|) / scale takes the values (2i - shift) / scale, i = 0..shift: each inner
+     * value at one outcome, the two outermost on the whole geometric tails x <= 0 and x >= shift. With r =
+     * e^(-1/scale) the probability of x is (1-r)/(1+r) r^|x|, and a tail from 0 on has 1/(1+r). */
     const double rate = 1.0 / scale, r = exp(-rate), inner = -expm1(-rate) / (1.0 + r);
     prv_atoms *a = prv_atoms_new(last + 1);
     if (a == NULL) return PRV_ERR_MEMORY;
@@ -216,7 +216,7 @@ prv_status prv_mechanism_discrete_noise(prv_noise noise, double scale, int64_t s
     if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
     if (prv_noiseless(prv_separation((double)sensitivity, scale))) return prv_mechanism_disjoint(mechanism);
-    const int gaussian = noise == PRV_NOISE_DISCRETE_GAUSSIAN;
+    const bool gaussian = noise == PRV_NOISE_DISCRETE_GAUSSIAN;
     prv_status status = gaussian ? discrete_gaussian(scale, sensitivity, mechanism)
                                  : discrete_laplace(scale, sensitivity, mechanism);
     if (status != PRV_OK || prv_is_disjoint(*mechanism)) return status;

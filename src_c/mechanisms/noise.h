@@ -1,28 +1,30 @@
-/* Noise that is added to a query. */
+/* Mechanisms that add noise to a query: building blocks of their constructors, which prvcore.h has. */
 #ifndef PRV_NOISE_H
 #define PRV_NOISE_H
 
 #include "mechanisms/mechanism.h"
 
-/* What a query of this sensitivity changes by, in units of its noise, which may be a 0 of either sign. */
+/* sensitivity / noise, the distance of the two outputs in units of the noise; `noise` may be a 0 of either
+ * sign. */
 double prv_separation(double sensitivity, double noise);
 
-/* 1 if the noise is so little that squares of the sensitivity in its scales overflow: every outcome tells the
- * two data sets apart. */
-int prv_noiseless(double sensitivity);
+/* Whether the separation is so large that its square overflows: every outcome tells the two data sets apart.
+ */
+bool prv_noiseless(double separation);
 
-/* Of a base that mu alone describes. */
+/* A mechanism whose base mu alone describes: Gaussian, Laplace, bounded range. */
 prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism);
 
-/* prv_mechanism_gaussian of a noise multiplier that is off by a part `error` of itself, which both bounds
- * then allow for. */
+/* prv_mechanism_gaussian of a noise multiplier that has the relative error `error`, which both bounds then
+ * allow for. */
 prv_status prv_mechanism_gaussian_rounded(double noise_multiplier, double error, prv_mechanism **mechanism);
 
-/* Centres >= 0 in standard deviations, not all 0, and weights >= 0, not all of them 0. */
-prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length, int mirrored,
-                                    prv_mechanism **mechanism);
+/* A mixture, as of prv_gaussian_mixture_new. */
+prv_status prv_mechanism_of_mixture(const double *centers, const double *weights, size_t length,
+                                    bool mirrored, prv_mechanism **mechanism);
 
-/* PRV_NOISE_DISCRETE_GAUSSIAN or PRV_NOISE_DISCRETE_LAPLACE. */
+/* `noise` is PRV_NOISE_DISCRETE_GAUSSIAN or PRV_NOISE_DISCRETE_LAPLACE. PRV_ERR_SCALE, PRV_ERR_SENSITIVITY,
+ * PRV_ERR_SUPPORT (more than PRV_MAX_ATOMS atoms), PRV_ERR_MEMORY. */
 prv_status prv_mechanism_discrete_noise(prv_noise noise, double scale, int64_t sensitivity,
                                         prv_mechanism **mechanism);
 

@@ -1,4 +1,4 @@
-/* Randomized response. */
+/* Randomized response: prvcore.h has the constructor. */
 #include <math.h>
 
 #include "base/arithmetic.h"
@@ -10,7 +10,8 @@ prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories
     if (arithmetic != PRV_OK) return arithmetic;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
     if (categories < 2) return PRV_ERR_COMPONENTS;
-    /* The answer itself, each of the others, and those that are neither of two answers. */
+    /* Probabilities of the true answer, of each other one, and of all that are neither of two true answers.
+     */
     const double others = (double)categories - 1.0, own = 1.0 / (1.0 + others * exp(-epsilon));
     const double other = 1.0 / (exp(epsilon) + others), neither = (others - 1.0) * other;
     const size_t length = epsilon > 0.0 ? (categories > 2 ? 3 : 2) : 1;

@@ -19,7 +19,7 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
         if (scale == 0.0) return prv_mechanism_disjoint(mechanism);
         return prv_mechanism_discrete_noise(m->noise, scale, m->integer_sensitivity, mechanism);
     case PRV_NOISE_MIXTURE: {
-        /* Its centres are those of the noise that it has: a factor is all there is to change. */
+        /* The centres are in units of the present noise, so that the factor is the new noise. */
         const prv_components *q = m->base_mixture != NULL ? &m->base_mixture->q : &m->mixture->q;
         const prv_status status = prv_mechanism_gaussian_mixture(factor, q->center, q->weight, q->length,
                                                                  mechanism);
@@ -32,9 +32,9 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
     prv_status status = PRV_OK;
     prv_mechanism *copy = prv_mechanism_like(m);
     if (copy == NULL) return PRV_ERR_MEMORY;
-    copy->sampled = copy->without_replacement = copy->replaced_only = copy->folded = 0;
+    copy->sampled = copy->without_replacement = copy->replaced_only = copy->folded = false;
     copy->sampling_probability = 1.0;
-    copy->sampling_rest = copy->weight_error = 0.0;
+    copy->sampling_rest = copy->density_error = 0.0;
     copy->replacement = replacement;
     if (m->base == PRV_BASE_ATOMS) {
         copy->atoms[0] = copy->atoms[1] = prv_atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]);
@@ -43,7 +43,7 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
     return prv_mechanism_finish(status, copy, mechanism);
 }
 
-int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
+bool prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
 {
     if (m->base == PRV_BASE_CHOICE)
         return parameter == PRV_NOISE_SCALE && prv_has_parameter(m->part[0], parameter) &&
@@ -52,20 +52,23 @@ int prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
                                         : parameter == PRV_SAMPLING_PROBABILITY && m->sampled;
 }
 
-int prv_falls_with_noise(const prv_mechanism *m)
+bool prv_falls_with_noise(const prv_mechanism *m)
 {
     return m->noise != PRV_NOISE_DISCRETE_GAUSSIAN;
 }
 
-/* Which of the parts it is does not depend on the noise. */
+/* The probabilities of the parts of a choice do not depend on the noise. */
 static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
 {
     prv_mechanism *part[2] = {NULL, NULL};
-    prv_status status = prv_mechanism_scaled(m->part[0], PRV_NOISE_SCALE, factor, &part[0]);
-    if (status == PRV_OK) status = prv_mechanism_scaled(m->part[1], PRV_NOISE_SCALE, factor, &part[1]);
     prv_mechanism *attained = NULL;
-    if (status == PRV_OK) status = prv_mechanism_scaled(m->attained, PRV_NOISE_SCALE, factor, &attained);
-    status = prv_mechanism_choice(status, part, m->part_weight, m->part_error, attained, mechanism);
+    prv_status status = prv_mechanism_scaled(m->part[0], PRV_NOISE_SCALE, factor, &part[0]);
+    if (status != PRV_OK) goto done;
+    status = prv_mechanism_scaled(m->part[1], PRV_NOISE_SCALE, factor, &part[1]);
+    if (status != PRV_OK) goto done;
+    status = prv_mechanism_scaled(m->attained, PRV_NOISE_SCALE, factor, &attained);
+done: /* prv_mechanism_choice frees the parts on errors */
+    status = prv_mechanism_choice(status, part, m->part_weight, m->part_weight_error, attained, mechanism);
     if (status == PRV_OK) {
         (*mechanism)->scale = m->scale * factor;
         (*mechanism)->replacement = m->replacement;
@@ -81,7 +84,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
     if (!prv_has_parameter(m, parameter)) return PRV_ERR_PARAMETER;
     if (!(factor >= 0.0 && isfinite(factor))) return PRV_ERR_PARAMETER;
     if (m->base == PRV_BASE_CHOICE) return choice_scaled(m, factor, mechanism);
-    const int noise = parameter == PRV_NOISE_SCALE;
+    const bool noise = parameter == PRV_NOISE_SCALE;
     double p = noise ? m->sampling_probability : m->sampling_probability * factor;
     if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */
     if (m->group_size > 1) return prv_group_scaled(m, noise ? factor : 1.0, p, mechanism);

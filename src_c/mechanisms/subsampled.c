@@ -22,7 +22,8 @@ static sampling probability_of(const prv_mechanism *m)
     return (sampling){m->sampling_probability, m->sampling_rest};
 }
 
-/* Of samples of samples: (p + rest) q to 2^-100 of itself, and of 1 less it, which is 2^-53 or more. */
+/* The probability of a sample of a sample, (p + rest) q, to 2^-100 of itself and of 1 minus itself, which is
+ * 2^-53 or more. */
 static sampling sampled_again(sampling s, double q)
 {
     const double p = s.p * q, rest = fma(s.p, q, -p) + s.rest * q;
@@ -30,15 +31,15 @@ static sampling sampled_again(sampling s, double q)
     return (sampling){sum, p - sum + rest};
 }
 
-/* A product that is not a normal double has lost its digits, or is 0, which would say that nothing is
- * sampled. */
-static int is_probability(sampling s)
+/* A product below all normal doubles has lost its digits, or is 0, which would mean that nothing is sampled.
+ */
+static bool is_probability(sampling s)
 {
     return s.p == 0.0 || (s.p >= DBL_MIN && s.p <= 1.0);
 }
 
-/* What the rest is of either probability, to be in the sample or not, at most; and what that itself is off
- * by, where fma has no room for the digits of a tiny product. */
+/* The rest relative to either probability, to be in the sample or not, at most. If the product is tiny, fma
+ * has no room for its digits, which are added as `lost`. */
 static double relative_rest(sampling s)
 {
     const double lost = s.rest != 0.0 && s.p < 0x1p-900 ? DBL_EPSILON : 0.0;
@@ -55,7 +56,7 @@ double prv_subsampled_loss(double y, double p)
         return log1p(p * exp(350.0) * exp(y - 350.0) - p);
     }
     const double growth = p * expm1(y);
-    /* 1 + growth would cancel where p is near 1. */
+    /* 1 + growth would cancel if p is near 1. */
     return growth < -0.5 ? log((1.0 - p) + p * exp(y)) : log1p(growth);
 }
 
@@ -65,7 +66,7 @@ double prv_base_loss(double y, double p)
     if (y > 30.0) return y - log(p) + log1p((p - 1.0) * exp(-y));
     const double ratio = expm1(y) / p;
     if (ratio >= -0.5) return log1p(ratio);
-    /* e^y - (1 - p), far from its zero and next to it. */
+    /* e^y - (1 - p) is formed in one way far from its zero, and in another next to it. */
     const double t = exp(y), rest = 1.0 - p;
     const double above = t > 2.0 * rest ? t - rest : rest * expm1(y - log1p(-p));
     return above > 0.0 ? log(above / p) : -HUGE_VAL;
@@ -78,7 +79,8 @@ double prv_subsampled_loss_error(double y, double error)
 
 /* ---- Atoms ----------------------------------------------------------------------------------- */
 
-/* ((1-p)P + pQ, P): outcomes stay the same, P-mass where Q vanishes becomes an atom at log(1-p). */
+/* The atoms of ((1-p)P + pQ, P). Outcomes stay the same, and P's mass where Q vanishes becomes an atom at
+ * log(1-p). */
 static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
 {
     const size_t extra = a->p_only > 0.0 && p < 1.0 ? 1 : 0;
@@ -96,8 +98,8 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
     }
     const double widest = a->length > 0 ? fmax(fabs(a->loss[0]), fabs(a->loss[a->length - 1])) : 0.0;
     s->loss_error = p < 1.0 ? prv_subsampled_loss_error(widest, a->loss_error) : a->loss_error;
-    s->q_infinity = p * a->q_infinity;
-    s->q_infinity_error = p < 1.0 ? p * a->q_infinity_error + PRV_UNIT * s->q_infinity : a->q_infinity_error;
+    s->q_only = p * a->q_only;
+    s->q_only_error = p < 1.0 ? p * a->q_only_error + PRV_UNIT * s->q_only : a->q_only_error;
     s->p_only = extra ? 0.0 : a->p_only;
     s->p_only_error = extra ? 0.0 : a->p_only_error;
     s->mass_error = a->mass_error + (extra ? a->p_only_error : 0.0);
@@ -114,7 +116,7 @@ static prv_atoms *atoms_folded(const prv_atoms *a, double p)
     while (s != NULL && above < s->length && s->loss[s->length - 1 - above] > 0.0) above++;
     prv_atoms *f = s != NULL ? prv_atoms_new(2 * above + 1) : NULL;
     if (f != NULL) {
-        long double rest = 1.0L - (long double)s->q_infinity;
+        long double rest = 1.0L - (long double)s->q_only;
         for (size_t i = 0; i < above; i++) {
             const size_t from = s->length - above + i, high = above + 1 + i, low = above - 1 - i;
             f->loss[high] = s->loss[from];
@@ -125,8 +127,8 @@ static prv_atoms *atoms_folded(const prv_atoms *a, double p)
         }
         f->loss[above] = 0.0;
         f->q[above] = f->p[above] = (double)fmaxl(rest, 0.0L);
-        f->q_infinity = f->p_only = s->q_infinity;
-        f->q_infinity_error = f->p_only_error = s->q_infinity_error;
+        f->q_only = f->p_only = s->q_only;
+        f->q_only_error = f->p_only_error = s->q_only_error;
         f->unbounded = s->unbounded;
         f->loss_error = s->loss_error;
         f->mass_error = 2.0 * s->mass_error;
@@ -135,7 +137,8 @@ static prv_atoms *atoms_folded(const prv_atoms *a, double p)
     return f;
 }
 
-/* rev(sub(rev(add))) for 'add', sub(remove) for 'remove'. */
+/* Sets m's atoms: 'remove' is the sample of `remove`, 'add' the reverse of the sample of the reverse of
+ * `add`. */
 static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms *add, double p,
                                         prv_mechanism *m)
 {
@@ -154,7 +157,7 @@ static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms
 
 /* ---- Mixtures -------------------------------------------------------------------------------- */
 
-/* ((1-p)P + pQ, P) is of the same kind: one more component, at 0. */
+/* ((1-p)P + pQ, P) is a mixture with one more component, at 0. */
 static prv_status mixture_subsampled(const prv_gaussian_mixture *m, double p, prv_gaussian_mixture **sampled)
 {
     const size_t n = m->q.length;
@@ -179,10 +182,9 @@ static prv_status mixture_copy(const prv_gaussian_mixture *m, prv_gaussian_mixtu
 
 /* ---- Groups of records ------------------------------------------------------------------------ */
 
-/* The mixture whose weights are those of a binomial law. What they are off by, PRV_LONG_EPSILON for each of
- * the members and of the four roundings of their odds at most, and 2^-100 of what a product may miss, is less
- * than 4 (n + 2) PRV_LONG_EPSILON; with their own rounding it is what prv_gaussian_mixture_error counts, and
- * this. */
+/* The mixture whose weights are binomial probabilities. Their relative error is at most PRV_LONG_EPSILON for
+ * each member and for each of the four roundings of their odds, and 2^-100 for the sampling probability: less
+ * than 4 (n + 2) PRV_LONG_EPSILON. prv_gaussian_mixture_error counts their rounding to double. */
 static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t group_size,
                                     prv_mechanism **mechanism)
 {
@@ -193,13 +195,13 @@ static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t 
     prv_binomial_probabilities(group_size, s.p, s.rest, sensitivities + length);
     const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, sensitivities,
                                                              sensitivities + length, length, mechanism);
-    if (status == PRV_OK) (*mechanism)->weight_error = 4.0 * (double)(length + 1) * PRV_LONG_EPSILON;
+    if (status == PRV_OK) (*mechanism)->density_error = 4.0 * (double)(length + 1) * PRV_LONG_EPSILON;
     prv_release(sensitivities);
     return status;
 }
 
-/* A group of more than one: Gaussian noise on what is in the sample of its members, which are sampled each by
- * itself, however often. */
+/* A group of more than one record: Gaussian noise on the members that are in the sample. Each is sampled on
+ * its own. */
 static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t group_size,
                                  prv_mechanism **mechanism)
 {
@@ -218,7 +220,7 @@ static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t g
     prv_mechanism *m = *mechanism;
     m->group_size = group_size;
     m->scale = noise_multiplier;
-    m->sampled = s.p > 0.0; /* their probability can be changed */
+    m->sampled = s.p > 0.0; /* so that prv_mechanism_scaled can change the probability */
     m->sampling_probability = s.p;
     m->sampling_rest = s.rest;
     return prv_with_replacement(status, PRV_REPLACED_UNKNOWN, mechanism);
@@ -272,7 +274,7 @@ static prv_replacement replacement_of_sample(const prv_mechanism *base, double p
     if (of_base == PRV_REPLACED_TWICE && base->base == PRV_BASE_GAUSSIAN) return PRV_REPLACED_MIRRORED;
     if (of_base == PRV_REPLACED_ALIKE && prv_is_disjoint(base)) return PRV_REPLACED_SEEN;
     /* Samples of samples are samples. */
-    const int again = of_base == PRV_REPLACED_MIRRORED || of_base == PRV_REPLACED_SEEN;
+    const bool again = of_base == PRV_REPLACED_MIRRORED || of_base == PRV_REPLACED_SEEN;
     return again ? of_base : PRV_REPLACED_UNKNOWN;
 }
 
@@ -293,10 +295,10 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     m->sampling_rest = both.rest;
     /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1
      * - p) p' are off by 4 roundings more. */
-    const int by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
-    m->weight_error = base->weight_error + (by_product ? relative_rest(both)
-                                            : p < 1.0  ? 4.0 * PRV_UNIT
-                                                       : 0.0);
+    const bool by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
+    m->density_error = base->density_error + (by_product ? relative_rest(both)
+                                              : p < 1.0  ? 4.0 * PRV_UNIT
+                                                         : 0.0);
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
     if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
@@ -313,7 +315,7 @@ static prv_status one_record_seen(const prv_mechanism *whole, double p, prv_mech
     prv_mechanism *m = prv_mechanism_like(whole);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->sampling_probability = p;
-    const int atoms = whole->base == PRV_BASE_ATOMS;
+    const bool atoms = whole->base == PRV_BASE_ATOMS;
     const prv_status status = atoms ? atoms_subsampled_pair(whole->atoms[0], whole->atoms[0], p, m) : PRV_OK;
     return prv_mechanism_finish(status, m, attained);
 }

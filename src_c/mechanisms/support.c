@@ -6,7 +6,7 @@
 #include "numerics/rounding.h"
 #include "mechanisms/subsampled.h"
 
-int prv_is_symmetric(const prv_mechanism *m)
+bool prv_is_symmetric(const prv_mechanism *m)
 {
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
     if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
@@ -15,43 +15,43 @@ int prv_is_symmetric(const prv_mechanism *m)
     return m->sampling_probability == 1.0;
 }
 
-double prv_infinite_mass(const prv_mechanism *m, int add)
+double prv_infinite_mass(const prv_mechanism *m, bool add)
 {
     if (m->base == PRV_BASE_CHOICE)
         return m->part_weight[0] * prv_infinite_mass(m->part[0], add) +
                m->part_weight[1] * prv_infinite_mass(m->part[1], add);
-    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity;
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_only;
     if (m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE) {
-        /* 'add' of a subsampled pair is absolutely continuous: its second measure contains Q. */
+        /* 'add' of a sampled pair is absolutely continuous: its second measure contains Q. */
         if (!add || m->sampling_probability == 1.0) return m->sampling_probability * m->mass_at_infinity;
     }
     return 0.0;
 }
 
-double prv_infinite_mass_error(const prv_mechanism *m, int add)
+double prv_infinite_mass_error(const prv_mechanism *m, bool add)
 {
     if (m->base == PRV_BASE_CHOICE) {
         double error = 0.0;
         for (int i = 0; i < 2; i++)
             error += m->part_weight[i] *
                      (prv_infinite_mass_error(m->part[i], add) +
-                      (m->part_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
+                      (m->part_weight_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
         return error;
     }
-    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_infinity_error;
-    /* A product of the mass that was stated with a probability. */
+    if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_only_error;
+    /* The mass is a product of the stated one with a probability, or the stated one itself. */
     return m->sampling_probability < 1.0 ? PRV_UNIT * prv_infinite_mass(m, add) : 0.0;
 }
 
-/* Of a choice; what is never chosen has no loss. */
-static int part_with_greatest_loss(const prv_mechanism *m, int add)
+/* The part of a choice that has the greatest loss; a part that is never chosen has no loss. */
+static int part_with_greatest_loss(const prv_mechanism *m, bool add)
 {
     if (m->part_weight[0] == 0.0) return 1;
     if (m->part_weight[1] == 0.0) return 0;
     return prv_greatest_loss(m->part[1], add) > prv_greatest_loss(m->part[0], add);
 }
 
-double prv_greatest_loss(const prv_mechanism *m, int add)
+double prv_greatest_loss(const prv_mechanism *m, bool add)
 {
     const double p = m->sampling_probability;
     if (m->folded) add = 0;
@@ -61,24 +61,24 @@ double prv_greatest_loss(const prv_mechanism *m, int add)
     case PRV_BASE_LAPLACE:
     case PRV_BASE_BOUNDED_RANGE: return add ? -prv_subsampled_loss(-m->mu, p) : prv_subsampled_loss(m->mu, p);
     case PRV_BASE_ATOMS: {
-        /* Base losses without end, of which the atoms hold the beginning. */
+        /* The losses go on beyond the atoms if these were cut off. */
         const prv_atoms *a = m->atoms[add];
         if (a->unbounded) return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
-        /* Every atom has mass, if too little for a double. */
+        /* Every atom has mass, even if it underflows. */
         return a->length > 0 ? a->loss[a->length - 1] : -HUGE_VAL;
     }
     default: return add && p < 1.0 ? -log1p(-p) : HUGE_VAL;
     }
 }
 
-int prv_greatest_loss_is_reached(const prv_mechanism *m)
+bool prv_greatest_loss_is_reached(const prv_mechanism *m)
 {
     if (m->base == PRV_BASE_CHOICE)
         return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
     return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE;
 }
 
-double prv_greatest_loss_error(const prv_mechanism *m, int add)
+double prv_greatest_loss_error(const prv_mechanism *m, bool add)
 {
     const double greatest = prv_greatest_loss(m, add);
     if (!isfinite(greatest)) return 0.0;
@@ -93,18 +93,19 @@ double prv_greatest_loss_error(const prv_mechanism *m, int add)
     else if (m->base == PRV_BASE_MIXTURE)
         relative = PRV_UNIT *
                    (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
-    return relative * fabs(greatest) + 2.0 * m->weight_error;
+    return relative * fabs(greatest) + 2.0 * m->density_error;
 }
 
-/* Where the losses of 'add' end, no lower than that: an ulp below there may lie much mass. */
+/* An upper bound of the losses of 'add'. A knot an ulp below their end might have much mass above it. */
 static double upper_edge(const prv_mechanism *m)
 {
     return prv_greatest_loss(m, 1) + prv_greatest_loss_error(m, 1);
 }
 
+/* The anchor is the heaviest atom. */
 static prv_features atoms_features(const prv_atoms *a)
 {
-    prv_features f = {0.0, 0.0, 1, 0};
+    prv_features f = {0.0, 0.0, true};
     if (a->length == 0) return f;
     size_t first = 0, second = 0;
     for (size_t i = 1; i < a->length; i++)
@@ -113,26 +114,23 @@ static prv_features atoms_features(const prv_atoms *a)
     for (size_t i = 0; i < a->length; i++)
         if (i != first && (second == first || a->q[i] > a->q[second])) second = i;
     f.anchor = a->loss[first];
-    if (a->length == 1) {
-        f.only_lattice = 1;
-        return f;
-    }
+    if (a->length == 1) return f;
     const double spacing = (a->loss[a->length - 1] - a->loss[0]) / (double)(a->length - 1);
-    f.only_lattice = 1;
-    for (size_t i = 0; i < a->length && f.only_lattice; i++) {
+    bool is_lattice = true;
+    for (size_t i = 0; i < a->length && is_lattice; i++) {
         const double expected = a->loss[0] + spacing * (double)i;
-        f.only_lattice = fabs(a->loss[i] - expected) <= 1e-9 * spacing;
+        is_lattice = fabs(a->loss[i] - expected) <= 1e-9 * spacing;
     }
-    f.period = f.only_lattice ? spacing : fabs(a->loss[second] - a->loss[first]);
+    f.period = is_lattice ? spacing : fabs(a->loss[second] - a->loss[first]);
     return f;
 }
 
-prv_features prv_mechanism_features(const prv_mechanism *m, int add)
+prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
 {
     const double p = m->sampling_probability;
-    prv_features f = {0.0, 0.0, 0, 0};
+    prv_features f = {0.0, 0.0, false};
     if (m->folded) {
-        f.atoms = 1;
+        f.anchor_is_atom = true;
         if (m->base == PRV_BASE_LAPLACE) f.period = prv_subsampled_loss(m->mu, p);
         return f;
     }
@@ -141,8 +139,8 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
     case PRV_BASE_CHOICE: {
         const prv_features first = prv_mechanism_features(m->part[0], add);
         const prv_features second = prv_mechanism_features(m->part[1], add);
-        if (second.atoms) return second;
-        /* Both have an edge on one side; the outer one is the edge of the whole. */
+        if (second.anchor_is_atom) return second;
+        /* Both parts have an edge on the same side, and the outer one is the edge of the choice. */
         return fabs(second.anchor) > fabs(first.anchor) ? second : first;
     }
     case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
@@ -155,7 +153,7 @@ prv_features prv_mechanism_features(const prv_mechanism *m, int add)
         const double top = prv_subsampled_loss(m->mu, p), bottom = prv_subsampled_loss(-m->mu, p);
         f.anchor = add ? -bottom : top;
         f.period = top - bottom;
-        f.atoms = 1;
+        f.anchor_is_atom = true;
         return f;
     }
     default:

@@ -1,37 +1,33 @@
-/* Where the loss of a mechanism lies, and what is special about it. */
+/* Where the losses of a mechanism lie: mass at infinity, the greatest loss, atoms and edges. */
 #ifndef PRV_SUPPORT_H
 #define PRV_SUPPORT_H
 
 #include "mechanisms/mechanism.h"
 
-/* Where the sharp features of a loss lie, so that a lattice can be put onto them. */
+/* Where a mesh puts a knot so that the sharp features of the law lie on knots. No bound relies on it. */
 typedef struct prv_features {
-    double anchor;    /* an atom or an edge of the support; a knot is put here */
-    double period;    /* distance of further atoms, 0 where there are none */
-    int atoms;        /* the anchor is an atom: dominated targets belong on knots, not between */
-    int only_lattice; /* all mass lies on anchor + period * integers */
+    double anchor;       /* nats: an atom or an edge of the support */
+    double period;       /* nats: distance of further atoms from the anchor, 0 if there are none */
+    bool anchor_is_atom; /* if so, targets of the dominated lattice belong on knots, else between them */
 } prv_features;
 
-/* 1 if both directions are the same pair. */
-int prv_is_symmetric(const prv_mechanism *m);
+/* Whether both directions are the same pair. */
+bool prv_is_symmetric(const prv_mechanism *m);
 
-/* Q's mass at +infinity, and the least upper bound of the finite losses (may be +infinity). */
-double prv_infinite_mass(const prv_mechanism *m, int add);
-double prv_greatest_loss(const prv_mechanism *m, int add);
+/* Q's mass at +infinity, and its absolute error, at most: 0 if the caller stated the mass. */
+double prv_infinite_mass(const prv_mechanism *m, bool add);
+double prv_infinite_mass_error(const prv_mechanism *m, bool add);
 
-/* What the mass at infinity may be off by, absolutely; 0 where it was stated. */
-double prv_infinite_mass_error(const prv_mechanism *m, int add);
+/* The least upper bound of the finite losses (nats, may be +infinity), and its error, at most. Losses of
+ * callbacks are only known to be no greater: prv_greatest_loss_is_reached is false. */
+double prv_greatest_loss(const prv_mechanism *m, bool add);
+double prv_greatest_loss_error(const prv_mechanism *m, bool add);
+bool prv_greatest_loss_is_reached(const prv_mechanism *m);
 
-/* 0 if the greatest loss is only known to be no greater: of callbacks nobody knows where their losses end. */
-int prv_greatest_loss_is_reached(const prv_mechanism *m);
+prv_features prv_mechanism_features(const prv_mechanism *m, bool add);
 
-/* What the greatest loss may be off by, nats. */
-double prv_greatest_loss_error(const prv_mechanism *m, int add);
-
-prv_features prv_mechanism_features(const prv_mechanism *m, int add);
-
-/* Bound of what double arithmetic may move mass absolutely, per step, beyond the relative errors that
- * the certificate assumes: the cdfs of callbacks are absolute. */
+/* The absolute error of a step's masses, at most, beyond the relative errors that cells.h promises: the cdfs
+ * of callbacks are rounded absolutely, and so are sums of atoms. */
 double prv_absolute_cdf_error(const prv_mechanism *m);
 
 #endif

@@ -181,20 +181,22 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
 
     const double greatest = prv_greatest_loss(direction->mechanisms[j], direction->add);
     double low = p->low[first], high = fmin(p->high[end - 1], greatest);
-    if (!f.atoms && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
-    if (!f.atoms && f.anchor > 0.0) high = fmin(high, f.anchor);
+    if (!f.anchor_is_atom && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
+    if (!f.anchor_is_atom && f.anchor > 0.0) high = fmin(high, f.anchor);
     const double slack = 1e-6;
     /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and
      * what lies just above it has nowhere to go. */
     const double bottom = floor((low - f.anchor) / step + slack) - 1.0;
     /* And one above the highest: rounding may place it on either side of its knot. */
-    const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.atoms ? 1.0 : 0.0), bottom + 1.0);
+    const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.anchor_is_atom ? 1.0 : 0.0),
+                            bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     const double period = fmin(nearbyint(f.period / step), 0x1p60);
     const size_t most = prv_size_of(fmin(memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
     const double narrowest = narrowest_cell(direction->mechanisms[j]);
-    mesh_builder b = {f.anchor, step, f.atoms, (int64_t)period, narrowest, 0, 0, most, NULL, NULL, NULL};
+    mesh_builder b = {f.anchor, step, f.anchor_is_atom, (int64_t)period, narrowest, 0, 0, most, NULL,
+                      NULL,     NULL};
     const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {
         *bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
@@ -209,7 +211,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     }
     mesh->offset = f.anchor;
     mesh->step = step;
-    mesh->on_knots = f.atoms;
+    mesh->on_knots = f.anchor_is_atom;
     mesh->tilt = saddle;
     b.index = mesh->index;
     b.knot = mesh->knot;

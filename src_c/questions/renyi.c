@@ -29,7 +29,7 @@ static prv_status choice_excess(const prv_mechanism *m, bool add, double alpha, 
         if (status != PRV_OK) return status;
         const double low = prv_log_sum_below(&part.lower), high = prv_log_sum_above(&part.upper);
         const double log_weight = log(m->part_weight[i]);
-        const double error = -log1p(-m->part_error) + PRV_UNIT * (8.0 + 4.0 * fabs(log_weight));
+        const double error = -log1p(-m->part_weight_error) + PRV_UNIT * (8.0 + 4.0 * fabs(log_weight));
         prv_excess_add(e, low + log_weight - error - 2.0 * PRV_UNIT * fabs(low),
                        high + log_weight + error + 2.0 * PRV_UNIT * fabs(high));
     }
@@ -130,8 +130,8 @@ static double least_ratio(const prv_mechanism *m)
  * alone, so that the quotient is greatest at x = -1. */
 static void allow_for_weights(const prv_mechanism *m, bool add_pair, double alpha, prv_excess *e)
 {
-    if (m->weight_error == 0.0) return;
-    const double factor = -log1p(-m->weight_error), by = log(expm1((1.0 + alpha) * factor)) + 8.0 * PRV_UNIT;
+    if (m->density_error == 0.0) return;
+    const double factor = -log1p(-m->density_error), by = log(expm1((1.0 + alpha) * factor)) + 8.0 * PRV_UNIT;
     const double low = prv_log_sum_below(&e->lower), high = prv_log_sum_above(&e->upper),
                  least = least_ratio(m);
     double lower = prv_log_difference_below(low, by + log_moment_above(&e->lower));

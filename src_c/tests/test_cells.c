@@ -357,7 +357,7 @@ static void choices(void)
         }
         check(same, "a choice, %s: masses are those of its parts", add ? "add" : "remove");
         ordered(&c[2], "a choice");
-        check(c[2].tail_error >= fmax(c[0].tail_error, c[1].tail_error) + m->part_error,
+        check(c[2].tail_error >= fmax(c[0].tail_error, c[1].tail_error) + m->part_weight_error,
               "... and so is the error");
         for (int j = 0; j < 3; j++) prv_cells_free(&c[j]);
     }
