@@ -78,7 +78,7 @@ EitherBounds: TypeAlias = Bounds[float | NDArray[np.float64]]
 class ErrorBudget(NamedTuple):
     """The parts of the width of the bounds at one queried point, by cause.
 
-    The first four are in epsilon (nats): the part of the width that each cause has in the last
+    The first four are in epsilon (nats): the part of the width that each cause has in the narrowest
     pass. They sum to `width` if that pass gave both bounds of the answer. They sum to more if a
     bound was clipped (epsilon at 0, delta at 0 or 1, rounding included), or if an earlier pass or
     the other direction gave a better bound.
@@ -98,7 +98,7 @@ class ErrorBudget(NamedTuple):
     direction : {"add", "remove", "add-or-remove", "replace-one"}
         The direction that decides the upper bound.
     engine : {"convolution", "spectrum", "none"}
-        The engine of the last pass. It is none if no composition was needed: if `eps_error` is
+        The engine of the narrowest pass. It is none if no composition was needed: if `eps_error` is
         above epsilon, 0 and Chernoff's bound may be close enough, and the four parts are 0.
     mesh_size : float
         Spacing of the lattice, nats; of a spectrum, that of the uniform lattice that is as good.

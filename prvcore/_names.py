@@ -97,6 +97,8 @@ def loaded_when_asked(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home})
+        # What the package says of itself, without what it imports: completion shows the rest.
+        own = (name for name in vars(sys.modules[package]) if name.startswith("__"))
+        return sorted({*own, *sys.modules[package].__all__})
 
     return find, listed

@@ -82,8 +82,8 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
     -----
     It takes Gaussian, Laplace, discrete Laplace and mixture events, Poisson samples of one of them,
     truncated samples of Gaussian ones (for data sets of the size stated, and no others), the
-    non-private event, those that do nothing, and compositions of all these. The event of another
-    one, or with parameters or counts out of their range, is refused by `compose`, as dp-accounting
+    non-private event, those that do nothing, and compositions of all these. An event of another
+    kind, or with parameters or counts out of their range, is refused by `compose`, as dp-accounting
     wants it; `supports` tells it before.
 
     After a non-private event epsilon is infinite at every delta, 1 too, as dp-accounting wants it.
@@ -467,7 +467,9 @@ def _convex(epsilons: np.ndarray, deltas: np.ndarray) -> list[int]:
     for i in range(len(x)):
         while len(corners) > 1:
             a, b = corners[-2:]
-            share = math.expm1(x[b] - x[i]) / math.expm1(x[a] - x[i])  # of a in b, of a and i
+            share = math.expm1(x[b] - x[i]) / math.expm1(
+                x[a] - x[i]
+            )  # a's, in a mixture of a and i at b
             if y[b] < y[i] + share * (y[a] - y[i]):
                 break
             corners.pop()
