@@ -497,6 +497,26 @@ class PrivacyCurve(ComposedSteps):
             )
         return bounds, reports
 
+    def _is_within(self, epsilon: float, delta: float, width: float) -> bool | None:
+        """Return whether the upper bound of epsilon is within a budget, no closer than it takes.
+
+        None if bounds that are at most `width` apart leave both sides possible.
+        """
+        bounds = np.empty((1, 3))
+        settings = {**self._settings.of_core(), "eps_error": width}
+        self._composition.query(
+            True,
+            np.array([delta]),
+            bounds,
+            memory_limit=memory_limit_of(None),
+            threshold=epsilon,
+            **settings,
+        )
+        lower, _, upper = bounds[0]
+        if upper <= epsilon:
+            return True
+        return False if lower > epsilon else None
+
     @overload
     def plot(
         self,

@@ -35,6 +35,7 @@ class Composition:
         memory_limit: int,
         progress: _Progress | None = None,
         history: History | None = None,
+        threshold: float = 0.0,
     ) -> list[_Report]: ...
     def bound(
         self,

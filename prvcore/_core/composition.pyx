@@ -253,6 +253,7 @@ cdef class Composition:
         double[:, ::1] bounds not None,
         *,
         History history=None,
+        double threshold=0.0,
         object progress=None,
         **settings,
     ):
@@ -260,7 +261,8 @@ cdef class Composition:
 
         Returns a list of n tuples: the fields of prv_report in the order of ErrorBudget. `progress`
         is called with the fields of prv_progress as a tuple. With a `history`, bounds are those of
-        prv_history_epsilon or prv_history_delta.
+        prv_history_epsilon or prv_history_delta. With a
+        `threshold` > 0 they need to be no closer than tells on which side of it an answer lies.
         """
         cdef size_t length = length_of(points, bounds)
         if length == 0:
@@ -268,6 +270,7 @@ cdef class Composition:
 
         cdef watch w
         cdef prv_options options = query_options(settings, progress, &w)
+        options.threshold = threshold
         cdef size_t step_count = len(self.handles)
         cdef const double *point = &points[0]
         cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]

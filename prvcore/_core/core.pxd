@@ -208,6 +208,7 @@ cdef extern from "prvcore.h" nogil:
         double eps_floor
         double delta_error
         double delta_relative_error
+        double threshold
         double mesh_size
         size_t memory_limit
         const prv_fft_provider *fft

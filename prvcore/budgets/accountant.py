@@ -406,6 +406,10 @@ class Accountant:
             held.ordered = curve = settings._of_history(held.history(), handles)
         return curve
 
+    def _followed_by(self, held: _Held, mechanism: Mechanism, count: int) -> PrivacyCurve:
+        """Return the composition of what was held and of more."""
+        return compose([*held.counts.items(), (mechanism, count)], **self._options)
+
     def remaining_steps(
         self,
         *,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from prvcore import _arguments, _pickling
+from prvcore import _arguments
 from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._errors import BudgetExceededError
 from prvcore._names import public
-from prvcore.budgets.accountant import Accountant, _Version
+from prvcore.budgets.accountant import Accountant, _Held, _Version
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.noise import Gaussian
 from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
@@ -16,15 +16,33 @@ from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGa
 __all__ = ["PrivacyFilter"]
 
 
-class _Known(NamedTuple):
-    """How many more of a mechanism may follow a version of an accountant, by its number.
+_MOST = 2**53  # steps that are composed
+_WIDTH = 1e-5  # of the bounds that decide, at least, over the budget's epsilon
 
-    None where the version itself exceeds the budget.
-    """
+
+class _Known(NamedTuple):
+    """What is known of a version of an accountant, by its number, and of a mechanism after it."""
 
     number: int
     mechanism: Mechanism
-    left: int | None
+    run: int  # how many of it this filter has let through in a row, just before this version
+    within: bool  # whether the version is known to be within the budget
+    fit: int  # so many more of the mechanism are known to fit
+    exceed: int | None  # and so many are known not to, or not decided; None: nothing is known
+
+    def left(self) -> int | None:
+        """Return how many more fit, None where that is not known."""
+        return self.fit if self.exceed == self.fit + 1 else None
+
+    def next_guess(self, count: int) -> int:
+        """Return how many to ask about, where it is not known whether `count` fit.
+
+        Who adds one after another would ask about each. So as many as have run are looked at, or
+        half of what is not known: the number of questions grows like the logarithm of the counts.
+        """
+        if self.exceed is None:
+            return max(count, self.run)
+        return max(count, (self.fit + self.exceed) // 2)
 
 
 @public
@@ -50,6 +68,10 @@ class PrivacyFilter:
 
     Notes
     -----
+    Whether steps fit is decided by bounds of epsilon that are made as close as it takes to tell,
+    but no closer than 1e-5 of the budget, or than rounding allows: what cannot be told is refused.
+    That takes one composition, or two where the same mechanism is added again and again.
+
     What the filter promises: with the steps that it let through, whoever sees all outputs, and when
     it was stopped, sees something that is (`epsilon`, `delta`)-DP.
 
@@ -175,27 +197,33 @@ class PrivacyFilter:
         count = _arguments.count(count, "count")
         while True:
             version = self._accountant._newest()
-            left = self._left(mechanism, version)
-            if count > left:
+            known = self._decided(mechanism, count, version)
+            if count > known.fit:
+                left = known.left()
+                told = "" if left is None else f": {left} are left"
                 raise BudgetExceededError(
                     f"{count} more of {mechanism!r} would exceed epsilon = {self.epsilon!r} at "
-                    f"delta = {self.delta!r}: {left} are left"
+                    f"delta = {self.delta!r}{told}"
                 )
             # what another thread has recorded meanwhile counts, too
             if not count or self._accountant._add_after(version, mechanism, count):
                 break
         if count:
-            self._known = _Known(version.number + 1, mechanism, left - count)
+            self._known = known._replace(
+                number=version.number + 1,
+                run=known.run + count,
+                within=True,
+                fit=known.fit - count,
+                exceed=None if known.exceed is None else known.exceed - count,
+            )
 
     def allows(
         self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
     ) -> bool:
         """Return whether `step` would record these steps."""
         count = _arguments.count(count, "count")
-        left = self.remaining_steps(
-            noise_multiplier=noise_multiplier, sampling_probability=sampling_probability
-        )
-        return count <= left
+        mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+        return count <= self._decided(mechanism, count, self._accountant._newest()).fit
 
     def remaining_steps(self, *, noise_multiplier: float, sampling_probability: float = 1.0) -> int:
         """Return how many such steps of DP-SGD are left."""
@@ -207,7 +235,7 @@ class PrivacyFilter:
         # Looked at before what is asked: what is added later leaves no less.
         known, number = self._known, self._accountant._end().number
         bounds = self._accountant.epsilon(self.delta)
-        within = known is not None and known.left is not None and known.number == number
+        within = known is not None and known.within and known.number == number
         if not within or self._accountant._end().number != number:
             return bounds
         # All that has run was let through, by closer bounds than these.
@@ -215,26 +243,50 @@ class PrivacyFilter:
 
     def _left(self, mechanism: Mechanism, version: _Version) -> int:
         """Return how many more of a mechanism may follow the version, which has what it holds."""
-        known = self._known
-        if known is None or known.number != version.number:
-            self._check_history(version)
-        if known is None or known.number != version.number or known.mechanism != mechanism:
-            self._check(mechanism)
-            left = self._accountant._remaining(
+        known = self._of(mechanism, version)
+        left = known.left()
+        if left is None:
+            found = self._accountant._remaining(
                 version.content(), mechanism, self.epsilon, self.delta
             )
-            self._known = known = _Known(version.number, mechanism, left)
-        return known.left or 0
+            # what has been decided stays so, by bounds that were closer
+            left = max(found or 0, known.fit)
+            within = known.within or found is not None
+            self._known = known._replace(within=within, fit=left, exceed=left + 1)
+        return left
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        # Without what is known: a restored accountant counts its versions anew, so that the number
-        # of one of them may be that of another version here.
-        return _pickling.VERSION, self._accountant, self._epsilon, self._delta, self._adaptive
+    def _decided(self, mechanism: Mechanism, count: int, version: _Version) -> _Known:
+        """Return what is known once it is decided whether `count` more may follow the version."""
+        known = self._of(mechanism, version)
+        if count > known.fit and (known.exceed is None or count < known.exceed):
+            _arguments.total_count([version.steps, count])
+            guess = min(known.next_guess(count), _MOST - version.steps)
+            known = self._after_asking(known, guess, version)
+            if guess > count > known.fit:
+                known = self._after_asking(known, count, version)
+        self._known = known
+        return known
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _pickling.check(type(self), state[0])
-        _, self._accountant, self._epsilon, self._delta, self._adaptive = state
-        self._known = None
+    def _after_asking(self, known: _Known, count: int, version: _Version) -> _Known:
+        if self._fit(known.mechanism, count, version.content()):
+            return known._replace(within=True, fit=count)
+        return known._replace(exceed=count)
+
+    def _fit(self, mechanism: Mechanism, count: int, held: _Held) -> bool:
+        """Return whether so many more are known to be within the budget."""
+        curve = self._accountant._followed_by(held, mechanism, count)
+        return bool(curve._is_within(self.epsilon, self.delta, _WIDTH * self.epsilon))
+
+    def _of(self, mechanism: Mechanism, version: _Version) -> _Known:
+        """Return what is known of the mechanism after the version, which has what it holds."""
+        known = self._known
+        if known is not None and known.number == version.number and known.mechanism == mechanism:
+            return known
+        self._check(mechanism)
+        within = known is not None and known.number == version.number and known.within
+        if known is None or known.number != version.number:
+            self._check_history(version)
+        return _Known(version.number, mechanism, 0, within, 0, None)
 
     def _check_history(self, version: _Version) -> None:
         for mechanism, _ in version.content().history():

@@ -25,6 +25,7 @@ class Options(ctypes.Structure):
         ("eps_floor", ctypes.c_double),
         ("delta_error", ctypes.c_double),
         ("delta_relative_error", ctypes.c_double),
+        ("threshold", ctypes.c_double),
         ("mesh_size", ctypes.c_double),
         ("memory_limit", ctypes.c_size_t),
         ("fft", ctypes.c_void_p),

@@ -398,10 +398,14 @@ typedef struct prv_options {
     double delta_relative_error; /* in [0, 1): bounds of a delta (prv_delta, prv_history_delta) are also
                                     close enough if upper - lower is at most this fraction of upper. If 0,
                                     only the width in epsilon counts. Bracketing */
-    double mesh_size;            /* spacing of the lattice, nats, in (0, 100], whatever width it gives; or 0:
-                                    the width asked decides */
-    size_t memory_limit;         /* bytes, of the largest buffers together */
-    const prv_fft_provider *fft; /* see prv_fft_provider_new */
+    double threshold; /* finite, >= 0. If > 0, it is asked on which side of it an answer lies: bounds are also
+                         close enough if upper <= threshold or lower > threshold, and the first passes are as
+                         coarse as this allows. If 0, it is not asked. Bracketing; prv_epsilon, prv_delta and
+                         the same of a history, 0 for all others */
+    double mesh_size; /* spacing of the lattice, nats, in (0, 100], whatever width it gives; or 0:
+                         the width asked decides */
+    size_t memory_limit;            /* bytes, of the largest buffers together */
+    const prv_fft_provider *fft;    /* see prv_fft_provider_new */
     prv_progress_callback progress; /* or NULL */
     void *progress_context;         /* passed to progress */
 } prv_options;

@@ -17,6 +17,13 @@
 /* A pass aims at this part of the width asked, so that a guess that is a little off is close enough. */
 #define AIM_WITHIN 0.95
 
+/* To tell on which side of a threshold an answer lies, a pass aims at this part of the distance of its
+ * estimate, which is much closer to the answer than the bounds, but at no more than this part of epsilon; and
+ * each pass that did not tell at less: the width may have been owed to something else than the mesh. */
+#define DECIDING_PART 0.5
+#define WIDEST_PART 0.25
+#define NEXT_PART 0.5
+
 typedef struct bracket {
     prv_direction *directions; /* [direction_count], as they were given */
     size_t direction_count;
@@ -27,6 +34,19 @@ typedef struct bracket {
     size_t needed;                 /* so many of these have had a pass: the others do not matter */
     prv_layer layer;
 } bracket;
+
+/* The width (nats) of bounds that tell on which side of the threshold an answer lies, if it is about this;
+ * 0 if that was not asked. */
+static double width_that_decides(const prv_refinement *r, double answer)
+{
+    const double threshold = r->task.options->threshold;
+    if (!(threshold > 0.0 && answer > 0.0 && isfinite(answer))) return 0.0;
+    const double distance = r->task.question == PRV_ASK_EPSILON
+                                ? fabs(answer - threshold)
+                                : fabs(log(answer / threshold)) / r->aim.slope;
+    const double width = fmin(DECIDING_PART * distance, WIDEST_PART * fabs(r->aim.epsilon));
+    return width * pow(NEXT_PART, r->passes);
+}
 
 static void begin(bracket *b)
 {
@@ -49,7 +69,11 @@ static prv_status pass_coarsely(prv_refinement *r)
     const prv_task *t = &r->task;
     const prv_status status = prv_refine_aim(t->direction, t->options, t->question, t->value, &r->aim);
     if (status != PRV_OK) return status;
-    const double at = r->aim.epsilon, coarse = fmin(0.03 * fabs(at), 30.0 * r->aim.deviation);
+    const double at = r->aim.epsilon;
+    const double answer = t->question == PRV_ASK_EPSILON
+                              ? at
+                              : t->direction->all.infinite.mass + exp(r->aim.log_delta);
+    const double coarse = fmax(fmin(0.03 * fabs(at), 30.0 * r->aim.deviation), width_that_decides(r, answer));
     return prv_refinement_advance(r, fmax(prv_width_asked(t->options, at), coarse),
                                   fmax(prv_refinement_width(r, at), coarse));
 }
@@ -136,8 +160,10 @@ static prv_status advance(const bracket *b, const found *f)
     /* As long as the lower bound is far off, the estimate tells which width will be asked. */
     const double lower = f->bounds.lower, estimate = fmin(f->bounds.estimate, f->bounds.upper);
     const double at = b->question == PRV_ASK_EPSILON ? fmax(lower, 0.95 * estimate) : b->value;
-    return prv_refinement_advance(f->top, AIM_WITHIN * prv_width_asked(b->options, at),
-                                  AIM_WITHIN * prv_refinement_width(f->top, at));
+    const double decides = width_that_decides(f->top, estimate);
+    const double asked = fmax(prv_width_asked(b->options, at), decides);
+    return prv_refinement_advance(f->top, AIM_WITHIN * asked,
+                                  AIM_WITHIN * fmax(prv_refinement_width(f->top, at), asked));
 }
 
 prv_status prv_bracket(prv_direction *directions, size_t direction_count, const prv_options *options,
@@ -158,7 +184,8 @@ prv_status prv_bracket(prv_direction *directions, size_t direction_count, const 
             bound_by_chernoff(&b, f.top, &f.bounds);
         const double at = ask_epsilon ? f.bounds.lower : value, width = width_of(&b, &f);
         const bool close = width <= prv_width_asked(options, at) * (1.0 + 1e-12) ||
-                           prv_is_relatively_close(options, question, f.bounds.lower, f.bounds.upper);
+                           prv_is_relatively_close(options, question, f.bounds.lower, f.bounds.upper) ||
+                           prv_is_decided(options, f.bounds.lower, f.bounds.upper);
         if (close || exact || spent) {
             *bounds = f.bounds;
             prv_refinement_report(f.top, options->neighbors, width, close || exact, report);

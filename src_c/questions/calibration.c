@@ -112,6 +112,7 @@ static prv_status check_arguments(prv_parameter parameter, double epsilon, doubl
     if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
     if (!(tolerance >= LEAST_TOLERANCE && tolerance <= GREATEST_TOLERANCE)) return PRV_ERR_TOLERANCE;
     if (options->discretization != PRV_BRACKETING || options->mesh_size != 0.0) return PRV_ERR_OPTIONS;
+    if (options->threshold != 0.0) return PRV_ERR_OPTIONS; /* the target takes its place */
     return PRV_OK;
 }
 

@@ -6,6 +6,8 @@
 
 /* Bounds that do not decide are made closer by this factor at least. */
 #define CLOSER 0.3
+/* Bounds that would be no closer than this part of those before are not worth their time. */
+#define WORTHWHILE 0.9
 /* A factor between two others lies at least this part of the way from both. */
 #define INSIDE 0.1
 /* A distance of one tolerance, with its rounding. */
@@ -24,10 +26,12 @@ prv_status prv_calibration_judge(prv_calibration_search *s, double factor, doubl
         const prv_status status = prv_calibration_measure(s, factor, eps_error, 1.0, p);
         if (status != PRV_OK) return status;
         *v = p->epsilon.upper <= s->epsilon ? PRV_MEETS : PRV_FAILS;
-        if (*v == PRV_MEETS || p->epsilon.lower > s->epsilon || p->is_final || eps_error <= least)
-            return PRV_OK;
+        if (*v == PRV_MEETS || p->epsilon.lower > s->epsilon) return PRV_OK;
         const double distance = fabs(p->epsilon.estimate - s->epsilon);
-        eps_error = fmax(fmin(distance, CLOSER * eps_error), least);
+        const double closer = fmax(fmin(distance, CLOSER * eps_error), fmax(least, p->closest));
+        p->is_final = p->is_final || closer > WORTHWHILE * eps_error;
+        if (p->is_final) return PRV_OK;
+        eps_error = closer;
     }
 }
 

@@ -76,6 +76,7 @@ prv_status prv_calibration_measure(prv_calibration_search *s, double factor, dou
     p->width = report.width;
     /* Bounds that are infinitely far apart do not say how close others can be. */
     p->rounding = isfinite(report.rounding) ? report.rounding : 0.0;
+    p->closest = p->rounding / MUCH_ROUNDING;
     p->is_final = !report.accurate || report.rounding > MUCH_ROUNDING * report.width;
     return PRV_OK;
 }

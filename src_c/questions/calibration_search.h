@@ -37,6 +37,7 @@ typedef struct prv_calibration_point {
     double scale;     /* by which epsilon changes as delta changes e-fold, nats: 1 / tilt; 0 if unknown */
     double width;     /* of the bounds */
     double rounding;  /* the part of it that rounding makes */
+    double closest;   /* the least width worth asking for: rounding would be much of one below it */
     bool is_final;    /* a smaller eps_error would not make the bounds closer */
 } prv_calibration_point;
 

@@ -13,6 +13,9 @@
 #include "questions/mean_matching.h"
 #include "questions/question.h"
 
+/* A threshold is told apart from the next number that is asked about instead by this part of it. */
+#define A_LITTLE_ABOVE 0x1p-40
+
 /* ---- Without a composition ------------------------------------------------------------------- */
 
 /* Through the gate: what every direction's totals say. */
@@ -32,7 +35,8 @@ static int is_almost_one(const prv_direction *directions, size_t count, const pr
     for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&directions[i], epsilon));
     const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
     const double lower = prv_below(1.0 - complement);
-    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0))
+    if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0) &&
+        !prv_is_decided(options, lower, 1.0))
         return 0;
     *b = (prv_bounds){lower, 1.0, 1.0};
     return 1;
@@ -70,12 +74,13 @@ static int is_above_all(const prv_direction *directions, size_t count, double de
     return 1;
 }
 
-/* So large a width that 0 and what is known without a composition are close enough; 1 if answered. Not where
- * the width is relative to epsilon, which is asked for its digits, nor past a mesh or an engine. */
+/* So large a width, or a threshold, that 0 and what is known without a composition are close enough; 1 if
+ * answered. Not where the width is relative to epsilon, which is asked for its digits, nor past a mesh or an
+ * engine. */
 static int is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
                            prv_bounds *b, prv_report *r)
 {
-    const double width = options->eps_error;
+    const double width = fmax(options->eps_error, options->threshold);
     if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
     double upper = 0.0;
     prv_direction *top = &directions[0];
@@ -91,6 +96,35 @@ static int is_within_width(prv_direction *directions, size_t count, const prv_op
     prv_report_known(options, r);
     r->width = upper;
     r->direction = prv_neighbors_of(top->add, options->neighbors);
+    return 1;
+}
+
+/* An epsilon at a threshold has a delta above the one asked: then the answer is above the threshold, and no
+ * composition tells more. 1 if answered. */
+static int is_above_threshold(prv_direction *directions, size_t count, const prv_options *options,
+                              double delta, prv_bounds *b, prv_report *r)
+{
+    if (!(options->threshold > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO)
+        return 0;
+    /* An epsilon a little above the threshold, of which the same holds, is a lower bound that lies above. */
+    const double above = options->threshold * (1.0 + A_LITTLE_ABOVE);
+    size_t top = count;
+    for (size_t i = 0; i < count && top == count; i++) {
+        const double complement = exp(fmin(prv_log_complement(&directions[i], above), 0.0));
+        if (prv_below(1.0 - prv_outwards(complement, PRV_LIBM_ERROR, 1)) > delta) top = i;
+    }
+    if (top == count) return 0;
+    double upper = above;
+    for (size_t i = 0; i < count; i++) {
+        const double chernoff = prv_chernoff_epsilon(&directions[i], delta, upper);
+        upper = fmax(upper, fmin(prv_greatest_epsilon(&directions[i].all), chernoff));
+    }
+    prv_direction *decides = &directions[top];
+    const double guess = prv_rough_epsilon(decides, delta - decides->all.infinite.mass);
+    *b = (prv_bounds){above, fmin(fmax(guess, above), upper), upper};
+    prv_report_known(options, r);
+    r->width = upper - above;
+    r->direction = prv_neighbors_of(decides->add, options->neighbors);
     return 1;
 }
 
@@ -158,7 +192,9 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
         prv_report_known(options, r);
         return PRV_OK;
     }
-    if (ask_epsilon && is_within_width(p->directions, p->count, options, value, b, r)) return PRV_OK;
+    if (ask_epsilon && (is_within_width(p->directions, p->count, options, value, b, r) ||
+                        is_above_threshold(p->directions, p->count, options, value, b, r)))
+        return PRV_OK;
     return prv_bracket(p->directions, p->count, options, p->question, value, b, r);
 }
 

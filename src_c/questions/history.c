@@ -220,7 +220,8 @@ static prv_status ask_growths(const asking *a, double value, const prv_options *
     const bool ask_epsilon = a->question == PRV_ASK_EPSILON;
     const double width = ask_epsilon ? b->upper - b->lower : readings[top].width;
     *found = width <= prv_width_asked(options, ask_epsilon ? b->lower : value) ||
-             prv_is_relatively_close(options, a->question, b->lower, b->upper);
+             prv_is_relatively_close(options, a->question, b->lower, b->upper) ||
+             prv_is_decided(options, b->lower, b->upper);
     if (*found)
         report_growth(&kept->directions[a->adds[top]], &readings[top], options, a->adds[top], width, r);
     return PRV_OK;

@@ -24,9 +24,16 @@ prv_status prv_check_options(const prv_options *o)
     if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION &&
         o->engine != PRV_ENGINE_SPECTRUM)
         return PRV_ERR_OPTIONS;
+    if (!(o->threshold >= 0.0 && isfinite(o->threshold))) return PRV_ERR_OPTIONS;
     if (o->discretization == PRV_BRACKETING) return PRV_OK;
+    if (o->threshold > 0.0) return PRV_ERR_OPTIONS;
     if (o->discretization != PRV_MEAN_MATCHING || !positive_width) return PRV_ERR_OPTIONS;
     return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;
+}
+
+bool prv_is_decided(const prv_options *o, double lower, double upper)
+{
+    return o->threshold > 0.0 && (upper <= o->threshold || lower > o->threshold);
 }
 
 uint64_t prv_add_count(uint64_t total, uint64_t count)
@@ -171,6 +178,7 @@ prv_status prv_ask_each(const prv_query *query, const prv_step *steps, size_t st
                         prv_report *reports)
 {
     asking a = {.query = query, .values = values};
+    if (options->threshold > 0.0) return PRV_ERR_OPTIONS; /* of epsilons and deltas alone */
     prv_status status = prv_check_values(options, query->check, values, length);
     if (status == PRV_OK) status = prv_directions_new(steps, step_count, options, &a.directions);
     if (status != PRV_OK) return status;

@@ -3,10 +3,15 @@
 #ifndef PRV_QUESTION_H
 #define PRV_QUESTION_H
 
+#include <stdbool.h>
+
 #include "curve/direction.h"
 
 /* PRV_OK or PRV_ERR_OPTIONS. */
 prv_status prv_check_options(const prv_options *options);
+
+/* Whether bounds tell on which side of options->threshold the answer lies; false if that was not asked. */
+bool prv_is_decided(const prv_options *options, double lower, double upper);
 
 /* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);

@@ -102,6 +102,47 @@ static void widths_of_delta(void)
     }
 }
 
+/* Of an answer that is asked on which side of a threshold it lies, bounds hold and tell; and with a width
+ * that leaves nothing undecided, they never need to be closer than the answer is to the threshold. */
+static void thresholds(void)
+{
+    static const double factors[] = {0.01, 0.5, 0.9, 0.99, 0.9999, 1.0001, 1.01, 1.1, 2.0, 100.0};
+    static const struct {
+        double noise;
+        uint64_t count;
+        double epsilon;
+    } cases[] = {{1.0, 1, 1.0}, {5.0, 7, 1.5}, {20.0, 100, 3.0}, {2.0, 1000, 200.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prv_mechanism *m = gaussian(cases[i].noise);
+        const prv_step step = {m, cases[i].count};
+        const double e = cases[i].epsilon;
+        const double delta = (double)gaussian_delta((long double)e, sqrtl((long double)cases[i].count) /
+                                                                        (long double)cases[i].noise);
+        for (size_t j = 0; j < sizeof factors / sizeof *factors; j++) {
+            prv_options o = options_of(1e-6 * e);
+            o.threshold = factors[j] * e;
+            prv_bounds b;
+            prv_report r;
+            prv_status status = prv_epsilon(&step, 1, &o, &delta, 1, &b, &r);
+            check(status == PRV_OK && b.lower <= e * (1.0 + 1e-12) && e * (1.0 - 1e-12) <= b.upper &&
+                      b.lower <= b.estimate && b.estimate <= b.upper && r.accurate,
+                  "%d Gaussians of noise %g: epsilon %g in [%.9g, %.9g]", (int)cases[i].count, cases[i].noise,
+                  e, b.lower, b.upper);
+            check(factors[j] > 1.0 ? b.upper <= o.threshold : b.lower > o.threshold,
+                  "... on its side of %.9g", o.threshold);
+            if (factors[j] == 0.01 || factors[j] == 100.0)
+                check(r.engine == PRV_ENGINE_AUTO, "... without a composition where it is far away");
+            o.threshold = fmin(factors[j] * delta, 2.0);
+            status = prv_delta(&step, 1, &o, &e, 1, &b, &r);
+            check(status == PRV_OK && b.lower <= delta * (1.0 + 1e-11) && delta * (1.0 - 1e-11) <= b.upper &&
+                      (delta < o.threshold ? b.upper <= o.threshold : b.lower > o.threshold),
+                  "... delta %.9g in [%.9g, %.9g], on its side of %.9g", delta, b.lower, b.upper,
+                  o.threshold);
+        }
+        prv_mechanism_free(m);
+    }
+}
+
 /* Noise without scale tells all, whichever zero it is. */
 static void no_noise(void)
 {
@@ -392,6 +433,17 @@ static void status_codes(void)
         wrong.delta_relative_error = no_parts[i];
         expect(prv_delta(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "no part of delta");
     }
+    static const double no_thresholds[] = {-1.0, HUGE_VAL, NAN};
+    for (size_t i = 0; i < sizeof no_thresholds / sizeof *no_thresholds; i++) {
+        wrong = options_of(1e-2);
+        wrong.threshold = no_thresholds[i];
+        expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "no threshold");
+    }
+    wrong = options_of(1e-2);
+    wrong.threshold = 1.0;
+    expect(prv_power(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "a power at a threshold");
+    expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &wrong, &calibration),
+           PRV_ERR_OPTIONS, "a calibration at a threshold");
     wrong = options_of(0.0);
     expect(prv_epsilon(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "no width at all");
     wrong = options_of(1e-2);
@@ -609,6 +661,7 @@ int main(void)
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     closed_forms();
     widths_of_delta();
+    thresholds();
     no_noise();
     repeated_steps();
     what_is_attained();

@@ -1,12 +1,13 @@
 """Filters, odometers and remaining steps: how much may still run, and what was spent."""
 
-import copy
 import math
-import pickle
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import prvcore as prv
+from tests.support import strategies
 
 STEP = {"noise_multiplier": 0.8, "sampling_probability": 1e-2}
 EPSILON, DELTA = 2.0, 1e-6
@@ -51,6 +52,64 @@ def test_a_filter_lets_through_all_that_is_left_and_no_more(budget):
     assert not budget.allows(**STEP)
     assert budget.spent().lower <= budget.spent().upper <= EPSILON
     assert certified(budget.accountant.history).upper <= EPSILON
+
+
+@pytest.fixture
+def decisions(monkeypatch):
+    """Record the curves of which a filter asked whether they are within its budget."""
+    asked, is_within = [], prv.PrivacyCurve._is_within
+
+    def recorded(curve, *arguments):
+        asked.append(curve)
+        return is_within(curve, *arguments)
+
+    monkeypatch.setattr(prv.PrivacyCurve, "_is_within", recorded)
+    return asked
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(strategies.mechanisms, strategies.counts), min_size=1, max_size=4),
+    strategies.log_uniform(0.1, 10.0),
+    strategies.log_uniform(1e-12, 1e-3),
+)
+def test_mechanisms_of_all_kinds_fit_where_closer_bounds_say_so(steps, epsilon, delta):
+    budget = prv.PrivacyFilter(prv.Accountant(), epsilon, delta)
+    for mechanism, count in steps:
+        before = budget.accountant.history
+        try:
+            budget.add(mechanism, count)
+        except prv.BudgetExceededError:
+            assert budget.accountant.history == before
+            offered = prv.compose([*before, (mechanism, count)], eps_error=1e-3 * epsilon)
+            assert offered.epsilon(delta).upper > epsilon * (1.0 - 1e-5)
+        else:
+            recorded = prv.compose(budget.accountant.history, eps_error=1e-3 * epsilon)
+            assert recorded.epsilon(delta).lower <= epsilon
+            assert budget.spent().upper <= epsilon
+
+
+def test_whether_a_mechanism_fits_is_one_composition(decisions):
+    budget = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA)
+    offered = [prv.Laplace(9.0), prv.Gaussian(7.0), prv.PureDP(0.01), prv.DiscreteGaussian(30.0)]
+    for asked, mechanism in enumerate(offered, 1):
+        budget.add(mechanism)
+        assert len(decisions) == asked
+    with pytest.raises(
+        prv.BudgetExceededError, match=r"3 more of Laplace.* would exceed .* 1e-06$"
+    ):
+        budget.add(prv.Laplace(0.5), 3)
+    assert len(decisions) == len(offered) + 1
+
+
+def test_steps_one_by_one_take_few_decisions_and_all_that_fit(decisions):
+    budget, steps = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA), 0
+    while budget.allows(**STEP):
+        budget.step(**STEP)
+        steps += 1
+    assert steps == prv.dpsgd_steps(*STEP.values(), EPSILON, DELTA).value
+    assert len(decisions) <= 4 * math.log2(steps)
+    assert len({curve.counts for curve in decisions}) == len(decisions)  # nothing is asked twice
 
 
 def test_other_mechanisms_count_too(budget):
@@ -225,35 +284,3 @@ def test_samples_of_all_records_are_no_samples_to_an_adaptive_filter():
         with pytest.raises(ValueError, match="must be Gaussian without sampling"):
             budget.add(other)
     assert budget.accountant.history == ((whole, 3),)
-
-
-@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
-def test_a_restored_filter_counts_what_others_add_to_its_accountant(budget, copied):
-    budget.step(**STEP, count=10)
-    restored = copied(budget)
-    restored.accountant.add(
-        prv.Gaussian(0.5)
-    )  # as many additions as the one had that was let through
-    assert restored.spent().lower > EPSILON
-    with pytest.raises(prv.BudgetExceededError):
-        restored.step(**STEP)
-    assert (budget.epsilon, budget.delta) == (restored.epsilon, restored.delta)
-    budget.step(**STEP)
-
-
-def test_a_restored_adaptive_filter_lets_nothing_through_after_other_mechanisms():
-    budget = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA, adaptive=True)
-    budget.add(prv.Gaussian(50.0))
-    restored = pickle.loads(pickle.dumps(budget))
-    restored.accountant.add(prv.Laplace(1.0))
-    with pytest.raises(ValueError, match="must be Gaussian"):
-        restored.add(prv.Gaussian(50.0))
-
-
-def test_an_odometer_of_many_readings_is_pickled():
-    odometer = prv.PrivacyOdometer(prv.Accountant(), DELTA)
-    other = copy.copy(odometer)  # of the same accountant, whose readings count for both
-    for _ in range(3000):
-        other.read()
-    assert pickle.loads(pickle.dumps(odometer)).taken == 3000
-    assert copy.deepcopy(odometer).taken == odometer.taken == 3000
