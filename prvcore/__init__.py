@@ -6,6 +6,11 @@ delta or of delta at an epsilon.
 
 from typing import TYPE_CHECKING
 
+# Both before any module is loaded when asked, which several threads may do at once: numpy imports
+# itself in circles, and a thread then sees modules that another one has not finished.
+import numpy as _numpy  # noqa: F401
+import numpy.typing as _numpy_typing  # noqa: F401
+
 from prvcore import mechanisms
 from prvcore._names import find_former_modules, loaded_when_asked, public
 

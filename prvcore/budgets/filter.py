@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from prvcore import _arguments
+from prvcore import _arguments, _pickling
 from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._errors import BudgetExceededError
 from prvcore._names import public
@@ -287,6 +287,16 @@ class PrivacyFilter:
         if known is None or known.number != version.number:
             self._check_history(version)
         return _Known(version.number, mechanism, 0, within, 0, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        # Without what is known: a restored accountant counts its versions anew, so that the number
+        # of one of them may be that of another version here.
+        return _pickling.VERSION, self._accountant, self._epsilon, self._delta, self._adaptive
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _pickling.check(type(self), state[0])
+        _, self._accountant, self._epsilon, self._delta, self._adaptive = state
+        self._known = None
 
     def _check_history(self, version: _Version) -> None:
         for mechanism, _ in version.content().history():

@@ -1,7 +1,7 @@
 """An odometer: readings of what is spent that hold together, wherever one stops."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
@@ -40,6 +40,10 @@ class _Taken(Link):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The last one alone: those before it are of no use, and a chain is pickled by recursion.
+        return _Taken, (self.last().number,)
 
 
 @public

@@ -1,6 +1,8 @@
 """Filters, odometers and remaining steps: how much may still run, and what was spent."""
 
+import copy
 import math
+import pickle
 
 import pytest
 from hypothesis import given, settings
@@ -284,3 +286,35 @@ def test_samples_of_all_records_are_no_samples_to_an_adaptive_filter():
         with pytest.raises(ValueError, match="must be Gaussian without sampling"):
             budget.add(other)
     assert budget.accountant.history == ((whole, 3),)
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_a_restored_filter_counts_what_others_add_to_its_accountant(budget, copied):
+    budget.step(**STEP, count=10)
+    restored = copied(budget)
+    restored.accountant.add(
+        prv.Gaussian(0.5)
+    )  # as many additions as the one had that was let through
+    assert restored.spent().lower > EPSILON
+    with pytest.raises(prv.BudgetExceededError):
+        restored.step(**STEP)
+    assert (budget.epsilon, budget.delta) == (restored.epsilon, restored.delta)
+    budget.step(**STEP)
+
+
+def test_a_restored_adaptive_filter_lets_nothing_through_after_other_mechanisms():
+    budget = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA, adaptive=True)
+    budget.add(prv.Gaussian(50.0))
+    restored = pickle.loads(pickle.dumps(budget))
+    restored.accountant.add(prv.Laplace(1.0))
+    with pytest.raises(ValueError, match="must be Gaussian"):
+        restored.add(prv.Gaussian(50.0))
+
+
+def test_an_odometer_of_many_readings_is_pickled():
+    odometer = prv.PrivacyOdometer(prv.Accountant(), DELTA)
+    other = copy.copy(odometer)  # of the same accountant, whose readings count for both
+    for _ in range(3000):
+        other.read()
+    assert pickle.loads(pickle.dumps(odometer)).taken == 3000
+    assert copy.deepcopy(odometer).taken == odometer.taken == 3000

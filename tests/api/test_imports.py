@@ -2,7 +2,11 @@
 
 import ast
 import re
+import subprocess
+import sys
 from graphlib import TopologicalSorter
+
+import pytest
 
 import prvcore as prv
 from tests.support.checkout import ROOT
@@ -156,3 +160,33 @@ def test_stubs_say_what_is_loaded_when_asked_for():
 def test_dir_lists_what_is_not_loaded_yet():
     assert set(prv.__all__) <= set(dir(prv))
     assert set(prv.mechanisms.__all__) <= set(dir(prv.mechanisms))
+
+
+THREADS = """
+import threading
+import prvcore as prv
+
+failed, names = [], {names}
+together = threading.Barrier(len(names))
+
+def ask(name):
+    together.wait()
+    try:
+        getattr(prv, name)
+    except BaseException as error:
+        failed.append(repr(error))
+
+threads = [threading.Thread(target=ask, args=(name,)) for name in names]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not failed, failed
+"""
+
+
+@pytest.mark.slow
+def test_threads_may_ask_for_names_at_once():
+    names = ["Gaussian", "compose", "Accountant", "calibrate", "dpsgd_epsilon", "Bounds", "explain"]
+    for _ in range(8):  # each of which failed every second time
+        subprocess.run([sys.executable, "-c", THREADS.replace("{names}", repr(names))], check=True)
