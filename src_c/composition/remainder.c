@@ -146,10 +146,10 @@ static void move_on(prv_march *m)
     }
 }
 
-/* All subsets by this factor smaller or larger, and |A|^2 at theta; 0 if none can change. */
-static int resize_subsets(prv_march *m, double factor, double theta)
+/* All subsets by this factor smaller or larger, and |A|^2 at theta; false if none can change. */
+static bool resize_subsets(prv_march *m, double factor, double theta)
 {
-    int changed = 0;
+    bool changed = false;
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
         const double before = s->radius;
@@ -158,7 +158,7 @@ static int resize_subsets(prv_march *m, double factor, double theta)
         if (radius == before) continue;
         take_subset(s, radius);
         s->modulus_square = look(m, s, theta);
-        changed = 1;
+        changed = true;
     }
     return changed;
 }

@@ -28,6 +28,11 @@ enum { LANES = 8 };
  * bounded (SPECTRUM.md, section 7). Any value is sound. */
 #define MOST_JUMP_ERROR 0.5
 
+/* Jumps that hold more than this part of the tilted mass of a step are no rare ones. Any value is sound. */
+#define MOST_JUMPS 0.25
+/* A gap of the bulk counts as at most this: |b| is then at least 1/2 in bounds (SPECTRUM.md, section 7). */
+#define BULK_GAP 0.75
+
 /* ---- The stage ------------------------------------------------------------------------------ */
 
 /* Whether frequency j begins a run. */
@@ -217,6 +222,23 @@ prv_status prv_spectrum_add(const prv_lattice *y, double count, int64_t divisor,
     return PRV_OK;
 }
 
+/* Moves the jumps of a step from weight[] to jumps[], with a source of their own, and adds the log-moment of
+ * the bulk at window->bulk_tilt, from above, to *log_bulk. PRV_ERR_PRECISION if this leaves no bulk, or if
+ * the bulk's bound does not fall faster than M e^(-lam eps). */
+static prv_status separate_jumps(const prv_lattice *y, double count, size_t heaviest, double tilt,
+                                 const prv_window *window, double *weight, double *jumps, prv_source *source,
+                                 double *log_bulk)
+{
+    const size_t split = split_jumps(y, window->bulk, weight, jumps);
+    const prv_status status = prv_source_new(y, jumps, heaviest, count, source);
+    if (status != PRV_OK) return status;
+    const double moment = prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
+    const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
+    *log_bulk += count * (moment + error + 4.0 * PRV_UNIT * fabs(moment));
+    const bool fails = jumps[heaviest] > 0.0 || source->total > MOST_JUMPS || window->bulk_tilt < tilt;
+    return fails ? PRV_ERR_PRECISION : PRV_OK;
+}
+
 /* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps +
  * m] has the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt, from
  * above. */
@@ -229,33 +251,27 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         if (lattices[m]->length > longest) longest = lattices[m]->length;
     double *weight = prv_allocate(2 * longest, sizeof *weight);
     if (weight == NULL) return PRV_ERR_MEMORY;
-    double *jumps = weight + longest;
     composed->tilted = prv_tilted_new(tilt, window);
     prv_status status = PRV_OK;
     int64_t divisor = 0;
     *log_bulk = 0.0;
-    for (size_t m = 0; m < steps && status == PRV_OK; m++) {
+    for (size_t m = 0; m < steps; m++) {
         const prv_lattice *y = lattices[m];
         const size_t heaviest = add_law(y, counts[m], weight, composed);
         divisor = prv_unit(y, weight, divisor);
-        if (window->separate) {
-            const size_t split = split_jumps(y, window->bulk, weight, jumps);
-            status = prv_source_new(y, jumps, heaviest, counts[m], &sources[steps + m]);
-            const double moment = prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
-            const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
-            *log_bulk += counts[m] * (moment + error + 4.0 * PRV_UNIT * fabs(moment));
-            /* The bulk must be that, and its bound fall faster than M e^(-lam eps). */
-            if (status == PRV_OK &&
-                (jumps[heaviest] > 0.0 || sources[steps + m].total > 0.25 || window->bulk_tilt < tilt))
-                status = PRV_ERR_PRECISION;
-        }
-        if (status == PRV_OK) status = prv_source_new(y, weight, heaviest, counts[m], &sources[m]);
+        if (window->separate)
+            status = separate_jumps(y, counts[m], heaviest, tilt, window, weight, weight + longest,
+                                    &sources[steps + m], log_bulk);
+        if (status != PRV_OK) goto done;
+        status = prv_source_new(y, weight, heaviest, counts[m], &sources[m]);
+        if (status != PRV_OK) goto done;
     }
-    prv_release(weight);
     /* Steps of one atom each have no unit: the period itself will do for the one point of their sum. */
     composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : HUGE_VAL;
-    for (size_t m = 0; m < (window->separate ? 2 * steps : steps) && status == PRV_OK; m++)
+    for (size_t m = 0; m < (window->separate ? 2 * steps : steps); m++)
         prv_source_scale(&sources[m], divisor > 0 ? (double)divisor : 1.0);
+done:
+    prv_release(weight);
     return status;
 }
 
@@ -276,28 +292,63 @@ static prv_status extend(builder *b, double first)
     const double count = fmin(PRV_FREQUENCY_BLOCK, 0.5 * (b->points - 1.0) + 1.0 - first);
     if ((first + PRV_FREQUENCY_BLOCK) * b->points > MOST_TURNS || b->work > b->most_work)
         return PRV_ERR_PRECISION;
-    const prv_status interrupted = prv_check_interrupt(b->options);
-    if (interrupted != PRV_OK) return interrupted;
+    prv_status status = prv_check_interrupt(b->options);
+    if (status != PRV_OK) return status;
     b->work += b->work_each * count;
     const size_t at = b->e->count;
-    const prv_status status = prv_exponents_append(b->e, first, (size_t)count);
-    for (size_t m = 0; m < b->steps && status == PRV_OK; m++)
+    status = prv_exponents_append(b->e, first, (size_t)count);
+    if (status != PRV_OK) return status;
+    for (size_t m = 0; m < b->steps; m++)
         prv_exponents_add(b->e, at, (size_t)count, &b->sources[m], b->jumps != NULL ? &b->jumps[m] : NULL,
                           b->points);
-    return status;
+    return PRV_OK;
 }
 
-/* Whether what each frequency of the last block makes up is below e^log_most, roughly. */
-static int last_block_is_below(const prv_exponents *e, bool separate, double log_most)
+/* Whether each frequency of the last block makes up less than e^log_most, roughly. */
+static bool last_block_is_below(const prv_exponents *e, bool separate, double log_most)
 {
     for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
         const double jumps = !separate ? 1.0
                              : e->jump_error[j] < MOST_JUMP_ERROR
                                  ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
                                  : 2.0;
-        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return 0;
+        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return false;
     }
-    return 1;
+    return true;
+}
+
+/* Adds every frequency up to the last one. */
+static prv_status extend_to_end(builder *b, double last)
+{
+    while ((double)b->e->count <= last) {
+        const prv_status status = extend(b, (double)b->e->count);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}
+
+/* Frequencies from 0 on until a whole block of them is small, and the blocks farther out that are not.
+ * *left_out bounds what all others make up. */
+static prv_status add_frequencies(builder *b, prv_march *walk, double unit, double tilt, double tolerance,
+                                  double *left_out)
+{
+    const double last = 0.5 * (b->points - 1.0);
+    const double small = log(tolerance) - log(0.125 * b->points * unit);
+    while ((double)b->e->count <= last &&
+           !(b->e->count > 0 && last_block_is_below(b->e, b->jumps != NULL, small))) {
+        const prv_status status = extend(b, (double)b->e->count);
+        if (status != PRV_OK) return status;
+    }
+    const double first = (double)b->e->count, rest = b->work_each * (last + 1.0 - first);
+    walk->most_work = fmin(rest, b->most_work);
+    prv_status status = prv_left_out(walk, first, b->points, unit, tilt, tolerance, left_out);
+    if (status == PRV_ERR_PRECISION && b->work + rest <= b->most_work) {
+        /* To look for these blocks costs more than to leave nothing out. */
+        *left_out = 0.0;
+        return extend_to_end(b, last);
+    }
+    for (size_t i = 0; status == PRV_OK && i < walk->kept_length; i++) status = extend(b, walk->kept[i]);
+    return status;
 }
 
 /* The period for which images cost no more than the tolerance (SPECTRUM.md, section 3): what lies above `low`
@@ -326,6 +377,14 @@ static double bulk_from_above(const prv_tilted *t, const prv_window *w, double l
                                   16.0 * PRV_UNIT, 1);
 }
 
+/* The spectrum of a composition of which a lattice has no finite mass: there is nothing to sum. */
+static void sum_nothing(prv_tilted *t, prv_spectrum *out)
+{
+    t->log_moment = t->relative_error = t->log_error = 0.0;
+    t->log_up = t->log_down = -HUGE_VAL;
+    out->points = 1.0;
+}
+
 prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                             double tilt, const prv_window *window, double most_work, prv_spectrum *out,
                             prv_composed *composed)
@@ -333,76 +392,55 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     memset(out, 0, sizeof *out);
     memset(composed, 0, sizeof *composed);
     composed->engine = PRV_ENGINE_SPECTRUM;
+    prv_exponents e = {0};
+    prv_march walk = {.steps = steps, .options = window->options};
     const size_t source_count = window->separate ? 2 * steps : steps;
     prv_source *sources = prv_allocate(source_count, sizeof *sources);
-    prv_exponents e = {0};
-    double log_bulk = 0.0;
-    if (sources != NULL) memset(sources, 0, source_count * sizeof *sources);
-    prv_status status = sources != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    if (status == PRV_OK)
-        status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
+    if (sources == NULL) return PRV_ERR_MEMORY;
+    memset(sources, 0, source_count * sizeof *sources);
     prv_source *jumps = window->separate ? sources + steps : NULL;
+    double log_bulk;
+    prv_status status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
+    if (status != PRV_OK) goto done;
+
     const double period = period_of(&composed->tilted, window, &out->low);
     composed->step = fmin(composed->step, fmax(period, 1.0));
-    const double unit = composed->step;
-    const double points = 2.0 * ceil(0.5 * period / unit) + 1.0;
-    const double all = 0.5 * (points - 1.0);
-    if (status == PRV_OK && !(points < 0x1p50)) status = PRV_ERR_PRECISION;
+    const double unit = composed->step, points = 2.0 * ceil(0.5 * period / unit) + 1.0;
     double work = FREQUENCY_WORK * (double)steps, expected = 0.0; /* work: at each frequency */
-    int nothing = 0;
-    for (size_t m = 0; status == PRV_OK && m < steps; m++) {
+    bool nothing = false;
+    for (size_t m = 0; m < steps; m++) {
         work += (double)(sources[m].length + (jumps != NULL ? jumps[m].length : 0));
         nothing = nothing || sources[m].length == 0;
         if (jumps == NULL) continue;
-        sources[m].most_gap = 0.75;
+        sources[m].most_gap = BULK_GAP;
         expected += jumps[m].count * jumps[m].total;
     }
     /* Without jumps nothing would be left. */
-    if (status == PRV_OK && jumps != NULL && !(expected > 0.0)) status = PRV_ERR_PRECISION;
-    if (status == PRV_OK && nothing) {
-        /* A lattice without finite mass: there is nothing to sum. */
-        prv_tilted *t = &composed->tilted;
-        t->log_moment = t->relative_error = t->log_error = 0.0;
-        t->log_up = t->log_down = -HUGE_VAL;
-        out->points = 1.0;
+    if (!(points < 0x1p50) || (jumps != NULL && !(expected > 0.0))) {
+        status = PRV_ERR_PRECISION;
+        goto done;
     }
-    prv_march walk = {
-        .sources = sources, .jumps = jumps, .steps = steps, .kept_work = work, .options = window->options};
-    builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
-    /* Frequencies from 0 on, until a whole block of them is small; */
-    const double small = log(window->tolerance) - log(0.125 * points * unit);
-    while (status == PRV_OK && !nothing && (double)e.count <= all &&
-           !(e.count > 0 && last_block_is_below(&e, jumps != NULL, small)))
-        status = extend(&b, (double)e.count);
-    if (status == PRV_OK && !nothing) {
-        const double first = (double)e.count, rest = work * (all + 1.0 - first);
-        /* and blocks farther out that are not. Where looking for these would cost more than leaving nothing
-         * out, nothing is. */
-        walk.most_work = fmin(rest, most_work);
-        status = prv_left_out(&walk, first, points, unit, tilt, window->tolerance, &out->left_out);
-        if (status == PRV_ERR_PRECISION && b.work + rest <= most_work) {
-            out->left_out = 0.0;
-            for (status = PRV_OK; status == PRV_OK && (double)e.count <= all;)
-                status = extend(&b, (double)e.count);
-        } else {
-            for (size_t i = 0; i < walk.kept_length && status == PRV_OK; i++)
-                status = extend(&b, walk.kept[i]);
-        }
-    }
-    if (status == PRV_OK && !nothing)
+    if (nothing) {
+        sum_nothing(&composed->tilted, out);
+    } else {
+        builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
+        walk.sources = sources;
+        walk.jumps = jumps;
+        walk.kept_work = work;
+        status = add_frequencies(&b, &walk, unit, tilt, window->tolerance, &out->left_out);
+        if (status != PRV_OK) goto done;
         status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, out);
-    if (status == PRV_OK) {
+        if (status != PRV_OK) goto done;
+        if (jumps != NULL) out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
         out->work = b.work + walk.work;
-        out->tolerance = window->tolerance;
-        out->below = prv_tilted_below(&composed->tilted, out->low);
-        out->bulk_low = window->bulk_low;
-        out->apart = jumps != NULL;
-        if (jumps != NULL && !nothing)
-            out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
-        composed->spectral.spectrum = out;
     }
-    if (sources != NULL)
-        for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
+    out->tolerance = window->tolerance;
+    out->below = prv_tilted_below(&composed->tilted, out->low);
+    out->bulk_low = window->bulk_low;
+    out->apart = jumps != NULL;
+    composed->spectral.spectrum = out;
+done:
+    for (size_t m = 0; m < source_count; m++) prv_release(sources[m].block);
     prv_release(sources);
     prv_release(walk.kept);
     prv_exponents_free(&e);

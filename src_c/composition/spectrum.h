@@ -31,13 +31,14 @@ struct prv_spectrum {
     double points;                                           /* N, odd */
     double *finite_re, *finite_im, *reverse_re, *reverse_im; /* [count] Phi times the kernels, over N */
     double tolerance;                                        /* asked, in units of M e^(-lam eps) */
-    double left_out;       /* what frequencies left out may add or take, in these units */
-    double rounding;       /* and the rounding of those kept */
-    double below;          /* tilted mass at or below `low`, at most */
-    double low;            /* nats: images of what lies above it are counted apart */
-    int apart;             /* jumps are apart, and */
-    double bulk, bulk_low; /* what sums without a jump make up at epsilons from bulk_low on, at most */
-    double work;           /* products of an atom and a frequency */
+    double left_out; /* what frequencies left out may add or take, in these units */
+    double rounding; /* and the rounding of those kept */
+    double below;    /* tilted mass at or below `low`, at most */
+    double low;      /* nats: images of what lies above it are counted apart */
+    bool apart;      /* jumps are separate */
+    double bulk;     /* if apart: what sums without a jump make up at most, at epsilons from bulk_low on */
+    double bulk_low; /* nats */
+    double work;     /* products of an atom and a frequency */
     double *block;
 };
 

@@ -1,5 +1,6 @@
 #include "curve/attained.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/allocate.h"
@@ -47,62 +48,76 @@ prv_attainment prv_direction_attainment(const prv_direction *direction)
     return together(worst, direction->all.count);
 }
 
+void prv_take_upper(const prv_direction *direction, double upper, prv_bounds *bounds)
+{
+    bounds->upper = fmin(bounds->upper, upper);
+    if (prv_direction_attainment(direction) == PRV_NOT_ATTAINED)
+        bounds->lower = fmin(bounds->lower, bounds->upper);
+}
+
 /* The mechanism whose pair two data sets have, or that of all bounded ranges which one is to be chosen of. */
 static const prv_mechanism *attained(const prv_mechanism *m)
 {
     return m->attained != NULL ? m->attained : m;
 }
 
-int prv_has_range(const prv_direction *direction)
+bool prv_has_range(const prv_direction *direction)
 {
     for (size_t j = 0; j < direction->steps; j++)
-        if (attained(direction->mechanisms[j])->base == PRV_BASE_BOUNDED_RANGE) return 1;
-    return 0;
+        if (attained(direction->mechanisms[j])->base == PRV_BASE_BOUNDED_RANGE) return true;
+    return false;
 }
 
-int prv_are_data_discrete(const prv_direction *direction)
+bool prv_are_data_discrete(const prv_direction *direction)
 {
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_base base = attained(direction->mechanisms[j])->base;
-        if (base != PRV_BASE_BOUNDED_RANGE && base != PRV_BASE_ATOMS) return 0;
+        if (base != PRV_BASE_BOUNDED_RANGE && base != PRV_BASE_ATOMS) return false;
     }
-    return 1;
+    return true;
 }
 
 /* The worst of the bounded ranges at the tilt lam, on a sample where m is. */
-static prv_status worst_response(const prv_mechanism *m, int add, double lam, double part,
+static prv_status worst_response(const prv_mechanism *m, bool add, double lam, double part,
                                  prv_mechanism **worst)
 {
     prv_mechanism *response = NULL;
-    const double place = prv_worst_place_of(m, add, lam), moved = place + part * m->mu;
-    const int inside = moved > 0.0 && moved < m->mu;
+    const double place = prv_worst_place(m, add, lam), moved = place + part * m->mu;
+    const bool inside = moved > 0.0 && moved < m->mu;
     prv_status status = prv_mechanism_response(m->mu, inside ? moved : place, &response);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(response, m->sampling_probability, worst);
+    if (status != PRV_OK) return status;
+    status = prv_mechanism_poisson_subsampled(response, m->sampling_probability, worst);
     prv_mechanism_free(response);
     return status;
 }
 
-static prv_status data_direction(const prv_direction *direction, int add, double lam, double offset,
+static prv_status data_direction(const prv_direction *direction, bool add, double lam, double offset,
                                  prv_direction *data)
 {
     const size_t n = direction->steps;
+    prv_status status = PRV_ERR_MEMORY;
     prv_step *steps = prv_allocate(n, sizeof *steps);
     prv_mechanism **made = prv_allocate(n, sizeof *made);
-    prv_status status = steps != NULL && made != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    for (size_t j = 0; j < n && made != NULL; j++) made[j] = NULL;
-    for (size_t j = 0; j < n && status == PRV_OK; j++) {
+    if (steps == NULL || made == NULL) goto done;
+    for (size_t j = 0; j < n; j++) made[j] = NULL;
+    for (size_t j = 0; j < n; j++) {
         const prv_mechanism *m = attained(direction->mechanisms[j]);
+        status = PRV_OK;
         if (m->base == PRV_BASE_BOUNDED_RANGE)
             status = worst_response(m, add, lam, offset / direction->all.count, &made[j]);
+        if (status != PRV_OK) goto hand_over;
         steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)direction->counts[j]};
     }
-    if (status == PRV_OK) status = prv_direction_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
-    for (size_t j = 0; j < n && made != NULL; j++) {
+    status = prv_direction_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
+hand_over:
+    /* The direction frees the mechanisms that were made for it. */
+    for (size_t j = 0; j < n; j++) {
         if (status == PRV_OK)
-            data->replaced[j] = made[j]; /* the direction frees it */
+            data->replaced[j] = made[j];
         else
             prv_mechanism_free(made[j]);
     }
+done:
     prv_release(steps);
     prv_release(made);
     return status;
@@ -113,10 +128,10 @@ prv_status prv_data_directions_new(const prv_direction *directions, size_t count
 {
     data->count = 0;
     for (size_t v = 0; v < count; v++) {
-        int symmetric = 1;
+        bool symmetric = true;
         for (size_t j = 0; j < directions[v].steps; j++)
             symmetric = symmetric && prv_is_symmetric(attained(directions[v].mechanisms[j]));
-        const int both = neighbors == PRV_REPLACE_ONE && !symmetric;
+        const bool both = neighbors == PRV_REPLACE_ONE && !symmetric;
         for (int add = both ? 0 : directions[v].add; add <= (both ? 1 : directions[v].add); add++) {
             const prv_status status = data_direction(&directions[v], add, lam[v], offset,
                                                      &data->each[data->count]);

@@ -5,6 +5,7 @@
 
 #include "curve/direction.h"
 
+/* How far the pair of a composition is that of two data sets. */
 typedef enum prv_attainment {
     PRV_ATTAINED,      /* the dominating pair is that of two data sets, once and composed */
     PRV_ATTAINED_EACH, /* each value of its curve is that of two data sets, others at others; which does not
@@ -16,11 +17,17 @@ typedef enum prv_attainment {
 prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count);
 prv_attainment prv_direction_attainment(const prv_direction *direction);
 
-/* 1 if a step has a bounded range, of which data sets that are worst at one question are not at another. */
-int prv_has_range(const prv_direction *direction);
+/* Takes an upper bound of the mechanism that is better than that of its pair, if it is. Unless the pair is
+ * attained, the bound may lie below all that the pair has: then the pair's lower bound is none of the
+ * mechanism, and goes down with the upper one until a bound from data sets takes its place (prv_answer). */
+void prv_take_upper(const prv_direction *direction, double upper, prv_bounds *bounds);
 
-/* 1 if the losses of attained pairs have atoms alone. */
-int prv_are_data_discrete(const prv_direction *direction);
+/* Whether a step has a bounded range, of which the data sets that are worst at one question are not at
+ * another. */
+bool prv_has_range(const prv_direction *direction);
+
+/* Whether the losses of attained pairs have atoms alone. */
+bool prv_are_data_discrete(const prv_direction *direction);
 
 /* Directions of attained pairs: in each, all steps have the laws of the same two data sets, with queries
  * chosen for them. A direction of PRV_REPLACE_ONE stands for both orders of the data sets, and becomes two

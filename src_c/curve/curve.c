@@ -207,7 +207,7 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
          * other side. */
         const double blur = rounding + 4.0 * DBL_EPSILON * (fabs(log_target) + fabs(b.log_scale)) / b.slope;
         if (fabs(next - x) < blur) next = excess >= 0.0 ? x + 2.0 * blur : x - 2.0 * blur;
-        const int inside = next > c.above && next < c.below;
+        const bool inside = next > c.above && next < c.below;
         if (!(c.above > -HUGE_VAL) || !(c.below < HUGE_VAL)) {
             /* One side is not known yet: no farther than `reach`, which doubles. */
             if (!inside || fabs(next - x) > reach) next = excess >= 0.0 ? x + reach : x - reach;

@@ -13,17 +13,17 @@
 
 #include "composition/composed.h"
 
-/* What is added to (dominating) or subtracted from (dominated) the finite part of delta~, in units of
- * M e^(-lam eps); how far epsilon itself may be off, and by what factor 1 + relative delta: see
- * certificate.h. */
+/* The errors of a curve: `additive` is added to the finite part of delta~ on the dominating side, and
+ * subtracted on the dominated one, in units of M e^(-lam eps); `shift` is the error of epsilon (nats), 1 +
+ * relative that factor of delta: certificate.h. */
 typedef struct prv_slack {
     double additive, relative, shift;
-    int imaged; /* there is no lower bound but for epsilons between low and high, */
+    bool imaged; /* lower bounds exist for epsilons between low and high alone */
     double low, high;
-    double images; /* and there this is subtracted on top of `additive` */
-    int apart;     /* there is no upper bound but for epsilons from bulk_low on, */
+    double images; /* if imaged: subtracted from lower bounds, beside `additive` */
+    bool apart;    /* upper bounds exist for epsilons from bulk_low on alone */
     double bulk_low;
-    double bulk; /* and there this is added on top of `additive` */
+    double bulk; /* if apart: added to upper bounds, beside `additive` */
 } prv_slack;
 
 typedef struct prv_value {
@@ -41,7 +41,7 @@ typedef struct prv_inverse {
     double plain;    /* crossing without slack */
     double slope;    /* -d log(finite part of delta) / d eps at the plain crossing; 0 if there is none */
     double additive; /* part of the distance between both that the additive slack takes, about */
-    int resolved;    /* 0: the slack hid the crossing, and epsilon is a weak bound */
+    bool resolved;   /* if false, the slack hid the crossing, and epsilon is a weak bound */
 } prv_inverse;
 
 /* The epsilon at which the curve reaches delta > 0: Newton's method on log delta from `guess`, kept in a

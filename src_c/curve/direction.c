@@ -12,7 +12,31 @@
 
 /* ---- Steps of one direction ---------------------------------------------------------------- */
 
-prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
+static prv_status add_step(prv_direction *direction, const prv_step *step, prv_neighbors neighbors)
+{
+    const size_t k = direction->steps;
+    const prv_mechanism *m = step->mechanism;
+    prv_mechanism *pair = NULL;
+    prv_status status = PRV_OK;
+    if (neighbors == PRV_REPLACE_ONE) status = prv_mechanism_replaced(m, &pair);
+    if (status != PRV_OK) return status;
+    if (pair != NULL) m = pair;
+    status = prv_profile_new(m, direction->add, 1, &direction->profiles[k]);
+    if (status != PRV_OK) {
+        prv_mechanism_free(pair);
+        return status;
+    }
+    direction->steps++;
+    direction->replaced[k] = pair;
+    direction->mechanisms[k] = m;
+    direction->counts[k] = (double)step->count;
+    direction->first[k] = 0;
+    direction->end[k] = direction->profiles[k].length;
+    prv_totals_add(&direction->all, m, direction->counts[k], direction->add);
+    return PRV_OK;
+}
+
+prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
                              prv_direction *direction)
 {
     memset(direction, 0, sizeof *direction);
@@ -30,25 +54,11 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
     direction->end = direction->first + step_count;
     direction->fineness = 1;
     for (size_t j = 0; j < step_count; j++) {
-        const size_t k = direction->steps;
-        const prv_mechanism *m = steps[j].mechanism;
-        prv_mechanism *pair = NULL;
-        prv_status status = PRV_OK;
-        if (neighbors == PRV_REPLACE_ONE) status = prv_mechanism_replaced(m, &pair);
-        if (pair != NULL) m = pair;
-        if (status == PRV_OK) status = prv_profile_new(m, add, 1, &direction->profiles[k]);
+        const prv_status status = add_step(direction, &steps[j], neighbors);
         if (status != PRV_OK) {
-            prv_mechanism_free(pair);
             prv_direction_free(direction);
             return status;
         }
-        direction->replaced[k] = pair;
-        direction->steps++;
-        direction->mechanisms[k] = m;
-        direction->counts[k] = (double)steps[j].count;
-        direction->first[k] = 0;
-        direction->end[k] = direction->profiles[k].length;
-        prv_totals_add(&direction->all, m, direction->counts[k], add);
     }
     return PRV_OK;
 }
@@ -86,9 +96,9 @@ prv_status prv_direction_profile(prv_direction *direction, size_t fineness)
     return PRV_OK;
 }
 
-prv_status prv_direction_refine(prv_direction *direction, double saddle, int *changed)
+prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed)
 {
-    *changed = 0;
+    *changed = false;
     direction->moment_error = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
@@ -209,7 +219,7 @@ double prv_direction_absolute_error(const prv_direction *direction)
     return error;
 }
 
-prv_neighbors prv_neighbors_of(int add, prv_neighbors asked)
+prv_neighbors prv_neighbors_of(bool add, prv_neighbors asked)
 {
     return asked != PRV_ADD_OR_REMOVE ? asked : add ? PRV_ADD : PRV_REMOVE;
 }

@@ -2,6 +2,8 @@
 #ifndef PRV_DIRECTION_H
 #define PRV_DIRECTION_H
 
+#include <stdbool.h>
+
 #include "lattices/profile.h"
 #include "curve/gate.h"
 
@@ -11,7 +13,7 @@
 /* The steps of one direction, with the part of each profile that matters to the question. */
 typedef struct prv_direction {
     size_t steps;
-    int add;
+    bool add;
     const prv_mechanism **mechanisms; /* [steps] */
     prv_mechanism **replaced; /* [steps] of PRV_REPLACE_ONE: the pairs that were made for it, or NULL */
     double *counts;           /* [steps], > 0 */
@@ -23,11 +25,11 @@ typedef struct prv_direction {
 } prv_direction;
 
 /* Of steps with counts > 0. add: the second measure of a pair first. */
-prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int add,
+prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
                              prv_direction *direction);
 /* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact
  * enough for the number of steps; *changed tells whether it did, and aims should be taken anew. */
-prv_status prv_direction_refine(prv_direction *direction, double saddle, int *changed);
+prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed);
 /* Profiles of this fineness instead, all of whose cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness);
 void prv_direction_free(prv_direction *direction);
@@ -45,7 +47,7 @@ void prv_directions_free(prv_directions *directions);
 double prv_direction_absolute_error(const prv_direction *direction);
 
 /* What a report says of an answer that this direction decides. */
-prv_neighbors prv_neighbors_of(int add, prv_neighbors asked);
+prv_neighbors prv_neighbors_of(bool add, prv_neighbors asked);
 
 /* All cells of the profiles in use. */
 void prv_use_whole_profiles(prv_direction *direction);

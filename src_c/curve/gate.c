@@ -8,7 +8,7 @@
 /* ---- Totals -------------------------------------------------------------------------------- */
 
 /* Exact sums of exact losses stay exact. */
-static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double count, int add)
+static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double count, bool add)
 {
     const double greatest = prv_greatest_loss(m, add), part = count * greatest, before = t->greatest_loss;
     t->greatest_loss += part;
@@ -22,11 +22,11 @@ static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double coun
     if (error > 0.0 || before != 0.0) t->greatest_error += (error + rounding) * PRV_SECOND_ORDER;
 }
 
-void prv_totals_add(prv_totals *t, const prv_mechanism *m, double count, int add)
+void prv_totals_add(prv_totals *t, const prv_mechanism *m, double count, bool add)
 {
     t->count += count;
     add_greatest_loss(t, m, count, add);
-    if (!prv_greatest_loss_is_reached(m)) t->greatest_unknown = 1;
+    if (!prv_greatest_loss_is_reached(m)) t->greatest_unknown = true;
     prv_infinite_add(&t->infinite, prv_infinite_mass(m, add), prv_infinite_mass_error(m, add), count);
 }
 
@@ -55,7 +55,7 @@ static prv_bounds known(double lower, double estimate, double upper)
 
 /* The mass at infinity is delta at the greatest loss and beyond. So epsilon is infinite if delta is less, the
  * greatest loss if delta is equal, and at most the greatest loss if delta is more. */
-static int direct_epsilon(const prv_totals *t, double delta, prv_bounds *b)
+static bool direct_epsilon(const prv_totals *t, double delta, prv_bounds *b)
 {
     if (t->count == 0.0 || delta >= 1.0) {
         *b = known(0.0, 0.0, 0.0);
@@ -63,18 +63,18 @@ static int direct_epsilon(const prv_totals *t, double delta, prv_bounds *b)
         *b = known(HUGE_VAL, HUGE_VAL, HUGE_VAL);
     } else if (delta <= t->infinite.high) {
         const double greatest = fmax(t->greatest_loss, 0.0);
-        const int exact = t->infinite.low == t->infinite.high;
+        const bool exact = t->infinite.low == t->infinite.high;
         /* If rounding hides which of both is greater, nothing between 0 and infinity is certain. */
         b->lower = exact && !t->greatest_unknown ? fmax(greatest_from_below(t), 0.0) : 0.0;
         b->estimate = delta >= t->infinite.mass ? greatest : HUGE_VAL;
         b->upper = exact ? prv_greatest_epsilon(t) : HUGE_VAL;
     } else {
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
-static int direct_delta(const prv_totals *t, double epsilon, prv_bounds *b)
+static bool direct_delta(const prv_totals *t, double epsilon, prv_bounds *b)
 {
     if (epsilon == -HUGE_VAL) {
         *b = known(1.0, 1.0, 1.0);
@@ -83,13 +83,13 @@ static int direct_delta(const prv_totals *t, double epsilon, prv_bounds *b)
     } else if (epsilon >= greatest_from_above(t) || t->infinite.low == 1.0) {
         *b = known(t->infinite.low, t->infinite.mass, t->infinite.high);
     } else {
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
-int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value,
-                    prv_bounds *bounds)
+bool prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value,
+                     prv_bounds *bounds)
 {
     size_t answered = 0;
     double upper = 0.0;

@@ -18,21 +18,21 @@ typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
 typedef struct prv_totals {
     double count;          /* of steps */
     prv_infinite infinite; /* mass at infinity */
-    double greatest_loss;
-    double greatest_error; /* what that may be off by */
-    int greatest_unknown;  /* 1 if the greatest loss may be any less */
+    double greatest_loss;  /* nats */
+    double greatest_error; /* of greatest_loss, at most, nats */
+    bool greatest_unknown; /* the greatest loss may be any less */
 } prv_totals;
 
 /* Adds a step of this count; all 0 before the first. */
-void prv_totals_add(prv_totals *totals, const prv_mechanism *mechanism, double count, int add);
+void prv_totals_add(prv_totals *totals, const prv_mechanism *mechanism, double count, bool add);
 
-/* No epsilon lies above it, nor above 0 where all finite losses are negative. */
+/* The largest finite epsilon that the composition may have: its greatest loss, or 0 if that is negative. */
 double prv_greatest_epsilon(const prv_totals *totals);
 
 /* Bounds of epsilon at the delta `value` in [0, 1], or of delta at the epsilon `value` (any but nan), over
- * `count` directions: 1 if that needs no composition. */
-int prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value,
-                    prv_bounds *bounds);
+ * `count` directions: true if that needs no composition. */
+bool prv_gate_direct(const prv_totals *const *directions, size_t count, prv_question question, double value,
+                     prv_bounds *bounds);
 
 /* The bounds of one direction as they may be told: clipped to what its totals say, the estimate between them.
  * Bounds that are no numbers count as unknown. PRV_ERR_BOUNDS if the lower one is above the upper one. */

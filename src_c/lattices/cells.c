@@ -105,7 +105,19 @@ done:
 
 /* ---- Cells of a choice ---------------------------------------------------------------------- */
 
-/* The masses of a choice are the weighted sums of those of its parts. */
+static void add_weighted(const prv_cells *part, double weight, prv_cells *cells)
+{
+    for (size_t j = 0; j <= cells->length; j++) {
+        cells->mass[j] += weight * part->mass[j];
+        cells->relative[j] += weight * part->relative[j];
+        cells->excess[j] += weight * part->excess[j];
+    }
+    cells->infinite_mass += weight * part->infinite_mass;
+    cells->tail_error = fmax(cells->tail_error, part->tail_error);
+    cells->least_width = fmax(cells->least_width, part->least_width);
+}
+
+/* The masses of a choice are the weighted sums of the masses of its parts. */
 static prv_status choice_cells(const prv_mechanism *m, bool add, prv_side side, prv_cells *cells)
 {
     const size_t length = cells->length;
@@ -114,21 +126,13 @@ static prv_status choice_cells(const prv_mechanism *m, bool add, prv_side side, 
     memset(cells->excess, 0, (length + 1) * sizeof *cells->excess);
     cells->infinite_mass = cells->tail_error = cells->least_width = 0.0;
     for (int i = 0; i < 2; i++) {
-        const double weight = m->part_weight[i];
         prv_cells part;
         prv_status status = prv_cells_new(length, &part);
         if (status != PRV_OK) return status;
         memcpy(part.knots, cells->knots, length * sizeof *part.knots);
         part.options = cells->options;
         status = prv_cells_compute(m->part[i], add, side, &part);
-        for (size_t j = 0; j <= length && status == PRV_OK; j++) {
-            cells->mass[j] += weight * part.mass[j];
-            cells->relative[j] += weight * part.relative[j];
-            cells->excess[j] += weight * part.excess[j];
-        }
-        cells->infinite_mass += weight * part.infinite_mass;
-        cells->tail_error = fmax(cells->tail_error, part.tail_error);
-        cells->least_width = fmax(cells->least_width, part.least_width);
+        if (status == PRV_OK) add_weighted(&part, m->part_weight[i], cells);
         prv_cells_free(&part);
         if (status != PRV_OK) return status;
     }

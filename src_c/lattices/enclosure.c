@@ -38,27 +38,34 @@ prv_status prv_enclosure_new(const prv_mechanism *m, bool add, prv_mesh *mesh, p
                              double saddle, const prv_options *options, prv_enclosure *e)
 {
     memset(e, 0, sizeof *e);
-    prv_status status = prv_lattice_new(mesh->length, &e->dominating);
-    if (status == PRV_OK) status = prv_lattice_new(mesh->length, &e->dominated);
-    double *scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
-    if (status == PRV_OK && scratch == NULL) status = PRV_ERR_MEMORY;
+    const bool other_cells = m->base == PRV_BASE_CURVE ||
+                             m->base == PRV_BASE_CDFS; /* for the dominated side */
+    double *scratch = NULL;
     cells->options = options;
-    if (status == PRV_OK) status = prv_check_interrupt(options);
-    if (status == PRV_OK) status = prv_cells_compute(m, add, PRV_DOMINATING, cells);
-    if (status == PRV_OK) status = prv_check_interrupt(options);
-    if (status == PRV_OK) {
-        prv_lattice_dominating(cells, mesh, &e->dominating);
-        e->log_true = true_log_moment(cells, saddle, scratch, scratch + cells->length);
-        if (m->base == PRV_BASE_CURVE || m->base == PRV_BASE_CDFS)
-            status = prv_cells_compute(m, add, PRV_DOMINATED, cells);
-    }
-    if (status == PRV_OK) {
-        prv_lattice_dominated(cells, mesh, scratch, &e->dominated);
-        e->log_above = log_moment_of(&e->dominating, saddle);
-        e->log_below = log_moment_of(&e->dominated, saddle);
-        e->knots = cells->length;
-        e->absolute_error = prv_absolute_cdf_error(m);
-    }
+    prv_status status = prv_lattice_new(mesh->length, &e->dominating);
+    if (status != PRV_OK) goto done;
+    status = prv_lattice_new(mesh->length, &e->dominated);
+    if (status != PRV_OK) goto done;
+    status = PRV_ERR_MEMORY;
+    scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
+    if (scratch == NULL) goto done;
+    status = prv_check_interrupt(options);
+    if (status != PRV_OK) goto done;
+    status = prv_cells_compute(m, add, PRV_DOMINATING, cells);
+    if (status != PRV_OK) goto done;
+    status = prv_check_interrupt(options);
+    if (status != PRV_OK) goto done;
+
+    prv_lattice_dominating(cells, mesh, &e->dominating);
+    e->log_true = true_log_moment(cells, saddle, scratch, scratch + cells->length);
+    if (other_cells) status = prv_cells_compute(m, add, PRV_DOMINATED, cells);
+    if (status != PRV_OK) goto done;
+    prv_lattice_dominated(cells, mesh, scratch, &e->dominated);
+    e->log_above = log_moment_of(&e->dominating, saddle);
+    e->log_below = log_moment_of(&e->dominated, saddle);
+    e->knots = cells->length;
+    e->absolute_error = prv_absolute_cdf_error(m);
+done:
     prv_release(scratch);
     if (status != PRV_OK) prv_enclosure_free(e);
     return status;

@@ -7,12 +7,14 @@
 typedef struct prv_enclosure {
     prv_lattice dominating, dominated;
     size_t knots;
-    double absolute_error; /* what a callback's values may be off by */
-    double log_true, log_above,
-        log_below; /* log-moments at the saddle: of the step, about, and of both lattices */
+    double absolute_error; /* of masses: prv_absolute_cdf_error */
+    /* Log-moments at the saddle: of the step itself, about, and of the two lattices. For the estimate alone.
+     */
+    double log_true, log_above, log_below;
 } prv_enclosure;
 
-/* The lattices on the mesh, cells of whose knots are computed; mesh->shift is chosen. O(knots). */
+/* The two lattices on the mesh; fills the cells, whose knots are given, and chooses mesh->shift. Nothing is
+ * left to be freed unless PRV_OK is returned. O(knots). */
 prv_status prv_enclosure_new(const prv_mechanism *mechanism, bool add, prv_mesh *mesh, prv_cells *cells,
                              double saddle, const prv_options *options, prv_enclosure *enclosure);
 void prv_enclosure_free(prv_enclosure *enclosure);
@@ -24,13 +26,13 @@ typedef struct prv_enclosed {
     double absolute_error, log_true, log_above, log_below;
 } prv_enclosed;
 
-/* The greater of both factors that rounding of the cells puts on delta, as a logarithm, and the greater shift
- * (nats). */
-prv_rounding prv_enclosed_rounding(const prv_enclosed *sums);
-
 void prv_enclosed_add(prv_enclosed *sums, const prv_enclosure *enclosure, double count);
 
-/* What the upper crossing counts in an estimate that lies between both. */
+/* The greater one of both sides' factors on delta, as a logarithm, and the greater shift (nats). */
+prv_rounding prv_enclosed_rounding(const prv_enclosed *sums);
+
+/* The weight of the upper crossing in an estimate that lies between both, in [0, 1]: by the log-moments, or
+ * 1/3, the weight in second order. */
 double prv_upper_weight(const prv_enclosed *sums);
 
 #endif

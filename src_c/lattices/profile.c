@@ -118,42 +118,51 @@ static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
     if (*length == 0) append(knots, length, 0.0);
 }
 
-/* A callback's law may have any scale: start with knots at all scales, then split what holds much mass. */
+/* Splits the cells that hold much mass, and says whether there are any; `scratch` has room for MOST_KNOTS. */
+static bool split_heavy(const prv_cells *cells, double fineness, double *scratch, double *knots,
+                        size_t *length)
+{
+    size_t n = 0;
+    append(scratch, &n, knots[0]);
+    for (size_t i = 1; i < *length; i++) {
+        const double low = knots[i - 1], high = knots[i];
+        const double parts = fmin(ceil(cells->mass[i] * fineness / 0.02), 16.0);
+        for (double j = 1.0; j < parts && *length < MOST_KNOTS / 2; j += 1.0)
+            append(scratch, &n, low + (high - low) * j / parts);
+        append(scratch, &n, high);
+    }
+    const bool grew = n > *length;
+    memcpy(knots, scratch, n * sizeof *knots);
+    *length = n;
+    return grew;
+}
+
+/* A callback's law may have any scale: knots at all scales come first, then cells with much mass are split.
+ */
 static prv_status callback_knots(const prv_mechanism *m, bool add, double fineness, double *knots,
                                  size_t *length)
 {
     for (int i = 26; i >= -80; i--) append(knots, length, -exp2(0.5 * (double)i));
     append(knots, length, 0.0);
     for (int i = -80; i <= 26; i++) append(knots, length, exp2(0.5 * (double)i));
-    for (int round = 0; round < 6; round++) {
+
+    double *scratch = prv_allocate(MOST_KNOTS, sizeof *scratch);
+    if (scratch == NULL) return PRV_ERR_MEMORY;
+    prv_status status = PRV_OK;
+    bool grew = true;
+    for (int round = 0; round < 6 && grew; round++) {
         prv_cells cells;
-        prv_status status = prv_cells_new(*length, &cells);
-        if (status != PRV_OK) return status;
+        status = prv_cells_new(*length, &cells);
+        if (status != PRV_OK) goto done;
         memcpy(cells.knots, knots, *length * sizeof *knots);
         status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
-        double *split = status == PRV_OK ? prv_allocate(MOST_KNOTS, sizeof *split) : NULL;
-        if (split != NULL) {
-            size_t n = 0;
-            append(split, &n, knots[0]);
-            for (size_t i = 1; i < *length; i++) {
-                const double low = knots[i - 1], high = knots[i];
-                const double parts = fmin(ceil(cells.mass[i] * fineness / 0.02), 16.0);
-                for (double j = 1.0; j < parts && *length < MOST_KNOTS / 2; j += 1.0)
-                    append(split, &n, low + (high - low) * j / parts);
-                append(split, &n, high);
-            }
-            const bool grew = n > *length;
-            memcpy(knots, split, n * sizeof *knots);
-            *length = n;
-            if (!grew) round = 6;
-        } else if (status == PRV_OK) {
-            status = PRV_ERR_MEMORY;
-        }
-        prv_release(split);
+        if (status == PRV_OK) grew = split_heavy(&cells, fineness, scratch, knots, length);
         prv_cells_free(&cells);
-        if (status != PRV_OK) return status;
+        if (status != PRV_OK) goto done;
     }
-    return PRV_OK;
+done:
+    prv_release(scratch);
+    return status;
 }
 
 PRV_VECTOR static void log_ratios(const double *restrict mass, const double *restrict relative, size_t length,
@@ -185,22 +194,22 @@ static prv_status coarse_lattice(const prv_cells *cells, prv_profile *profile)
     prv_status status = prv_lattice_new(n, &lattice);
     if (status != PRV_OK) return status;
     status = prv_mesh_new(n, &own);
-    if (status == PRV_OK) {
-        coarse_mesh(cells, own.index, own.knot, &mesh);
-        prv_lattice_dominating(cells, &mesh, &lattice);
-        profile->knot_count = mesh.length;
-        memcpy(profile->knots, lattice.loss, mesh.length * sizeof *lattice.loss);
-        memcpy(profile->dominating, lattice.mass, mesh.length * sizeof *lattice.mass);
-        /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for
-         * infinity, as of cells that hold most of what is above their lower knot. */
-        const double top = cells->mass[n];
-        const double beyond = fmin((top - cells->relative[n]) + 3.0 * cells->tail_error * top, top);
-        profile->dominating[mesh.length - 1] += top - beyond;
-        profile->dominating_infinite = cells->infinite_mass + beyond;
-        profile->infinite_error = lattice.infinite_error;
-        profile->rounding = lattice.rounding;
-        prv_mesh_free(&own);
-    }
+    if (status != PRV_OK) goto done;
+    coarse_mesh(cells, own.index, own.knot, &mesh);
+    prv_lattice_dominating(cells, &mesh, &lattice);
+    profile->knot_count = mesh.length;
+    memcpy(profile->knots, lattice.loss, mesh.length * sizeof *lattice.loss);
+    memcpy(profile->dominating, lattice.mass, mesh.length * sizeof *lattice.mass);
+    /* The cell above the last knot is split between that knot and infinity, with 3 a of its mass more for
+     * infinity, as of cells that hold most of what is above their lower knot. */
+    const double top = cells->mass[n];
+    const double beyond = fmin((top - cells->relative[n]) + 3.0 * cells->tail_error * top, top);
+    profile->dominating[mesh.length - 1] += top - beyond;
+    profile->dominating_infinite = cells->infinite_mass + beyond;
+    profile->infinite_error = lattice.infinite_error;
+    profile->rounding = lattice.rounding;
+    prv_mesh_free(&own);
+done:
     prv_lattice_free(&lattice);
     return status;
 }
@@ -263,10 +272,12 @@ static prv_status choice_knots(const prv_mechanism *m, bool add, double fineness
     if (of == NULL) return PRV_ERR_MEMORY;
     size_t count[2] = {0, 0};
     prv_status status = place_knots(m->part[0], add, fineness, of, &count[0]);
-    if (status == PRV_OK) status = place_knots(m->part[1], add, fineness, of + MOST_KNOTS, &count[1]);
+    if (status != PRV_OK) goto done;
+    status = place_knots(m->part[1], add, fineness, of + MOST_KNOTS, &count[1]);
+    if (status != PRV_OK) goto done;
     /* Every other one where there are too many, from the last on: upper tails are what matters. */
     const size_t stride = (count[0] + count[1]) / (MOST_KNOTS - 2) + 1;
-    for (size_t i = 0, j = 0; status == PRV_OK && (i < count[0] || j < count[1]);) {
+    for (size_t i = 0, j = 0; i < count[0] || j < count[1];) {
         const bool first = j >= count[1] || (i < count[0] && of[i] <= of[MOST_KNOTS + j]);
         const size_t left = first ? count[0] - i : count[1] - j;
         if (left % stride == 1 || stride == 1) append(knots, length, first ? of[i] : of[MOST_KNOTS + j]);
@@ -275,6 +286,7 @@ static prv_status choice_knots(const prv_mechanism *m, bool add, double fineness
         else
             j++;
     }
+done:
     prv_release(of);
     return status;
 }
@@ -302,13 +314,15 @@ prv_status prv_profile_new(const prv_mechanism *m, bool add, size_t fineness, pr
     size_t length = 0;
     prv_status status = place_knots(m, add, (double)fineness, knots, &length);
     prv_cells cells = {0};
-    if (status == PRV_OK) status = prv_cells_new(length, &cells);
-    if (status == PRV_OK) {
-        memcpy(cells.knots, knots, length * sizeof *knots);
-        status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
-        if (status == PRV_OK) status = fill(profile, &cells);
-        prv_cells_free(&cells);
-    }
+    if (status != PRV_OK) goto done;
+    status = prv_cells_new(length, &cells);
+    if (status != PRV_OK) goto done;
+    memcpy(cells.knots, knots, length * sizeof *knots);
+    status = prv_cells_compute(m, add, PRV_DOMINATING, &cells);
+    if (status != PRV_OK) goto done;
+    status = fill(profile, &cells);
+done:
+    prv_cells_free(&cells);
     prv_release(knots);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "numerics/dispatch.h"
@@ -99,7 +100,7 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
     /* Wide, as there may be many blocks; on some machines long double is double. */
     prv_wide sum[3] = {prv_wide_of(0.0), prv_wide_of(0.0), prv_wide_of(0.0)};
     for (size_t start = 0; start < length; start += BLOCK) {
-        const int is_last = start == whole;
+        const bool is_last = start == whole;
         double sums[3];
         weigh(is_last ? last_loss : loss + start, is_last ? last_mass : mass + start,
               is_last ? filled : BLOCK, lam, reference, origin, FAR, block_weight, sums);

@@ -26,7 +26,7 @@ static double clip(double place, double range)
     return fmin(fmax(place, MARGIN * range), (1.0 - MARGIN) * range);
 }
 
-double prv_worst_place(double range, double lam)
+static double worst_place_of_range(double range, double lam)
 {
     if (!(lam > 0.0)) return 0.5 * range;
     /* log((1 - e^-x) / x) is -x / 2 + x^2 / 24 - ...; for small x the logarithms below would cancel. */
@@ -64,10 +64,10 @@ static double log_term(double y, double log_p, double p, bool add, double lam)
     return log_p + (lam + 1.0) * prv_subsampled_loss(y, p);
 }
 
-double prv_worst_place_of(const prv_mechanism *m, bool add, double lam)
+double prv_worst_place(const prv_mechanism *m, bool add, double lam)
 {
     const double range = m->mu, p = m->sampling_probability;
-    if (p == 1.0 || !(lam > 0.0)) return prv_worst_place(range, lam);
+    if (p == 1.0 || !(lam > 0.0)) return worst_place_of_range(range, lam);
     double best = -HUGE_VAL, at = 0.5 * range;
     for (int i = 1; i < PLACES; i++) {
         const double t = clip(range * (double)i / PLACES, range), s = range - t;

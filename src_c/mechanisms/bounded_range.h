@@ -12,13 +12,11 @@ bool prv_is_bounded_range(const prv_mechanism *m);
  * an interval of length `range` > 0. Its relative error is about 1e-7 if it is small, 1e-13 otherwise. */
 double prv_most_log_moment(double range, double lam);
 
-/* The place t in (0, range) at which the generalized randomized response with losses t and t - range has
- * about the greatest moment at the tilt lam; half of the range for lam <= 0. Any place is that of a mechanism
- * of bounded range, so that no bound relies on the best one. */
-double prv_worst_place(double range, double lam);
-
-/* The same for m, a bounded range or a sample of one, in the direction `add`. */
-double prv_worst_place_of(const prv_mechanism *m, bool add, double lam);
+/* The place t in (0, range) at which the generalized randomized response with losses t and t - range, on a
+ * sample if m is one, has about the greatest moment at the tilt lam in the direction `add`; half of the range
+ * for lam <= 0. Any place is that of a mechanism of bounded range, so that no bound relies on the best one.
+ */
+double prv_worst_place(const prv_mechanism *m, bool add, double lam);
 
 /* The generalized randomized response with two outcomes, of losses `place` and place - range, 0 < place <
  * range; the latter is rounded towards 0, to a smaller range. */

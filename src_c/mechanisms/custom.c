@@ -61,8 +61,9 @@ prv_status prv_mechanism_table(const double *losses, const double *probabilities
         a->p_only_error = error + PRV_UNIT * missing;
     }
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
-    if (status == PRV_OK) (*mechanism)->density_error = sums;
-    return status;
+    if (status != PRV_OK) return status;
+    (*mechanism)->density_error = sums;
+    return PRV_OK;
 }
 
 static prv_status mechanism_of_callback(prv_base base, void *context, double mass_at_infinity,
@@ -83,8 +84,9 @@ prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     const prv_status status = mechanism_of_callback(PRV_BASE_CDFS, context, mass_at_infinity, mechanism);
-    if (status == PRV_OK) (*mechanism)->cdfs = cdfs;
-    return status;
+    if (status != PRV_OK) return status;
+    (*mechanism)->cdfs = cdfs;
+    return PRV_OK;
 }
 
 prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
@@ -93,6 +95,7 @@ prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double m
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     const prv_status status = mechanism_of_callback(PRV_BASE_CURVE, context, mass_at_infinity, mechanism);
-    if (status == PRV_OK) (*mechanism)->curve = curve;
-    return status;
+    if (status != PRV_OK) return status;
+    (*mechanism)->curve = curve;
+    return PRV_OK;
 }

@@ -260,12 +260,14 @@ prv_status prv_gaussian_mixture_masses(const prv_gaussian_mixture *m, const doub
     for (size_t i = 0; i < m->q.length + m->p.length; i++) before_q[i] = -0.0;
     inverter v = inverter_new(m);
     prv_status status = PRV_OK;
-    for (size_t i = 0; i <= length && status == PRV_OK; i++) {
+    for (size_t i = 0; i <= length; i++) {
         if (i % KNOTS_AT_ONCE == 0) status = prv_check_interrupt(options);
+        if (status != PRV_OK) goto done;
         const double z = i < length ? outcome(&v, x[i]) : HUGE_VAL;
         mass_q[i] = mass_up_to(&m->q, z, before_q);
         mass_p[i] = mass_up_to(&m->p, z, before_p);
     }
+done:
     prv_release(before_q);
     return status;
 }

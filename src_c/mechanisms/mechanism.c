@@ -45,11 +45,12 @@ prv_mechanism *prv_mechanism_like(const prv_mechanism *m)
 
 prv_status prv_mechanism_finish(prv_status status, prv_mechanism *m, prv_mechanism **mechanism)
 {
-    if (status == PRV_OK)
-        *mechanism = m;
-    else
+    if (status != PRV_OK) {
         prv_mechanism_free(m);
-    return status;
+        return status;
+    }
+    *mechanism = m;
+    return PRV_OK;
 }
 
 prv_status prv_mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism)
@@ -67,8 +68,9 @@ prv_status prv_mechanism_of_atoms(prv_atoms *atoms, prv_mechanism **mechanism)
 
 prv_status prv_with_replacement(prv_status status, prv_replacement replacement, prv_mechanism **mechanism)
 {
-    if (status == PRV_OK) (*mechanism)->replacement = replacement;
-    return status;
+    if (status != PRV_OK) return status;
+    (*mechanism)->replacement = replacement;
+    return PRV_OK;
 }
 
 prv_status prv_with_noise(prv_status status, prv_noise noise, double scale, prv_mechanism **mechanism)
@@ -125,11 +127,12 @@ static prv_status mechanism_of_both(prv_atoms *remove, prv_atoms *add, prv_mecha
         return PRV_ERR_MEMORY;
     }
     const prv_status status = prv_mechanism_of_atoms(remove, mechanism);
-    if (status == PRV_OK)
-        (*mechanism)->atoms[1] = add;
-    else
+    if (status != PRV_OK) {
         prv_atoms_free(add);
-    return status;
+        return status;
+    }
+    (*mechanism)->atoms[1] = add;
+    return PRV_OK;
 }
 
 prv_status prv_mechanism_outcomes(const double *q, const double *p, size_t length, prv_mechanism **mechanism)

@@ -105,7 +105,8 @@ prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism
     if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
     const double mu = prv_separation(sensitivity, scale);
     const prv_status status = prv_mechanism_additive(PRV_BASE_LAPLACE, mu, mechanism);
-    if (status == PRV_OK) (*mechanism)->sensitivity = sensitivity;
+    if (status != PRV_OK) return status;
+    (*mechanism)->sensitivity = sensitivity;
     return prv_with_noise(status, PRV_NOISE_LAPLACE, scale, mechanism);
 }
 

@@ -31,6 +31,7 @@ prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories
     }
     prv_status status = prv_mechanism_of_atoms(a, mechanism);
     status = prv_with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
-    if (status == PRV_OK) (*mechanism)->replaced_only = 1;
-    return status;
+    if (status != PRV_OK) return status;
+    (*mechanism)->replaced_only = true;
+    return PRV_OK;
 }

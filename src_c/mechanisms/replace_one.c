@@ -40,10 +40,10 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     case PRV_REPLACED_TWICE: {
         if (m->base != PRV_BASE_ATOMS) {
             const prv_status status = prv_mechanism_additive(m->base, 2.0 * m->mu, pair);
-            /* What the scale is off by counts twice in mu, and twice in the losses that densities are off by.
-             */
-            if (status == PRV_OK) (*pair)->density_error = 4.0 * m->density_error;
-            return status;
+            if (status != PRV_OK) return status;
+            /* An error of the scale counts twice in mu, and twice in the error of the losses. */
+            (*pair)->density_error = 4.0 * m->density_error;
+            return PRV_OK;
         }
         const int64_t once = m->integer_sensitivity, twice = once <= INT64_MAX / 2 ? 2 * once : INT64_MAX;
         return prv_mechanism_discrete_noise(m->noise, m->scale, twice, pair);
@@ -51,8 +51,9 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     case PRV_REPLACED_MIRRORED: {
         const double centers[2] = {0.0, m->mu}, weights[2] = {1.0 - p, p};
         const prv_status status = prv_mechanism_of_mixture(centers, weights, 2, true, pair);
-        if (status == PRV_OK) (*pair)->density_error = m->density_error;
-        return status;
+        if (status != PRV_OK) return status;
+        (*pair)->density_error = m->density_error;
+        return PRV_OK;
     }
     case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);
     case PRV_REPLACED_CHOICE: return choice_replaced(m, pair);

@@ -23,8 +23,9 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
         const prv_components *q = m->base_mixture != NULL ? &m->base_mixture->q : &m->mixture->q;
         const prv_status status = prv_mechanism_gaussian_mixture(factor, q->center, q->weight, q->length,
                                                                  mechanism);
-        if (status == PRV_OK) (*mechanism)->scale = scale;
-        return status;
+        if (status != PRV_OK) return status;
+        (*mechanism)->scale = scale;
+        return PRV_OK;
     }
     case PRV_NOISE_NONE: break;
     }
@@ -69,11 +70,10 @@ static prv_status choice_scaled(const prv_mechanism *m, double factor, prv_mecha
     status = prv_mechanism_scaled(m->attained, PRV_NOISE_SCALE, factor, &attained);
 done: /* prv_mechanism_choice frees the parts on errors */
     status = prv_mechanism_choice(status, part, m->part_weight, m->part_weight_error, attained, mechanism);
-    if (status == PRV_OK) {
-        (*mechanism)->scale = m->scale * factor;
-        (*mechanism)->replacement = m->replacement;
-    }
-    return status;
+    if (status != PRV_OK) return status;
+    (*mechanism)->scale = m->scale * factor;
+    (*mechanism)->replacement = m->replacement;
+    return PRV_OK;
 }
 
 prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,

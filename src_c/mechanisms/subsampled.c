@@ -237,7 +237,8 @@ prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint6
     if (group_size > 1) return group_gaussian(noise_multiplier, (sampling){p, 0.0}, group_size, mechanism);
     prv_mechanism *record = NULL;
     prv_status status = prv_mechanism_gaussian(noise_multiplier, &record);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(record, p, mechanism);
+    if (status != PRV_OK) return status;
+    status = prv_mechanism_poisson_subsampled(record, p, mechanism);
     prv_mechanism_free(record);
     return status;
 }
@@ -301,10 +302,12 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
                                                          : 0.0);
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
-    if (status == PRV_OK && base->base == PRV_BASE_ATOMS)
+    if (status != PRV_OK) goto done;
+    if (base->base == PRV_BASE_ATOMS)
         status = atoms_subsampled_pair(base->atoms[0], base->atoms[1], p, m);
-    else if (status == PRV_OK && base->base == PRV_BASE_MIXTURE)
+    else if (base->base == PRV_BASE_MIXTURE)
         status = mixture_subsampled(base->mixture, p, &m->mixture);
+done:
     return prv_mechanism_finish(status, m, mechanism);
 }
 
@@ -329,30 +332,33 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
     if (base->sampled || base->base == PRV_BASE_CHOICE || base->group_size > 1) return PRV_ERR_NEIGHBORS;
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
-    if (status == PRV_OK && p == 0.0) {
+    if (status != PRV_OK) return status;
+    if (p == 0.0) {
         prv_mechanism_free(pair);
         return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     }
     const prv_mechanism *whole = pair != NULL ? pair : base;
-    prv_mechanism *m = status == PRV_OK ? prv_mechanism_like(whole) : NULL;
-    if (status == PRV_OK && m == NULL) status = PRV_ERR_MEMORY;
-    if (status == PRV_OK) {
-        m->noise = base->noise;
-        m->scale = base->scale;
-        m->sensitivity = base->sensitivity;
-        m->integer_sensitivity = base->integer_sensitivity;
-        m->replacement = PRV_REPLACED_ALIKE;
-        m->without_replacement = m->replaced_only = 1;
-        m->sampling_probability = p;
-        m->folded = p < 1.0 && whole->base != PRV_BASE_ATOMS;
-        status = keep_base(base, m);
-    }
-    if (status == PRV_OK && whole->base == PRV_BASE_ATOMS) {
+    prv_mechanism *m = prv_mechanism_like(whole);
+    status = PRV_ERR_MEMORY;
+    if (m == NULL) goto done;
+    m->noise = base->noise;
+    m->scale = base->scale;
+    m->sensitivity = base->sensitivity;
+    m->integer_sensitivity = base->integer_sensitivity;
+    m->replacement = PRV_REPLACED_ALIKE;
+    m->without_replacement = m->replaced_only = true;
+    m->sampling_probability = p;
+    m->folded = p < 1.0 && whole->base != PRV_BASE_ATOMS;
+    status = keep_base(base, m);
+    if (status != PRV_OK) goto done;
+    if (whole->base == PRV_BASE_ATOMS) {
         const prv_atoms *a = whole->atoms[0];
         m->atoms[0] = m->atoms[1] = p < 1.0 ? atoms_folded(a, p) : prv_atoms_copy(a);
         if (m->atoms[0] == NULL) status = PRV_ERR_MEMORY;
+        if (status != PRV_OK) goto done;
     }
-    if (status == PRV_OK && p < 1.0) status = one_record_seen(whole, p, &m->attained);
+    if (p < 1.0) status = one_record_seen(whole, p, &m->attained);
+done:
     prv_mechanism_free(pair);
     return prv_mechanism_finish(status, m, mechanism);
 }

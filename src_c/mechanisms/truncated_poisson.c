@@ -12,7 +12,8 @@ static prv_status sampled_gaussian(double noise_multiplier, double p, prv_mechan
 {
     prv_mechanism *base = NULL;
     prv_status status = prv_mechanism_gaussian(noise_multiplier, &base);
-    if (status == PRV_OK) status = prv_mechanism_poisson_subsampled(base, p, mechanism);
+    if (status != PRV_OK) return status;
+    status = prv_mechanism_poisson_subsampled(base, p, mechanism);
     prv_mechanism_free(base);
     return status;
 }
@@ -49,11 +50,10 @@ prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, dou
     if (status != PRV_OK) goto done;
     status = sampled_gaussian(noise_multiplier, seen, &attained);
 done:
-    status = prv_mechanism_choice(status, part, weights, error, attained,
-                                  mechanism); /* frees its parts on errors */
-    if (status == PRV_OK) {
-        (*mechanism)->scale = noise_multiplier;
-        (*mechanism)->replacement = PRV_REPLACED_CHOICE;
-    }
-    return status;
+    /* Frees its parts on errors. */
+    status = prv_mechanism_choice(status, part, weights, error, attained, mechanism);
+    if (status != PRV_OK) return status;
+    (*mechanism)->scale = noise_multiplier;
+    (*mechanism)->replacement = PRV_REPLACED_CHOICE;
+    return PRV_OK;
 }

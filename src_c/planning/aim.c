@@ -143,7 +143,7 @@ prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, 
                           double value, prv_aim *aim)
 {
     for (;;) {
-        int changed;
+        bool changed;
         const prv_status status = prv_direction_refine(direction, aim->saddle, &changed);
         if (status != PRV_OK || !changed) return status;
         prv_take_aim(direction, options, question, value, aim);

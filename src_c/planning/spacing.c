@@ -23,7 +23,7 @@ static double narrowest_cell(const prv_mechanism *m)
 
 typedef struct mesh_builder {
     double anchor, step;
-    int on_knots;
+    bool on_knots;
     int64_t period;   /* in steps; atoms lie at 0 and at a period from it, on either side */
     double narrowest; /* nats: no cell is narrower */
     size_t lattice_length, knot_length, most_knots;
@@ -32,7 +32,7 @@ typedef struct mesh_builder {
     double *knots;
 } mesh_builder;
 
-static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, int is_last)
+static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, bool is_last)
 {
     /* An atom in the middle of continuous mass gets a cell of its own: merged with what lies just below,
      * its ratio would fall short of the knot's, and nothing above could make up for that. */
@@ -89,10 +89,10 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
         int parts = share > 0.03 ? 8 : share > 0.01 ? 4 : share > 0.002 ? 2 : 1;
         if (b->on_knots && parts < 2) parts = 2;
         while (parts > 1 && b->step * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
-        put_knot(b, index, stride, parts, 0);
+        put_knot(b, index, stride, parts, false);
         index += stride;
     }
-    put_knot(b, top, 1, 1, 1);
+    put_knot(b, top, 1, 1, true);
     return (double)(top - bottom) / fmax((double)(index - bottom), 1.0);
 }
 

@@ -121,16 +121,12 @@ static found found_so_far(bracket *b)
 }
 
 /* If rounding or memory stop the composition, Chernoff's inequality may still bound epsilon. */
-static void bound_by_chernoff(const bracket *b, prv_refinement *top, prv_bounds *bounds)
+static void bound_by_chernoff(const bracket *b, const prv_refinement *top, prv_bounds *bounds)
 {
     double chernoff = 0.0;
     for (size_t i = 0; i < b->direction_count; i++)
         chernoff = fmax(chernoff, prv_chernoff_epsilon(&b->directions[i], b->value, chernoff));
-    bounds->upper = fmin(bounds->upper, chernoff);
-    /* The bound of bounded ranges is one of the mechanism, and may lie below all that the pair has. Then
-     * nothing here is a lower bound, and a bound from data sets takes its place (epsilon_delta.c). */
-    if (prv_direction_attainment(top->task.direction) == PRV_NOT_ATTAINED)
-        bounds->lower = fmin(bounds->lower, bounds->upper);
+    prv_take_upper(top->task.direction, chernoff, bounds);
 }
 
 static double width_of(const bracket *b, const found *f)

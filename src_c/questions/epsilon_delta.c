@@ -19,17 +19,17 @@
 /* ---- Without a composition ------------------------------------------------------------------- */
 
 /* Through the gate: what every direction's totals say. */
-static int answer_directly(const prv_direction *directions, size_t count, prv_question question, double value,
-                           prv_bounds *b)
+static bool answer_directly(const prv_direction *directions, size_t count, prv_question question,
+                            double value, prv_bounds *b)
 {
     const prv_totals *totals[2] = {NULL, NULL};
     for (size_t i = 0; i < count; i++) totals[i] = &directions[i].all;
     return prv_gate_direct(totals, count, question, value, b);
 }
 
-/* A delta so near 1 that this alone settles it; 1 if answered. */
-static int is_almost_one(const prv_direction *directions, size_t count, const prv_options *options,
-                         double epsilon, prv_bounds *b)
+/* A delta so near 1 that this alone settles it; true if answered. */
+static bool is_almost_one(const prv_direction *directions, size_t count, const prv_options *options,
+                          double epsilon, prv_bounds *b)
 {
     double least = HUGE_VAL;
     for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&directions[i], epsilon));
@@ -37,17 +37,17 @@ static int is_almost_one(const prv_direction *directions, size_t count, const pr
     const double lower = prv_below(1.0 - complement);
     if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0) &&
         !prv_is_decided(options, lower, 1.0))
-        return 0;
+        return false;
     *b = (prv_bounds){lower, 1.0, 1.0};
-    return 1;
+    return true;
 }
 
 /* A delta that is the mass at infinity, as closely as asked: Chernoff's inequality bounds what finite losses
- * add. Without mass at infinity, a delta below the least that bounds are promised for; 1 if answered. */
-static int is_all_at_infinity(prv_direction *directions, size_t count, const prv_options *options,
-                              double epsilon, prv_bounds *b)
+ * add. Without mass at infinity, a delta below the least that bounds are promised for; true if answered. */
+static bool is_all_at_infinity(prv_direction *directions, size_t count, const prv_options *options,
+                               double epsilon, prv_bounds *b)
 {
-    if (!(epsilon > 0.0)) return 0;
+    if (!(epsilon > 0.0)) return false;
     double low = 0.0, mass = 0.0;
     for (size_t i = 0; i < count; i++) {
         low = fmax(low, directions[i].all.infinite.low);
@@ -56,39 +56,40 @@ static int is_all_at_infinity(prv_direction *directions, size_t count, const prv
     const double most = fmax(options->delta_relative_error * low, PRV_LEAST_DELTA);
     double upper = 0.0;
     for (size_t i = 0; i < count; i++) {
-        if (!prv_chernoff_may_reach(&directions[i], most, epsilon)) return 0;
+        if (!prv_chernoff_may_reach(&directions[i], most, epsilon)) return false;
         upper = fmax(upper, prv_chernoff_delta(&directions[i], epsilon));
-        if (upper > PRV_LEAST_DELTA && !prv_is_relatively_close(options, PRV_ASK_DELTA, low, upper)) return 0;
+        if (upper > PRV_LEAST_DELTA && !prv_is_relatively_close(options, PRV_ASK_DELTA, low, upper))
+            return false;
     }
     *b = (prv_bounds){low, fmin(fmax(mass, low), upper), upper};
-    return 1;
+    return true;
 }
 
-/* A delta so large that no epsilon is needed; 1 if answered. */
-static int is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
+/* A delta so large that no epsilon is needed; true if answered. */
+static bool is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
 {
     double most = 0.0;
     for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&directions[i]));
-    if (!(most <= delta)) return 0;
+    if (!(most <= delta)) return false;
     *b = (prv_bounds){0.0, 0.0, 0.0};
-    return 1;
+    return true;
 }
 
-/* So large a width, or a threshold, that 0 and what is known without a composition are close enough; 1 if
- * answered. Not where the width is relative to epsilon, which is asked for its digits, nor past a mesh or an
- * engine. */
-static int is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
-                           prv_bounds *b, prv_report *r)
+/* So large a width, or a threshold, that 0 and what is known without a composition are close enough; true
+ * if answered. Not where the width is relative to epsilon, which is asked for its digits, nor past a mesh or
+ * an engine. */
+static bool is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
+                            prv_bounds *b, prv_report *r)
 {
     const double width = fmax(options->eps_error, options->threshold);
-    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return 0;
+    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return false;
     double upper = 0.0;
     prv_direction *top = &directions[0];
     for (size_t i = 0; i < count; i++) {
         double bound = prv_greatest_epsilon(&directions[i].all);
-        if (bound > width && !prv_chernoff_may_reach(&directions[i], delta, width)) return 0;
+        if (bound > width && !prv_chernoff_may_reach(&directions[i], delta, width)) return false;
         bound = fmin(bound, prv_chernoff_epsilon(&directions[i], delta, upper));
-        if (!(bound <= width)) return 0;
+        if (!(bound <= width)) return false;
         if (bound > upper) top = &directions[i];
         upper = fmax(upper, bound);
     }
@@ -96,16 +97,16 @@ static int is_within_width(prv_direction *directions, size_t count, const prv_op
     prv_report_known(options, r);
     r->width = upper;
     r->direction = prv_neighbors_of(top->add, options->neighbors);
-    return 1;
+    return true;
 }
 
 /* An epsilon at a threshold has a delta above the one asked: then the answer is above the threshold, and no
- * composition tells more. 1 if answered. */
-static int is_above_threshold(prv_direction *directions, size_t count, const prv_options *options,
-                              double delta, prv_bounds *b, prv_report *r)
+ * composition tells more. True if answered. */
+static bool is_above_threshold(prv_direction *directions, size_t count, const prv_options *options,
+                               double delta, prv_bounds *b, prv_report *r)
 {
     if (!(options->threshold > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO)
-        return 0;
+        return false;
     /* An epsilon a little above the threshold, of which the same holds, is a lower bound that lies above. */
     const double above = options->threshold * (1.0 + A_LITTLE_ABOVE);
     size_t top = count;
@@ -113,7 +114,7 @@ static int is_above_threshold(prv_direction *directions, size_t count, const prv
         const double complement = exp(fmin(prv_log_complement(&directions[i], above), 0.0));
         if (prv_below(1.0 - prv_outwards(complement, PRV_LIBM_ERROR, 1)) > delta) top = i;
     }
-    if (top == count) return 0;
+    if (top == count) return false;
     double upper = above;
     for (size_t i = 0; i < count; i++) {
         const double chernoff = prv_chernoff_epsilon(&directions[i], delta, upper);
@@ -125,7 +126,7 @@ static int is_above_threshold(prv_direction *directions, size_t count, const prv
     prv_report_known(options, r);
     r->width = upper - above;
     r->direction = prv_neighbors_of(decides->add, options->neighbors);
-    return 1;
+    return true;
 }
 
 /* ---- Of the pairs --------------------------------------------------------------------------- */
@@ -184,7 +185,7 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
 {
     const pairs *p = context;
     const double value = p->values[i];
-    const int chosen = options->mesh_size > 0.0, ask_epsilon = p->question == PRV_ASK_EPSILON;
+    const bool chosen = options->mesh_size > 0.0, ask_epsilon = p->question == PRV_ASK_EPSILON;
     if (answer_directly(p->directions, p->count, p->question, value, b) ||
         (!chosen && !ask_epsilon && is_almost_one(p->directions, p->count, options, value, b)) ||
         (!chosen && !ask_epsilon && is_all_at_infinity(p->directions, p->count, options, value, b)) ||
@@ -221,13 +222,14 @@ static double most_of_ranges(prv_direction *directions, size_t direction_count, 
     return most;
 }
 
-/* Takes an upper bound that is better than that of the pair, whose parts of the width shrink with it. */
-static void put_upper(prv_question question, double upper, prv_bounds *b, prv_report *r)
+/* Takes an upper bound of bounded ranges if it is better than that of the pair. The parts of the width shrink
+ * with it. */
+static void put_upper(const prv_direction *direction, prv_question question, double upper, prv_bounds *b,
+                      prv_report *r)
 {
     if (!(upper < b->upper)) return;
     const double low = b->lower, before = b->upper;
-    b->upper = upper;
-    b->lower = fmin(low, upper);
+    prv_take_upper(direction, upper, b);
     b->estimate = fmin(b->estimate, upper);
     double part = 0.0;
     if (upper > low && question == PRV_ASK_EPSILON)
@@ -248,15 +250,16 @@ prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, c
     const prv_status status = answer_pairs(directions, direction_count, options, question, values, length,
                                            bounds, reports);
     if (status != PRV_OK) return status;
-    const int ranges = prv_direction_attainment(&directions[0]) == PRV_NOT_ATTAINED &&
-                       prv_has_range(&directions[0]);
+    const bool ranges = prv_direction_attainment(&directions[0]) == PRV_NOT_ATTAINED &&
+                        prv_has_range(&directions[0]);
     for (size_t i = 0; i < length; i++) {
         double lam[2];
         prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
         report->attained = 1;
         if (ranges)
-            put_upper(question, most_of_ranges(directions, direction_count, question, values[i], lam),
-                      &bounds[i], report);
+            put_upper(&directions[0], question,
+                      most_of_ranges(directions, direction_count, question, values[i], lam), &bounds[i],
+                      report);
     }
     return PRV_OK;
 }
@@ -294,12 +297,14 @@ static prv_status ask_data(const prv_direction *directions, size_t direction_cou
 {
     prv_directions data = {0};
     prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
-    prv_status status = bounds != NULL ? PRV_OK : PRV_ERR_MEMORY;
-    if (status == PRV_OK)
-        status = prv_data_directions_new(directions, direction_count, options->neighbors, lam, offset, &data);
-    if (status == PRV_OK)
-        status = answer_pairs(data.each, data.count, options, question, values, length, bounds, NULL);
-    for (size_t i = 0; i < length && status == PRV_OK; i++) lower[i] = fmax(lower[i], bounds[i].lower);
+    if (bounds == NULL) return PRV_ERR_MEMORY;
+    prv_status status = prv_data_directions_new(directions, direction_count, options->neighbors, lam, offset,
+                                                &data);
+    if (status != PRV_OK) goto done;
+    status = answer_pairs(data.each, data.count, options, question, values, length, bounds, NULL);
+    if (status != PRV_OK) goto done;
+    for (size_t i = 0; i < length; i++) lower[i] = fmax(lower[i], bounds[i].lower);
+done:
     prv_directions_free(&data);
     prv_release(bounds);
     return status;
@@ -315,11 +320,28 @@ static prv_status ask_range_data(prv_direction *directions, size_t direction_cou
     const int offsets = directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])
                             ? OFFSETS
                             : 0;
-    prv_status status = PRV_OK;
-    for (int i = -offsets; i <= offsets && status == PRV_OK; i++)
-        status = ask_data(directions, direction_count, options, lam, 0.5 * (double)i / OFFSETS, question,
-                          &value, 1, lower);
-    return status;
+    for (int i = -offsets; i <= offsets; i++) {
+        const prv_status status = ask_data(directions, direction_count, options, lam,
+                                           0.5 * (double)i / OFFSETS, question, &value, 1, lower);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}
+
+/* Raises lower[length] to lower bounds by data sets: one choice for all values, or if ranges compose, one for
+ * each. */
+static prv_status ask_all_data(prv_direction *directions, size_t direction_count, const prv_options *options,
+                               prv_question question, const double *values, size_t length, double *lower)
+{
+    static const double no_tilt[2] = {0.0, 0.0};
+    if (!prv_has_range(&directions[0]))
+        return ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length, lower);
+    for (size_t i = 0; i < length; i++) {
+        const prv_status status = ask_range_data(directions, direction_count, options, question, values[i],
+                                                 &lower[i]);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
 }
 
 prv_status prv_answer(prv_direction *directions, size_t direction_count, const prv_options *options,
@@ -336,20 +358,18 @@ prv_status prv_answer(prv_direction *directions, size_t direction_count, const p
     if (lower == NULL) return PRV_ERR_MEMORY;
     prv_status status = prv_answer_pairs(directions, direction_count, options, question, values, length,
                                          bounds, reports);
+    if (status != PRV_OK) goto done;
     layer.now.question = 1;
     for (size_t i = 0; i < length; i++) lower[i] = 0.0;
-    const int ranges = prv_has_range(&directions[0]);
-    const double no_tilt[2] = {0.0, 0.0};
-    for (size_t i = 0; i < length && ranges && status == PRV_OK; i++)
-        status = ask_range_data(directions, direction_count, options, question, values[i], &lower[i]);
-    if (status == PRV_OK && !ranges)
-        status = ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length,
-                          lower);
+    status = ask_all_data(directions, direction_count, options, question, values, length, lower);
+    if (status != PRV_OK) goto done;
     for (size_t v = 0; v < direction_count; v++) infinite = fmax(infinite, directions[v].all.infinite.mass);
-    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+    for (size_t i = 0; i < length; i++) {
         prv_report unwanted = {0}, *report = reports != NULL ? &reports[i] : &unwanted;
         status = put_lower(question, infinite, lower[i], &bounds[i], report);
+        if (status != PRV_OK) goto done;
     }
+done:
     prv_release(lower);
     return status;
 }
@@ -379,7 +399,8 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
 {
     prv_directions directions;
     prv_status status = prv_check_question(options, question, values, length);
-    if (status == PRV_OK) status = prv_directions_new(steps, step_count, options, &directions);
+    if (status != PRV_OK) return status;
+    status = prv_directions_new(steps, step_count, options, &directions);
     if (status != PRV_OK) return status;
     status = prv_answer(directions.each, directions.count, options, question, values, length, bounds,
                         reports);

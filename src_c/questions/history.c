@@ -133,7 +133,7 @@ static prv_status follow(prv_history *h, const prv_step *steps, size_t length)
 }
 
 /* Makes the pairs of one direction that are not made yet. */
-static prv_status make_pairs(prv_history *h, int add)
+static prv_status make_pairs(prv_history *h, bool add)
 {
     for (size_t j = 0; j < h->length; j++) {
         prv_step_pair *pair = &h->pairs[add][j];
@@ -175,7 +175,7 @@ typedef struct asking {
     prv_question question;
     const double *values;
     size_t directions;
-    int adds[2];         /* [directions] 0: remove (or replace-one), 1: add */
+    bool adds[2];        /* [directions] false: remove (or replace-one), true: add */
     prv_totals total[2]; /* [directions] */
 } asking;
 
@@ -208,7 +208,7 @@ static prv_status ask_growths(const asking *a, double value, const prv_options *
     size_t top = 0;
     *found = false;
     for (size_t i = 0; i < a->directions; i++) {
-        const int add = a->adds[i];
+        const bool add = a->adds[i];
         const prv_past past = {add, h->length, h->steps, h->pairs[add]};
         const prv_status status = prv_growth_answer(&kept->directions[add], &past, a->question, value,
                                                     options, found, &readings[i]);
@@ -259,7 +259,7 @@ static prv_status bring_up(asking *a, const prv_step *distinct, size_t count, co
     if (status != PRV_OK) return status;
     a->directions = prv_distinct_directions(distinct, count, options->neighbors, a->adds);
     for (size_t i = 0; i < a->directions; i++) {
-        const int add = a->adds[i];
+        const bool add = a->adds[i];
         status = make_pairs(h, add);
         if (status != PRV_OK) return status;
         for (size_t j = 0; j < h->length; j++)

@@ -9,11 +9,11 @@
 #include "mechanisms/support.h"
 #include "lattices/lattice.h"
 
-prv_status prv_check_options(const prv_options *o)
+static prv_status check_options(const prv_options *o)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
-    const int positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
+    const bool positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
     if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
         return PRV_ERR_OPTIONS;
     if (!(o->delta_relative_error >= 0.0 && o->delta_relative_error < 1.0)) return PRV_ERR_OPTIONS;
@@ -79,14 +79,15 @@ prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step
     return PRV_OK;
 }
 
-size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors, int adds[2])
+size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
+                               bool adds[2])
 {
-    int symmetric = 1;
+    bool symmetric = true;
     for (size_t j = 0; j < step_count; j++) symmetric = symmetric && prv_is_symmetric(steps[j].mechanism);
-    const int remove = neighbors != PRV_ADD, add = neighbors == PRV_ADD || neighbors == PRV_ADD_OR_REMOVE;
+    const bool remove = neighbors != PRV_ADD, add = neighbors == PRV_ADD || neighbors == PRV_ADD_OR_REMOVE;
     size_t n = 0;
-    if (remove) adds[n++] = 0;
-    if (add && !(remove && symmetric)) adds[n++] = 1;
+    if (remove) adds[n++] = false;
+    if (add && !(remove && symmetric)) adds[n++] = true;
     return n;
 }
 
@@ -95,7 +96,7 @@ static prv_status directions_of(const prv_step *steps, size_t step_count, prv_ne
 {
     prv_status status = prv_check_steps(steps, step_count, neighbors);
     if (status != PRV_OK) return status;
-    int adds[2];
+    bool adds[2];
     const size_t count = prv_distinct_directions(steps, step_count, neighbors, adds);
     while (directions->count < count) {
         const size_t i = directions->count;
@@ -117,7 +118,9 @@ prv_status prv_directions_new(const prv_step *steps, size_t step_count, const pr
     if (distinct == NULL) return PRV_ERR_MEMORY;
     size_t length;
     prv_status status = prv_distinct_steps(steps, step_count, distinct, &length);
-    if (status == PRV_OK) status = directions_of(distinct, length, options->neighbors, directions);
+    if (status != PRV_OK) goto done;
+    status = directions_of(distinct, length, options->neighbors, directions);
+done:
     prv_release(distinct);
     return status;
 }
@@ -132,7 +135,7 @@ void prv_report_known(const prv_options *options, prv_report *report)
 prv_status prv_check_values(const prv_options *options, prv_check_value check, const double *values,
                             size_t length)
 {
-    const prv_status status = prv_check_options(options);
+    const prv_status status = check_options(options);
     if (status != PRV_OK) return status;
     for (size_t i = 0; i < length; i++) {
         const prv_status broken = check(values[i]);
@@ -151,7 +154,8 @@ prv_status prv_answer_each(const prv_options *options, size_t length, prv_answer
         prv_report report = {0};
         layer.now.question = i;
         prv_status status = prv_check_interrupt(options);
-        if (status == PRV_OK) status = answer(context, options, i, &bounds[i], &report);
+        if (status != PRV_OK) return status;
+        status = answer(context, options, i, &bounds[i], &report);
         if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = report.memory;
         if (status != PRV_OK) return status;
         if (reports != NULL) reports[i] = report;
@@ -180,7 +184,8 @@ prv_status prv_ask_each(const prv_query *query, const prv_step *steps, size_t st
     asking a = {.query = query, .values = values};
     if (options->threshold > 0.0) return PRV_ERR_OPTIONS; /* of epsilons and deltas alone */
     prv_status status = prv_check_values(options, query->check, values, length);
-    if (status == PRV_OK) status = prv_directions_new(steps, step_count, options, &a.directions);
+    if (status != PRV_OK) return status;
+    status = prv_directions_new(steps, step_count, options, &a.directions);
     if (status != PRV_OK) return status;
     status = prv_answer_each(options, length, answer_query, &a, bounds, reports);
     prv_directions_free(&a.directions);

@@ -7,9 +7,6 @@
 
 #include "curve/direction.h"
 
-/* PRV_OK or PRV_ERR_OPTIONS. */
-prv_status prv_check_options(const prv_options *options);
-
 /* Whether bounds tell on which side of options->threshold the answer lies; false if that was not asked. */
 bool prv_is_decided(const prv_options *options, double lower, double upper);
 
@@ -20,10 +17,10 @@ uint64_t prv_add_count(uint64_t total, uint64_t count);
  * where they are more than PRV_MOST_STEPS together. O(step_count). */
 prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length);
 
-/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets 0
- * for remove (or replace-one), 1 for add. */
+/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets
+ * false for remove (or replace-one), true for add. */
 size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
-                               int adds[2]);
+                               bool adds[2]);
 
 /* Makes them of the distinct steps; nothing is left to be freed unless PRV_OK is returned. */
 prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_options *options,

@@ -12,7 +12,7 @@ prv_reading prv_reading_begin(double epsilon)
 {
     prv_reading r;
     memset(&r, 0, sizeof r);
-    r.resolved = 1;
+    r.resolved = true;
     r.epsilon = epsilon;
     return r;
 }
@@ -73,7 +73,7 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
                                  : 0.0;
     }
     /* A window that ends below epsilon has no slope there, and is to be widened. */
-    const int beyond = !(c.outside * v.scale < finite);
+    const bool beyond = !(c.outside * v.scale < finite);
     r->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
     r->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
                    c.slack.shift;
@@ -96,12 +96,12 @@ void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, p
 
 void prv_read_nothing(const prv_asked *a, prv_reading *r)
 {
-    const int ask_epsilon = a->question == PRV_ASK_EPSILON;
+    const bool ask_epsilon = a->question == PRV_ASK_EPSILON;
     r->bounds.lower = -HUGE_VAL;
     r->bounds.upper = HUGE_VAL;
     r->bounds.estimate = ask_epsilon ? a->aim->epsilon : exp(a->aim->log_delta);
     r->slope = a->aim->slope;
-    r->resolved = 0;
+    r->resolved = false;
 }
 
 prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
@@ -134,8 +134,8 @@ prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
     return PRV_OK;
 }
 
-void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
-                        prv_report *r)
+void prv_report_reading(const prv_reading *reading, prv_neighbors asked, bool add, double width,
+                        bool accurate, prv_report *r)
 {
     memset(r, 0, sizeof *r);
     r->accurate = accurate;

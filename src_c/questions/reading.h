@@ -3,6 +3,8 @@
 #ifndef PRV_READING_H
 #define PRV_READING_H
 
+#include <stdbool.h>
+
 #include "lattices/enclosure.h"
 #include "composition/composed.h"
 #include "planning/aim.h"
@@ -22,7 +24,7 @@ typedef struct prv_reading {
     double epsilon;                                           /* best guess of the epsilon asked about */
     double log_delta;                                         /* and of log of the finite part of delta */
     double slope;                                             /* -d log(delta) / d eps there */
-    int resolved;                                             /* 0: slack hides the answer */
+    bool resolved;                                            /* if false, slack hides the answer */
     double discretization, truncation, wrap_around, rounding; /* parts of width */
     size_t transforms, frequencies;
 } prv_reading;
@@ -42,7 +44,7 @@ prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 double prv_underflown(const prv_totals *all, double delta);
 
 /* A report of what a reading tells, of the direction `add`; all else in it is 0. */
-void prv_report_reading(const prv_reading *reading, prv_neighbors asked, int add, double width, int accurate,
-                        prv_report *report);
+void prv_report_reading(const prv_reading *reading, prv_neighbors asked, bool add, double width,
+                        bool accurate, prv_report *report);
 
 #endif

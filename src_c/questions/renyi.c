@@ -41,7 +41,7 @@ static prv_excess sampled_gaussian_excess(const prv_mechanism *m, bool add, doub
 {
     const double p = m->sampling_probability;
     double centers[2] = {0.0, m->mu}, weights[2] = {1.0 - p, p}, origin = 0.0, one = 1.0;
-    const int whole = p == 1.0;
+    const bool whole = p == 1.0;
     const prv_components of_q = {whole ? 1 : 2, centers + whole, weights + whole, m->mu};
     const prv_components of_p = {1, &origin, &one, 0.0};
     return prv_gaussian_excess(&of_q, &of_p, add, m->folded, alpha);
