@@ -1,14 +1,22 @@
-/* What every bound adds for everything that is not exact. `design` of the parts:
+/* The certificate: what bounds add for everything that is not exact. docs/bounds.rst derives its parts.
  *
- * wrap-around and truncation of the window: a tilted mass outside it weighs at most
- *     M e^(-lam eps) g(lam) P_c(outside),  g(lam) = max_s e^(-lam s)(1 - e^-s) = lam^lam / (1 + lam)^(1 +
- * lam); rounding of the transforms: `rounding` a point, summed against the kernel e^(-lam s)(1 - e^-s), whose
- * sum over a lattice of step h is at most 1 / (h lam (lam + 1)) + g(lam) (unimodal), and N g(lam); underflow
- * of weights, and of products in the recurrences of the kernel: absolute; for a spectrum: frequencies left
- * out, rounding of those kept, and periodic images (SPECTRUM.md); rounding of weights and moments: relative,
- * since all terms are positive; rounding of cells and lattices: a step's true curve lies below 1 + relative
- * times that of its lattice, moved up by shift, and above likewise (lattice.h); domination under composition
- * makes that exp(sum k relative) and sum k shift. */
+ * 1. Wrap-around and truncation of the window: a tilted mass outside it adds at most M e^(-lam eps) g(lam)
+ *    P_c(outside), g(lam) = max_s e^(-lam s) (1 - e^-s) = lam^lam / (1 + lam)^(1 + lam).
+ *
+ * 2. Rounding of the transforms: `rounding` at each point, summed against the kernel e^(-lam s) (1 - e^-s).
+ * The sum of the kernel over a lattice of step h is at most 1 / (h lam (lam + 1)) + g(lam), as it is
+ * unimodal, and N g(lam).
+ *
+ * 3. Underflow of weights, and of products in the recurrences of the kernel: absolute.
+ *
+ * 4. For a spectrum: frequencies left out, rounding of the frequencies kept, and periodic images
+ * (SPECTRUM.md).
+ *
+ * 5. Rounding of weights and moments: relative, since all terms are positive.
+ *
+ * 6. Rounding of cells and lattices: the true curve of a step lies below 1 + relative times the curve of its
+ * dominating lattice, moved up by shift, and above likewise (lattice.h). Since domination is kept under
+ * composition, the composition has the factor exp(sum k relative) and the shift sum k shift. */
 #ifndef PRV_CERTIFICATE_H
 #define PRV_CERTIFICATE_H
 
@@ -16,11 +24,11 @@
 
 typedef struct prv_slack_parts {
     prv_slack slack;
-    double outside,
-        transforms; /* the two parts of slack.additive and slack.images: what is left out, rounding */
+    double outside;    /* part of slack.additive and slack.images for masses and frequencies left out */
+    double transforms; /* their other part, for rounding */
 } prv_slack_parts;
 
-/* `cells` is sum_j k_j times the rounding of lattice j. */
+/* The slack of a composition. `cells` is sum_j k_j times the rounding of lattice j. */
 prv_slack_parts prv_certificate(const prv_composed *composed, const prv_rounding *cells);
 
 #endif

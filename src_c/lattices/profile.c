@@ -86,7 +86,7 @@ static void laplace_knots(const prv_mechanism *m, bool add, double fineness, dou
     }
 }
 
-/* Those of 'remove' above 0, the same below, and 0. */
+/* Knots of a folded pair: those of 'remove' above 0, their mirror images, and 0 itself. */
 static prv_status folded_knots(const prv_mechanism *m, double fineness, double *knots, size_t *length)
 {
     double *half = prv_allocate(MOST_KNOTS, sizeof *half);
@@ -260,7 +260,7 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
     return PRV_OK;
 }
 
-/* Where the loss is looked at; `knots` has room for MOST_KNOTS. */
+/* Places the knots of a profile; `knots` has room for MOST_KNOTS. */
 static prv_status place_knots(const prv_mechanism *m, bool add, double fineness, double *knots,
                               size_t *length);
 
@@ -275,7 +275,7 @@ static prv_status choice_knots(const prv_mechanism *m, bool add, double fineness
     if (status != PRV_OK) goto done;
     status = place_knots(m->part[1], add, fineness, of + MOST_KNOTS, &count[1]);
     if (status != PRV_OK) goto done;
-    /* Every other one where there are too many, from the last on: upper tails are what matters. */
+    /* If there are too many, every other one is left out, from the last one down: upper tails matter most. */
     const size_t stride = (count[0] + count[1]) / (MOST_KNOTS - 2) + 1;
     for (size_t i = 0, j = 0; i < count[0] || j < count[1];) {
         const bool first = j >= count[1] || (i < count[0] && of[i] <= of[MOST_KNOTS + j]);

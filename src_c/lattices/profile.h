@@ -1,7 +1,7 @@
-/* A coarse picture of one step's loss, from a few hundred cells placed where its law is: it chooses tilts,
- * meshes and windows. Nothing that a bound relies on comes from here, but for two things: the
- * coarse dominating lattice, whose moments E[e^(lam Y)], lam >= 0, are true upper bounds of the step's; and
- * the merged cells, whose E[e^(-t Y)], 0 <= t <= 1, are that too, since (dP/dQ)^t is concave. */
+/* A coarse picture of one step's loss, from a few hundred cells placed where its law is. Tilts, meshes and
+ * windows are chosen by it. Bounds rely on two things in it: the moments E[e^(lam Y)], lam >= 0, of the
+ * coarse dominating lattice are upper bounds of the step's; and so are the moments E[e^(-t Y)], 0 <= t <= 1,
+ * of the merged cells, since (dP/dQ)^t is concave. */
 #ifndef PRV_PROFILE_H
 #define PRV_PROFILE_H
 
@@ -10,18 +10,21 @@
 
 typedef struct prv_profile {
     size_t length;
-    double *low, *high;         /* [length] ends of the cells; equal for an atom */
-    double *center;             /* [length] loss of the cell merged into one atom, increasing */
-    double *mass;               /* [length] Q's, > 0 */
-    double *tail;               /* [length] Q's mass of this cell and all finite ones above */
-    double *knots, *dominating; /* [knot_count] coarse connect-the-dots lattice */
+    double *low, *high;   /* [length] ends of the cells, nats; equal for an atom */
+    double *center;       /* [length] loss of the cell merged into one atom, increasing, nats */
+    double *mass;         /* [length] Q's, > 0 */
+    double *tail;         /* [length] Q's mass of this cell and all finite ones above */
+    double infinite_mass; /* of the step */
+    double tail_error;    /* of the cells: cells.h */
+
+    /* The coarse dominating lattice (lattice.h). */
     size_t knot_count;
-    double dominating_infinite,
-        infinite_error; /* mass at infinity; and what that of the step itself is off by */
-    double infinite_mass;
-    double tail_error;     /* of the cells: cells.h */
-    prv_rounding rounding; /* of the coarse lattice, as lattice.h has it of a dominating one */
-    double *block;
+    double *knots, *dominating; /* [knot_count] losses (nats) and masses */
+    double dominating_infinite; /* mass at infinity */
+    double infinite_error;      /* absolute error of the step's mass at infinity, at most */
+    prv_rounding rounding;
+
+    double *block; /* holds all arrays */
 } prv_profile;
 
 /* fineness 1 is the usual number of cells; 4 takes four times as many. */

@@ -52,7 +52,7 @@ static void guess_epsilon(const prv_direction *direction, prv_aim *aim)
     const double most = (m.log_moment + log(prv_kernel_maximum(aim->saddle)) - aim->log_delta) / aim->saddle;
     aim->epsilon = fmin(fmax(guess, 0.0), fmax(direction->all.greatest_loss, 0.0));
     aim->deviation = sqrt(m.variance);
-    /* Profiles are about 1 % off, and their log-moments by no more than a few times what is known. */
+    /* Moments of profiles are off by about 1 %, and their logarithms by a few times the moment_error. */
     const double moments = 10.0 * fmax(direction->moment_error, PRV_MOST_MOMENT_ERROR) / aim->saddle;
     aim->reach = fmax(most - aim->epsilon, fmin(0.05 * fabs(aim->epsilon), moments));
 }
@@ -110,7 +110,7 @@ static void aim_at_epsilon(prv_direction *direction, const prv_options *options,
 {
     prv_use_whole_profiles(direction);
     double guess = log_delta_guess(direction, epsilon);
-    /* Where few rare jumps dominate, the saddle-point guess is far too large; then delta is about that
+    /* If few rare jumps dominate, the saddle-point guess is far too large; then delta is about that
      * of one jump, or of the rest without large jumps. */
     double jumps = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {

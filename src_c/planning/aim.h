@@ -1,5 +1,5 @@
-/* What a question is about: the tilt that centres the law on it, the epsilon or delta to be expected, and how
- * exact the answer has to be. */
+/* The aim of a question: the tilt that centres the law on it, the epsilon or delta to be expected, and the
+ * width wanted. All of these are guesses; no bound relies on them. */
 #ifndef PRV_AIM_H
 #define PRV_AIM_H
 
@@ -16,17 +16,16 @@
 #define PRV_LEAST_DELTA 1e-301
 
 typedef struct prv_aim {
-    double log_delta; /* of the finite part */
-    double epsilon;   /* expected or asked */
-    double reach;     /* how far epsilon may lie from that, about */
-    double saddle;    /* tilt that centres the composed loss on it */
-    double deviation; /* of the composed loss at that tilt */
-    double slope;     /* -d log(delta) / d eps there: the saddle, until a pass has measured it */
-    double width; /* the pass is to have, in epsilon: the one asked, or that of delta_relative_error if it is
-                     wider */
-    double asked; /* in epsilon, by which a reading without digits of delta is judged: at most `width` */
+    double log_delta;  /* log of the finite part of delta, asked or expected */
+    double epsilon;    /* nats, asked or expected */
+    double reach;      /* nats: distance of the true epsilon from `epsilon`, about */
+    double saddle;     /* the tilt that centres the composed loss on epsilon */
+    double deviation;  /* nats: standard deviation of the composed loss at that tilt */
+    double slope;      /* -d log(delta) / d epsilon: the saddle, until a pass has measured it */
+    double width;      /* nats: width in epsilon that the next pass is to have */
+    double asked;      /* nats, at most `width`: a reading without digits of delta is judged by it */
     double top_share;  /* part of delta that the mass above the steps' tops may cost */
-    double strictness; /* divides what truncation may cost, 1 to begin with */
+    double strictness; /* divides the cost that truncation may have; 1 to begin with */
 } prv_aim;
 
 /* False if Chernoff's bound of epsilon at delta hardly gets down to this epsilon > 0. A fraction of its cost.
@@ -36,40 +35,39 @@ bool prv_chernoff_may_reach(prv_direction *direction, double delta, double epsil
 /* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
 double prv_rough_epsilon(prv_direction *direction, double delta);
 
-/* Saddle for a delta (the finite part's, > 0), with a guess of epsilon; and for an epsilon, with a
- * guess of delta. */
+/* Aims at a delta (its finite part, > 0): finds the saddle, and guesses epsilon. */
 void prv_aim_at_delta(prv_direction *direction, const prv_options *options, double delta, prv_aim *aim);
 
-/* One of these: `value` is a delta above the mass at infinity, or an epsilon. And once more, as often as the
- * profiles have to be made finer for the saddle found. */
+/* Aims at the value of a question: a delta above the mass at infinity, or an epsilon. prv_refine_aim aims
+ * again, as often as the saddle needs finer profiles. */
 void prv_take_aim(prv_direction *direction, const prv_options *options, prv_question question, double value,
                   prv_aim *aim);
 prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_aim *aim);
 
-/* Before the first pass: its mesh may move epsilon by about this part of aim->width. */
+/* Widens the reach before the first pass, whose mesh may move epsilon by about this part of aim->width. */
 void prv_widen_reach(prv_aim *aim);
 
-/* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0: what masses outside a window, and
- * rounding, are to be compared with. */
+/* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0. Masses outside a window, and
+ * rounding, are in the same units. */
 double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt);
 
 /* The width that the options ask for at an epsilon. */
 double prv_width_asked(const prv_options *options, double epsilon);
 
-/* The width in epsilon that answers a question: the one asked, or, of a delta, about that which
- * delta_relative_error allows where its logarithm falls by aim->slope, if it is wider. `whole` is delta, with
- * the mass at infinity, over its finite part: >= 1. */
+/* The width in epsilon that is enough: the one asked; for a delta, if this is wider, about the width that
+ * delta_relative_error allows, as log(delta) falls by aim->slope. `whole` is delta, with the mass at
+ * infinity, over its finite part: >= 1. */
 double prv_width_wanted(const prv_options *options, prv_question question, const prv_aim *aim, double epsilon,
                         double whole);
 
-/* Whether bounds of a delta are within delta_relative_error of the upper one; never of an epsilon. */
+/* Whether bounds of a delta are within delta_relative_error of the upper one; false for an epsilon. */
 bool prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
 
-/* The step of the error law (design: a width w takes h = sqrt(8 w / (k (lam + 1)))). */
+/* The step of the error law (nats): a width w takes sqrt(8 w / (k (lam + 1))), and here a little less. */
 double prv_law_step(const prv_direction *direction, const prv_aim *aim);
 
-/* What truncation may cost as a part of delta: a small part of the width asked. */
+/* The part of delta that truncation may cost: a small part of the width wanted, for a delta of this slope. */
 double prv_truncation_share(double slope, double width);
 
 #endif

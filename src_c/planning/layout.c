@@ -73,7 +73,7 @@ static void support_in_use(const prv_direction *direction, double step, double *
     }
 }
 
-/* Where the composed loss is looked at, so that what lies outside costs no more than the budget. */
+/* Chooses the window of the composed loss such that masses outside cost no more than the budget. */
 static void lay_out_window(const prv_direction *direction, const prv_aim *aim, prv_layout *layout)
 {
     prv_window *w = &layout->window;
@@ -160,7 +160,7 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
     double *weight = new_weights(direction);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
-    /* Where the guess of delta is far too large: no window may leave out most of the mass. */
+    /* If the guess of delta is far too large: no window may leave out most of the mass. */
     layout->log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), -5.0);
     cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps);
     prv_scale_meshes(direction, aim, weight, &layout->spacing);

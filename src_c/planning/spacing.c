@@ -61,8 +61,8 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
  * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
- * spacing proportional to density^(-1/3). Where a cell holds much mass, it is divided further: merging
- * needs to see what is inside. Stops at most_knots, and returns how many times as many would do. */
+ * spacing proportional to density^(-1/3). A cell that holds much mass is divided further: merging
+ * needs to see inside. Stops at most_knots, and returns how many times as many would do. */
 static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t end, const double *weight,
                    const double *spacing, int64_t bottom, int64_t top)
 {
@@ -102,8 +102,8 @@ static double reach_by_a_jump(const prv_aim *aim, double mass, double loss)
     return mass * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0));
 }
 
-/* What a profile cell weighs in the error of delta: half its tilted mass, half its part in reaching epsilon
- * by a single jump, as far as such jumps make up delta at all. Where few rare jumps dominate, no tilt centres
+/* The weight of a profile cell in the error of delta: half its tilted mass, half its part in reaching epsilon
+ * by a single jump, as far as such jumps make up delta at all. If few rare jumps dominate, no tilt centres
  * the law on them, and the tilted mass alone would leave the mesh coarse there. */
 static void importance(const prv_direction *direction, size_t j, const prv_aim *aim, double *weight)
 {

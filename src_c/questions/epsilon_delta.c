@@ -18,7 +18,7 @@
 
 /* ---- Without a composition ------------------------------------------------------------------- */
 
-/* Through the gate: what every direction's totals say. */
+/* Answers by the totals of all directions, through the gate; true if they suffice. */
 static bool answer_directly(const prv_direction *directions, size_t count, prv_question question,
                             double value, prv_bounds *b)
 {
@@ -65,7 +65,7 @@ static bool is_all_at_infinity(prv_direction *directions, size_t count, const pr
     return true;
 }
 
-/* A delta so large that no epsilon is needed; true if answered. */
+/* Answers 0 if delta is at least the total variation of all steps. */
 static bool is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
 {
     double most = 0.0;
@@ -75,9 +75,9 @@ static bool is_above_all(const prv_direction *directions, size_t count, double d
     return true;
 }
 
-/* So large a width, or a threshold, that 0 and what is known without a composition are close enough; true
- * if answered. Not where the width is relative to epsilon, which is asked for its digits, nor past a mesh or
- * an engine. */
+/* Answers without composing if eps_error, or a threshold, is so large that 0 and a bound that needs no
+ * composition are close enough. Not for relative widths (the caller wants digits), nor if a mesh or an engine
+ * was asked for. */
 static bool is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
                             prv_bounds *b, prv_report *r)
 {

@@ -33,7 +33,7 @@
 
 /* ---- The setting ----------------------------------------------------------------------------- */
 
-/* What holds for all steps of one direction. */
+/* The parameters of the paper for one direction; the lattices of all its steps share them. */
 typedef struct setting {
     double step; /* of the lattices, nats */
     double eps_error, delta_error;
@@ -66,7 +66,7 @@ typedef struct errors {
     size_t knots; /* of each step once */
 } errors;
 
-/* What is added to the errors of the theorem. */
+/* Errors beside those of the theorem. */
 typedef struct slack {
     double additive, relative; /* to delta of the finite losses */
     double absolute;           /* to delta */

@@ -163,7 +163,7 @@ prv_status prv_answer_each(const prv_options *options, size_t length, prv_answer
     return PRV_OK;
 }
 
-/* What prv_ask_each hands through prv_answer_each. */
+/* The context that prv_ask_each passes to prv_answer_each. */
 typedef struct asking {
     const prv_query *query;
     prv_directions directions;

@@ -17,7 +17,7 @@ prv_reading prv_reading_begin(double epsilon)
     return r;
 }
 
-/* What callbacks' values are off by, added or taken away, and rounded to that side. */
+/* delta with the error of callbacks' values added (side > 0) or subtracted, rounded to that side. */
 static double absolutely(double delta, double error, int side)
 {
     if (error == 0.0) return delta;

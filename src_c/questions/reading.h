@@ -20,30 +20,30 @@ typedef struct prv_asked {
 
 typedef struct prv_reading {
     prv_bounds bounds;
-    double width;                                             /* in epsilon */
-    double epsilon;                                           /* best guess of the epsilon asked about */
-    double log_delta;                                         /* and of log of the finite part of delta */
-    double slope;                                             /* -d log(delta) / d eps there */
-    bool resolved;                                            /* if false, slack hides the answer */
-    double discretization, truncation, wrap_around, rounding; /* parts of width */
+    double width;     /* in epsilon, nats */
+    double epsilon;   /* guess of the epsilon asked about, nats */
+    double log_delta; /* guess of the log of the finite part of delta */
+    double slope;     /* -d log(delta) / d epsilon there */
+    bool resolved;    /* if false, slack hides the answer */
+    double discretization, truncation, wrap_around, rounding; /* parts of width, nats */
     size_t transforms, frequencies;
 } prv_reading;
 
 /* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side >
- * 0), then the other; prv_finish_reading takes the bounds through the gate, and makes of them a width.
+ * 0), then the dominated one. prv_finish_reading takes the bounds through the gate, and finds their width.
  * PRV_ERR_BOUNDS. */
 prv_reading prv_reading_begin(double epsilon);
 void prv_read_side(const prv_asked *asked, int side, const prv_composed *composed, prv_reading *reading);
-/* What holds without any composition, instead of both sides. */
+/* Reads the bounds that hold without any composition, instead of both sides. */
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
-/* What masses of cells that are no normal doubles may have lost of a delta: n cells of a step some 16 n
- * 2^-1074, which is less than DBL_MIN. Of a delta from 2^-960 on that is less than 2^-61 for each step, of
- * which lattices count u anyway. */
+/* Delta that masses of cells below the normal numbers may have lost, at most: a step with n cells loses some
+ * 16 n 2^-1074, which is less than DBL_MIN. From deltas of 2^-960 on this is less than 2^-61 of delta for
+ * each step, and lattices count 2^-53 of it anyway. */
 double prv_underflown(const prv_totals *all, double delta);
 
-/* A report of what a reading tells, of the direction `add`; all else in it is 0. */
+/* Fills a report from a reading of the direction `add`; sets all else to 0. */
 void prv_report_reading(const prv_reading *reading, prv_neighbors asked, bool add, double width,
                         bool accurate, prv_report *report);
 
