@@ -186,7 +186,8 @@ assert not failed, failed
 
 
 @pytest.mark.slow
-def test_threads_may_ask_for_names_at_once():
+def test_threads_may_ask_for_names_at_once(tmp_path):
     names = ["Gaussian", "compose", "Accountant", "calibrate", "dpsgd_epsilon", "Bounds", "explain"]
     for _ in range(8):  # each of which failed every second time
-        subprocess.run([sys.executable, "-c", THREADS.replace("{names}", repr(names))], check=True)
+        program = [sys.executable, "-c", THREADS.replace("{names}", repr(names))]
+        subprocess.run(program, check=True, cwd=tmp_path)  # not where the sources are
