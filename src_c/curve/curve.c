@@ -143,6 +143,25 @@ static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slac
     return b;
 }
 
+/* What the logarithms of a bound and their sum round by, with a logarithm beside them: nats. */
+static double hidden_by_logarithms(double log_value, double log_scale, double other)
+{
+    return 4.0 * PRV_UNIT * (2.0 + fabs(log_value) + fabs(log_scale) + fabs(other));
+}
+
+/* e^log_scale value, rounded towards the side. Either factor may leave the range of a double while the
+ * product does not; then the logarithms are added. Where they cancel or overflow nothing is known. */
+static double in_full(const bound *b, int side)
+{
+    if (fabs(b->log_scale) < 700.0) return exp(b->log_scale) * b->value;
+    if (!(b->value > 0.0)) return 0.0;
+    const double log_value = log(b->value), sum = b->log_scale + log_value;
+    const double hidden = hidden_by_logarithms(log_value, b->log_scale, 0.0);
+    const double full = exp(sum + (double)side * hidden);
+    if (isnan(full)) return side > 0 ? HUGE_VAL : 0.0;
+    return full;
+}
+
 prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const prv_slack *slack)
 {
     reader r;
@@ -151,10 +170,12 @@ prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const
     const double infinite = c->tilted.infinite.mass;
     prv_value value;
     value.scale = exp(log_scale_at(c, (long double)epsilon));
-    value.plain = clip(exp(plain.log_scale) * plain.value + infinite, 0.0, 1.0);
+    value.plain = clip(in_full(&plain, 0) + infinite, 0.0, 1.0);
     value.slope = plain.slope;
     /* `relative` has room for the exponential and the product; the sum rounds to either side. */
-    const double finite = exp(b.log_scale) * b.value;
+    double finite = in_full(&b, side);
+    /* A subnormal product has no relative accuracy. */
+    if (side < 0 && finite < DBL_MIN) finite = 0.0;
     if (side > 0) {
         value.delta = c->tilted.infinite.high > 0.0 ? prv_above(finite + c->tilted.infinite.high) : finite;
         /* Products of tiny numbers may have rounded to 0: the smallest double is above what was lost. */
@@ -191,9 +212,12 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
         /* Logarithms and sums round: if they hide on which side of the target a bound is, it counts as on the
          * other one. */
         const double log_value = b.value > 0.0 ? log(b.value) : -HUGE_VAL;
-        const double hidden = 4.0 * PRV_UNIT * (2.0 + fabs(log_value) + fabs(b.log_scale) + fabs(log_target));
-        const double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden
-                                            : -HUGE_VAL;
+        const double hidden = hidden_by_logarithms(log_value, b.log_scale, log_target);
+        double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden
+                                      : -HUGE_VAL;
+        /* If infinite logarithms cancel, nothing is known: an upper bound counts as above, a lower one as
+         * below. */
+        if (isnan(excess)) excess = side > 0 ? HUGE_VAL : -HUGE_VAL;
         if (excess >= 0.0)
             c.above = x;
         else

@@ -1,6 +1,7 @@
 """What `prvcore.stages` says of bad arguments, and that its objects are safe to share."""
 
 import copy
+import math
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +60,7 @@ BAD = [
     (lambda: stages.Mesh([0, 2, 1], 1.0), ValueError, "index must be strictly increasing, got 2"),
     (lambda: stages.Mesh([0], 1.0), ValueError, "index must have at least 2 entries, got 1"),
     (lambda: stages.Mesh([0, 2**53], 1.0), ValueError, "got 9007199254740992"),
-    (lambda: stages.Mesh([0.5, 1.0], 1.0), TypeError, "index must be integers in"),
+    (lambda: stages.Mesh([0.5, 1.0], 1.0), ValueError, "index must be integers in"),
     (lambda: stages.Mesh([0, 1], 0.0), ValueError, "step must be finite and > 0, got 0.0"),
     (lambda: stages.Mesh([0, 1], 1.0, offset=np.inf), ValueError, "offset must be finite, got inf"),
     (lambda: stages.Mesh([0, 1], 1.0, positions=[0]), ValueError, "positions must have one entry"),
@@ -300,3 +301,47 @@ def test_a_function_of_ones_own_that_raises_comes_through():
 
     with pytest.raises(RuntimeError, match="mine"):
         stages.cells(prv.FromCDFs(cdf, cdf), [0.0, 1.0])
+
+
+# Where e^(-tilt x) leaves the range of doubles, and its product with what is summed does not.
+HALVES = {"index": [0, 1], "mass": [0.5, 0.5]}
+
+
+def extreme(kind, lattice, tilt, **window):
+    """Compose one step over a window far from the lattice, or with a tilt that overflows."""
+    if kind == "spectrum":
+        return stages.sum_spectrum(lattice, 1, stages.Window(**window), tilt=tilt)
+    transforms = kind == "transforms"
+    return stages.convolve(lattice, 1, stages.Window(**window), tilt=tilt, transforms=transforms)
+
+
+@pytest.mark.parametrize("kind", ["transforms", "products"])
+@pytest.mark.parametrize("tilt", [1e300, 1e306, 1e308])
+def test_a_tilt_that_overflows_gives_no_false_epsilon(kind, tilt):
+    lattice = stages.Lattice([500, 501], [0.5, 0.5], 1.0)
+    bounds = extreme(kind, lattice, tilt, length=8, lowest=499.0).epsilon(0.1)
+    assert bounds.lower <= 500.5 < bounds.upper  # delta(500.5) = (1 - e^-0.5) / 2 > 0.1
+
+
+def test_a_scale_that_underflows_loses_no_delta():
+    lattice = stages.Lattice([0], [1e-20], 1.0)
+    for lowest in (690.0, 705.0, 720.0, 745.0, 800.0):
+        bounds = extreme("products", lattice, 1.0, length=4, lowest=lowest).delta(-0.5)
+        assert bounds.lower <= 1e-20 * -math.expm1(-0.5) <= bounds.upper
+
+
+@pytest.mark.parametrize(
+    ("kind", "tilt", "epsilon", "window"),
+    [
+        ("transforms", 3.0, 0.0, {"length": 8, "lowest": 800.0}),
+        ("products", 1.0, 0.0, {"length": 8, "lowest": 1e308}),
+        ("spectrum", 1.0, -1000.0, {"tolerance": 1e-9}),
+        ("spectrum", 1.0, 0.0, {"tolerance": 1e308}),
+    ],
+)
+def test_bounds_are_numbers_wherever_the_window_is(kind, tilt, epsilon, window):
+    if kind == "spectrum":
+        window = {"shift_up": 1.0, "shift_down": 1.0, "high_epsilon": 10.0, **window}
+    bounds = extreme(kind, stages.Lattice(**HALVES, step=1.0), tilt, **window).delta(epsilon)
+    exact = sum(max(-math.expm1(epsilon - loss), 0.0) / 2 for loss in (0, 1))
+    assert bounds.lower <= exact <= bounds.upper
