@@ -312,6 +312,7 @@ static void run_pair(const pair *s, double step, double offset_part, int on_knot
     prv_mechanism_free(m);
 }
 
+/* Every second decade of spacings, which neighbours in the grid of noises and probabilities take in turn. */
 static void closed_forms(int is_laplace)
 {
     static const double noises[] = {0.05, 0.4, 1.0, 5.0, 200.0};
@@ -323,7 +324,7 @@ static void closed_forms(int is_laplace)
                 const pair s = {is_laplace, add, noises[i], probabilities[j]};
                 for (int on_knots = 0; on_knots <= 1; on_knots++)
                     for (int random_mesh = 0; random_mesh <= 1; random_mesh++)
-                        for (double step = 1e-7; step < 11.0; step *= 10.0)
+                        for (double step = (i + j) % 2 ? 1e-7 : 1e-6; step < 11.0; step *= 100.0)
                             run_pair(&s, step * uniform(0.5, 1.0), uniform(0.0, 1.0), on_knots, random_mesh,
                                      random_below(2) ? log_uniform(1e-2, 1e4) : 0.0, &t);
             }

@@ -647,12 +647,12 @@ int main(void)
     against_truth(12, 4, 150);
     against_truth(40, 20, 60);
     against_truth(6, 60, 60);
-    against_full_sum(30, 100, 60);
-    against_full_sum(5, 400, 60);
+    against_full_sum(30, 100, 30);
+    against_full_sum(5, 400, 30);
     gaps(8, 300.0, 0, 300);
-    gaps(60, 30000.0, 0, 300);
-    gaps(8, 300.0, 1, 300);
-    gaps(60, 30000.0, 1, 300);
+    gaps(60, 30000.0, 0, 150);
+    gaps(8, 300.0, 1, 200);
+    gaps(60, 30000.0, 1, 150);
     bulk_alone(1.5);
     bulk_alone(0.05);
     jumps_at_a_zero_of_the_bulk();

@@ -295,8 +295,8 @@ def test_what_kept_bounds_wide_is_told(steps, delta, options, how, limit):
 
 
 def test_a_call_may_have_a_limit_of_its_own(memory_limit):
-    curve = prv.compose(STEP, 1000, eps_error=1e-7)
-    accountant = prv.Accountant(eps_error=1e-7)
+    curve = prv.compose(STEP, 1000, eps_error=1e-6)
+    accountant = prv.Accountant(eps_error=1e-6)
     accountant.add(STEP, 1000)
     asked = [
         curve.epsilon,
@@ -305,14 +305,14 @@ def test_a_call_may_have_a_limit_of_its_own(memory_limit):
         lambda point, **how: prv.eps_from_delta(curve, point, **how),
         lambda point, **how: prv.explain(curve, point, **how).epsilon,
         accountant.epsilon,
-        lambda point, **how: prv.dpsgd_epsilon(0.8, 1e-3, 1000, point, eps_error=1e-7, **how),
+        lambda point, **how: prv.dpsgd_epsilon(0.8, 1e-3, 1000, point, eps_error=1e-6, **how),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", prv.AccuracyWarning)
-        of_calls = [ask(1e-7, memory_limit=2**20) for ask in asked]
+        of_calls = [ask(1e-7, memory_limit=2**17) for ask in asked]
         assert prv.get_memory_limit() == memory_limit
         of_the_process = [ask(1e-7) for ask in asked]
-        prv.set_memory_limit(2**20)
+        prv.set_memory_limit(2**17)
         assert [ask(1e-7) for ask in asked] == of_calls
         # what a call is given counts, whatever the limit of the process is
         assert [ask(1e-7, memory_limit=memory_limit) for ask in asked] == of_the_process

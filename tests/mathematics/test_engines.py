@@ -61,7 +61,7 @@ def steps_of_one(draw):
 alone = steps_of_one().map(lambda step: [step])
 several = st.lists(steps_of_one(), min_size=2, max_size=3)
 
-some = settings(max_examples=100, derandomize=True, deadline=None)
+some = settings(max_examples=60, derandomize=True, deadline=None)
 few = settings(max_examples=15, derandomize=True, deadline=None)
 
 
