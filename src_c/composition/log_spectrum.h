@@ -8,15 +8,13 @@
 
 typedef struct prv_exponents {
     size_t count, capacity;
-    double *block;
-    double *number; /* theta = 2 pi number / N */
-    double *log_modulus, *phase;
-    double *log_bound; /* of |Phi| with all errors of phi on top */
-    double *error;     /* relative to that, */
-    double *size; /* and sum k (|log |phi|| + |arg phi|), of which the sums over the steps round by a unit for
-                     each step */
-    /* With jumps apart the above are of prod b^k, and these are sum k log1p(j / b), its error, and
-     * sum k log1p(rho / |b|), rho >= |j|. */
+    double *block;               /* holds all arrays */
+    double *number;              /* theta = 2 pi number / N */
+    double *log_modulus, *phase; /* of Phi; of prod b^k if jumps are separate, as are the next three */
+    double *log_bound;           /* log of a bound of |Phi|, with all errors of phi */
+    double *error;               /* of Phi, in units of e^log_bound */
+    double *size; /* sum k (|log |phi|| + |arg phi|): sums over the steps are off by u of it for each step */
+    /* If jumps are separate: sum k log1p(j / b), its error, and sum k log1p(rho / |b|), rho >= |j|. */
     double *jump_re, *jump_im, *jump_error, *jump_bound;
 } prv_exponents;
 
@@ -24,12 +22,12 @@ typedef struct prv_exponents {
  */
 prv_status prv_exponents_append(prv_exponents *exponents, double number, size_t count);
 
-/* Adds one step, whose rare jumps are apart unless `jumps` is NULL, at `count` <= PRV_FREQUENCY_BLOCK
+/* Adds one step, whose rare jumps are separate unless `jumps` is NULL, at `count` <= PRV_FREQUENCY_BLOCK
  * frequencies from the one at `first` on, one after another, of N = points. O(length * count), vectorised. */
 void prv_exponents_add(prv_exponents *exponents, size_t first, size_t count, const prv_source *source,
                        const prv_source *jumps, double points);
 
-/* What is summed at the frequencies of `from`. */
+/* A copy of the frequencies and all sums at them; free it with prv_exponents_free. PRV_ERR_MEMORY. */
 prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to);
 void prv_exponents_free(prv_exponents *exponents);
 

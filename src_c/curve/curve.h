@@ -3,22 +3,29 @@
  *     delta~(eps) = M e^(-lam eps) sum_{x > eps} c(x) e^(-lam (x - eps)) (1 - e^(-(x - eps)))
  *                   + 1 - prod (1 - y(inf))^k
  *
- * With x_i the lattice point next above eps and v = eps - x_i,
- *     B_i = sum_{x >= x_i} c(x) e^(-(lam + 1)(x - x_i)),   D_i = sum_{x >= x_i} c(x) e^(-lam (x - x_i)) (1 -
- * e^(-(x - x_i))), it is M e^(-lam x_i) (D_i - B_i expm1(v)): nothing cancels. A spectrum gives D and B by
- * its sums; the masses of a convolution by recurrences from the largest loss down, in wide precision, D_i =
- * e^(-lam h) (D_{i+1} + (1 - e^(-h)) B_{i+1}),   B_i = c(x_i) + e^(-(lam + 1) h) B_{i+1}. */
+ * With x_i the lattice point next above eps, v = eps - x_i and
+ *
+ *     B_i = sum_{x >= x_i} c(x) e^(-(lam + 1) (x - x_i)),
+ *     D_i = sum_{x >= x_i} c(x) e^(-lam (x - x_i)) (1 - e^(-(x - x_i))),
+ *
+ * the finite part of delta~ is M e^(-lam x_i) (D_i - B_i expm1(v)): nothing cancels. A spectrum gives D and B
+ * by its sums; the masses of a convolution give them by recurrences from the largest loss down, in wide
+ * precision:
+ *
+ *     D_i = e^(-lam h) (D_{i+1} + (1 - e^(-h)) B_{i+1}),
+ *     B_i = c(x_i) + e^(-(lam + 1) h) B_{i+1}. */
 #ifndef PRV_CURVE_H
 #define PRV_CURVE_H
 
 #include "composition/composed.h"
 
-/* The errors of a curve: `additive` is added to the finite part of delta~ on the dominating side, and
- * subtracted on the dominated one, in units of M e^(-lam eps); `shift` is the error of epsilon (nats), 1 +
- * relative that factor of delta: certificate.h. */
+/* The errors of a curve: certificate.h. `additive`, `images` and `bulk` are in units of M e^(-lam eps). */
 typedef struct prv_slack {
-    double additive, relative, shift;
-    bool imaged; /* lower bounds exist for epsilons between low and high alone */
+    double additive; /* added to the finite part of delta~ on the dominating side, subtracted on the dominated
+                        one */
+    double relative; /* delta may have the factor 1 + relative */
+    double shift;    /* of epsilon, nats */
+    bool imaged;     /* lower bounds exist for epsilons between low and high alone */
     double low, high;
     double images; /* if imaged: subtracted from lower bounds, beside `additive` */
     bool apart;    /* upper bounds exist for epsilons from bulk_low on alone */

@@ -1,4 +1,4 @@
-/* The steps of one direction as planning sees them: coarse profiles, and the moments of their sum. */
+/* The steps of one direction, coarsely: their profiles, and the moments of their sum. */
 #ifndef PRV_DIRECTION_H
 #define PRV_DIRECTION_H
 
@@ -7,7 +7,7 @@
 #include "lattices/profile.h"
 #include "curve/gate.h"
 
-/* How far the log-moment of the composed law may be off by profiles before they are made finer. */
+/* The error of the composed log-moment from which profiles are made finer. No bound relies on it. */
 #define PRV_MOST_MOMENT_ERROR 4.0
 
 /* The steps of one direction, with the part of each profile that matters to the question. */
@@ -20,17 +20,18 @@ typedef struct prv_direction {
     prv_profile *profiles;    /* [steps] */
     size_t *first, *end;      /* [steps] range of the profile's cells in use */
     prv_totals all;
-    size_t fineness;     /* of the profiles */
-    double moment_error; /* of the log-moment by them, about; 0 until it is known */
+    size_t fineness;     /* of the profiles: profile.h */
+    double moment_error; /* error of the composed log-moment by profiles, about; 0 until it is known */
 } prv_direction;
 
-/* Of steps with counts > 0. add: the second measure of a pair first. */
+/* The direction of steps with counts > 0; if `add`, pairs are reversed. Nothing is left to be freed unless
+ * PRV_OK is returned. */
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
                              prv_direction *direction);
-/* Makes the profiles finer until a tilt of `saddle` sees small steps where its mass is, and moments are exact
- * enough for the number of steps; *changed tells whether it did, and aims should be taken anew. */
+/* Makes the profiles finer if a tilt of `saddle` sees large cells where its mass is, or if moments are not
+ * exact enough for the number of steps; *changed tells whether it did, so that aims should be taken anew. */
 prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed);
-/* Profiles of this fineness instead, all of whose cells are in use. */
+/* Replaces the profiles by ones of this fineness, all of whose cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness);
 void prv_direction_free(prv_direction *direction);
 
@@ -42,21 +43,21 @@ typedef struct prv_directions {
 
 void prv_directions_free(prv_directions *directions);
 
-/* What masses of steps that are known absolutely alone (prv_absolute_cdf_error) may move delta by; they tell
- * nothing of tiny ones. 0 where all are known relatively. */
+/* The absolute error of delta by masses that are known absolutely alone (prv_absolute_cdf_error); 0 if all
+ * masses are known relatively. */
 double prv_direction_absolute_error(const prv_direction *direction);
 
-/* What a report says of an answer that this direction decides. */
+/* The direction that a report names, if the direction `add` decides the answer. */
 prv_neighbors prv_neighbors_of(bool add, prv_neighbors asked);
 
-/* All cells of the profiles in use. */
+/* Puts all cells of the profiles in use. */
 void prv_use_whole_profiles(prv_direction *direction);
 
 /* Takes cells out of use above which no more than this mass lies. It matters only as mass at infinity, and
  * without it a tilt finds the bulk. */
 void prv_cut_tops(prv_direction *direction, double mass_above);
 
-/* Of the sum of the steps, tilted, from the cells in use. O(cells). */
+/* The moments of the sum of the steps at the tilt lam, from the cells in use. O(cells). */
 prv_moments prv_composed_moments(const prv_direction *direction, double lam);
 
 #define PRV_LEAST_TILT 1e-12

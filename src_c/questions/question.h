@@ -10,19 +10,19 @@
 /* Whether bounds tell on which side of options->threshold the answer lies; false if that was not asked. */
 bool prv_is_decided(const prv_options *options, double lower, double upper);
 
-/* The sum, or PRV_MOST_STEPS + 1 where it is above PRV_MOST_STEPS. */
+/* The sum, or PRV_MOST_STEPS + 1 if it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 
-/* The steps that do something, each mechanism once, into distinct[step_count]; *length of them. PRV_ERR_COUNT
- * where they are more than PRV_MOST_STEPS together. O(step_count). */
+/* Puts the steps of counts above 0 into distinct[step_count], each mechanism once; *length gets their number.
+ * PRV_ERR_COUNT if the counts add up to more than PRV_MOST_STEPS. O(step_count). */
 prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length);
 
-/* The directions that have to be looked at, 1 or 2: one, where all mechanisms are symmetric. adds[] gets
+/* The number of directions that matter, 1 or 2: one if all mechanisms are symmetric. adds[] gets
  * false for remove (or replace-one), true for add. */
 size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
                                bool adds[2]);
 
-/* Makes them of the distinct steps; nothing is left to be freed unless PRV_OK is returned. */
+/* Makes the directions of the distinct steps; nothing is left to be freed unless PRV_OK is returned. */
 prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_options *options,
                               prv_directions *directions);
 
