@@ -5,6 +5,34 @@
 #include "composition/kernel.h"
 #include "curve/chernoff.h"
 
+/* The numbers below are guesses that save time. No bound relies on them. */
+
+/* Truncation may cost this part of the width wanted, but never more than this part of delta, with which aims
+ * begin. */
+#define TRUNCATION_PART 0.005
+#define MOST_SHARE 1e-4
+
+/* An aim is taken again if truncation may cost less than this part of the share that was assumed. */
+#define SHARE_CHANGE 0.3
+
+/* In the error law 8 times the width would do in theory; the rest is left for the slack. */
+#define LAW_FACTOR 7.0
+
+/* The first guess of a tilt. */
+#define FIRST_TILT 4.0
+
+/* The entropy of the topmost cells is lowered by this factor, so that some tilt reaches it. */
+#define TOP_ENTROPY 0.98
+
+/* A guess of epsilon is off by the error of the log-moments, about so many times over the tilt, and by at
+ * most this part of itself. */
+#define MOMENT_ERRORS 10.0
+#define REACH_PART 0.05
+
+/* The range of guesses of delta: exp of the former is not 0. */
+#define LEAST_LOG_DELTA (-737.0)
+#define MOST_DELTA 0.999
+
 /* log of the factor between delta and M e^(-lam eps): Gaussian at the saddle, at most g. */
 static double log_saddle_factor(double lam, double variance)
 {
@@ -41,7 +69,7 @@ bool prv_is_relatively_close(const prv_options *o, prv_question question, double
 
 double prv_truncation_share(double slope, double width)
 {
-    return fmin(0.005 * fmax(slope * width, PRV_FINEST_DELTA), 1e-4);
+    return fmin(TRUNCATION_PART * fmax(slope * width, PRV_FINEST_DELTA), MOST_SHARE);
 }
 
 static void guess_epsilon(const prv_direction *direction, prv_aim *aim)
@@ -53,29 +81,29 @@ static void guess_epsilon(const prv_direction *direction, prv_aim *aim)
     aim->epsilon = fmin(fmax(guess, 0.0), fmax(direction->all.greatest_loss, 0.0));
     aim->deviation = sqrt(m.variance);
     /* Moments of profiles are off by about 1 %, and their logarithms by a few times the moment_error. */
-    const double moments = 10.0 * fmax(direction->moment_error, PRV_MOST_MOMENT_ERROR) / aim->saddle;
-    aim->reach = fmax(most - aim->epsilon, fmin(0.05 * fabs(aim->epsilon), moments));
+    const double moments = MOMENT_ERRORS * fmax(direction->moment_error, PRV_MOST_MOMENT_ERROR) / aim->saddle;
+    aim->reach = fmax(most - aim->epsilon, fmin(REACH_PART * fabs(aim->epsilon), moments));
 }
 
-/* `asked` is the epsilon whose width counts, or nan where that is the one to be found. */
+/* `asked` is the epsilon whose width counts; if it is nan, the epsilon to be found counts. */
 static void aim_at(prv_direction *direction, const prv_options *options, double delta, double asked,
                    prv_aim *aim)
 {
     aim->log_delta = log(delta);
-    aim->top_share = 1e-4;
+    aim->top_share = MOST_SHARE;
     /* Twice: the first saddle tells how much the tops may cost. */
     for (int round = 0; round < 2; round++) {
         prv_use_whole_profiles(direction);
         prv_cut_tops(direction, aim->top_share * delta / (double)direction->steps);
-        /* The entropy cannot exceed that of the topmost cells alone; a delta below their probability
+        /* The entropy cannot exceed the entropy of the topmost cells alone. A delta below their probability
          * is decided by them, and a tilt that singles them out is enough. */
         double log_top = 0.0;
         for (size_t j = 0; j < direction->steps; j++) {
             const prv_profile *p = &direction->profiles[j];
             log_top += direction->counts[j] * log(p->mass[direction->end[j] - 1]);
         }
-        const prv_entropy_goal goal = {aim->log_delta, 0.98 * log_top};
-        aim->saddle = prv_root(direction, prv_entropy_excess, &goal, round == 0 ? 4.0 : aim->saddle);
+        const prv_entropy_goal goal = {aim->log_delta, TOP_ENTROPY * log_top};
+        aim->saddle = prv_root(direction, prv_entropy_excess, &goal, round == 0 ? FIRST_TILT : aim->saddle);
         guess_epsilon(direction, aim);
         /* With (4 - log delta) / width Chernoff's bound is within the width of the largest loss. */
         const double width = prv_width_asked(options, isnan(asked) ? aim->epsilon : asked);
@@ -88,7 +116,7 @@ static void aim_at(prv_direction *direction, const prv_options *options, double 
         const double wanted = isnan(asked) ? width
                                            : prv_width_wanted(options, PRV_ASK_DELTA, aim, asked, 1.0);
         const double share = prv_truncation_share(aim->slope, wanted);
-        if (share > 0.3 * aim->top_share) break;
+        if (share > SHARE_CHANGE * aim->top_share) break;
         aim->top_share = share;
     }
 }
@@ -101,7 +129,7 @@ void prv_aim_at_delta(prv_direction *direction, const prv_options *options, doub
 /* Saddle-point guess of log delta at epsilon from the cells in use. */
 static double log_delta_guess(const prv_direction *direction, double epsilon)
 {
-    const double lam = prv_root(direction, prv_saddle_excess, &epsilon, 4.0);
+    const double lam = prv_root(direction, prv_saddle_excess, &epsilon, FIRST_TILT);
     const prv_moments m = prv_composed_moments(direction, lam);
     return fmin(m.log_moment - lam * epsilon + log_saddle_factor(lam, m.variance), 0.0);
 }
@@ -123,7 +151,7 @@ static void aim_at_epsilon(prv_direction *direction, const prv_options *options,
     }
     const double rest = log_delta_guess(direction, epsilon);
     if (jumps > 0.0) guess = fmin(guess, log(jumps + exp(rest)));
-    aim_at(direction, options, fmin(exp(fmax(guess, -737.0)), 0.999), epsilon, aim);
+    aim_at(direction, options, fmin(exp(fmax(guess, LEAST_LOG_DELTA)), MOST_DELTA), epsilon, aim);
     aim->epsilon = epsilon;
     aim->reach = 0.0;
 }
@@ -168,12 +196,12 @@ double prv_rough_epsilon(prv_direction *direction, double delta)
 
 double prv_law_step(const prv_direction *direction, const prv_aim *aim)
 {
-    return sqrt(7.0 * aim->width / (direction->all.count * (aim->saddle + 1.0)));
+    return sqrt(LAW_FACTOR * aim->width / (direction->all.count * (aim->saddle + 1.0)));
 }
 
 void prv_widen_reach(prv_aim *aim)
 {
-    aim->reach = fmax(aim->reach, fmin(aim->width, 0.05 * fabs(aim->epsilon)));
+    aim->reach = fmax(aim->reach, fmin(aim->width, REACH_PART * fabs(aim->epsilon)));
 }
 
 double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt)
