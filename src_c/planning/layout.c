@@ -13,6 +13,39 @@
 #define BYTES_OF_POINT 64.0
 #define BYTES_OF_CELL 96.0
 
+/* The numbers below save time, or leave room for what guesses are off by. No bound relies on them. */
+
+/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. */
+#define TAIL_EXCESS 0.02
+
+/* If the support is at most so many times as long as the window, the window holds all of it: then nothing
+ * lies outside, with certainty. */
+#define WHOLE_WINDOWS 2.0
+
+/* Room at either end of a window: coarse moments are off by about 1 %, and lattices have their own. */
+#define ROOM_PART 0.02
+#define ROOM_STEPS 4.0
+
+/* Lower bounds are wanted at least this part of the width away from the guess of epsilon. */
+#define REACH_PART 0.1
+
+/* A spectrum may cost this part of the budget for each thing it leaves out: estimates are not corrected for
+ * images. */
+#define TOLERANCE_PART 0.1
+
+/* If the guess of delta is far too large: no window may leave out more than e to this of the mass. */
+#define MOST_LOG_BUDGET (-5.0)
+
+/* Jumps are separate if the bulk's bound at this part of epsilon, which may be guessed too large, is small
+ * enough. The largest loss of the bulk is searched from 1/2 to 1/1000 of that epsilon, by this factor. */
+#define BULK_EPSILON 0.4
+#define BULK_FIRST 0.5
+#define BULK_LAST 1e-3
+#define BULK_FACTOR 0.7
+
+/* prv_align_step divides a step by so much at most. */
+#define MOST_ALIGNMENT 8.0
+
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
 /* A step's own knots end where the tilted mass below does not matter. */
@@ -48,7 +81,7 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
             high = shift;
         else
             low = shift;
-        if (exponent >= 0.0 && exponent <= -0.02 * log_mass) break;
+        if (exponent >= 0.0 && exponent <= -TAIL_EXCESS * log_mass) break;
         if (high < HUGE_VAL && high <= 1.001 * low) break;
         if (low > 1e12) break; /* the end of the support holds more than that */
         /* The exponent grows about like shift^2. */
@@ -82,13 +115,11 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
     w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
     support_in_use(direction, layout->spacing.step, &least, &greatest);
-    /* A single step is not transformed, and wraps nowhere; a window that holds most of the support may
-     * as well hold all of it: then nothing lies outside, with certainty. */
-    const bool whole = direction->all.count == 1.0 || greatest - least <= 2.0 * (high - low);
+    /* A single step is not transformed, and wraps nowhere. */
+    const bool whole = direction->all.count == 1.0 || greatest - least <= WHOLE_WINDOWS * (high - low);
     low = whole ? least : fmax(low, least);
     high = whole ? greatest : fmin(high, greatest);
-    /* Coarse moments are about 1 % off, and the lattices have their own: leave some room. */
-    const double room = 0.02 * (high - low) + 4.0 * layout->spacing.step;
+    const double room = ROOM_PART * (high - low) + ROOM_STEPS * layout->spacing.step;
     low -= room;
     high += room;
     /* At the end of a bounded support no shift is too large for the profile; but lattices carry
@@ -99,11 +130,10 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     w->lowest = low;
     layout->uniform_points = (high - low) / layout->spacing.law_step;
     w->length = prv_transform_length(ceil(layout->uniform_points), false);
-    const double reach = fmax(aim->reach, 0.1 * aim->width); /* the shift slack is below that */
+    const double reach = fmax(aim->reach, REACH_PART * aim->width); /* the shift slack is below that */
     w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
     w->high_epsilon = fmax(fmin(aim->epsilon + reach, high), aim->epsilon);
-    /* The estimate is not corrected for images. */
-    w->tolerance = 0.1 * exp(log_budget) * prv_kernel_maximum(tilt);
+    w->tolerance = TOLERANCE_PART * exp(log_budget) * prv_kernel_maximum(tilt);
 }
 
 bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window *w)
@@ -111,9 +141,9 @@ bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     const double log_target = aim->log_delta + log(share) - 1.0;
     w->separate = false;
-    w->bulk_low = 0.4 * aim->epsilon; /* the guess may be far off */
+    w->bulk_low = BULK_EPSILON * aim->epsilon;
     if (!(aim->epsilon > 0.0)) return false;
-    for (double bulk = 0.5 * w->bulk_low; bulk > 1e-3 * w->bulk_low; bulk *= 0.7) {
+    for (double bulk = BULK_FIRST * w->bulk_low; bulk > BULK_LAST * w->bulk_low; bulk *= BULK_FACTOR) {
         prv_use_whole_profiles(direction);
         for (size_t j = 0; j < direction->steps; j++) {
             const prv_profile *p = &direction->profiles[j];
@@ -149,8 +179,8 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
     prv_use_whole_profiles(direction);
     layout->tilt = tilt;
     layout->memory_limit = memory_limit;
-    /* Aligning divides a step by 8 at most. */
-    step = exact_step ? step : fmax(fmin(step, PRV_WIDEST_CELL), 8.0 * prv_narrowest_step(direction));
+    step = exact_step ? step
+                      : fmax(fmin(step, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_step(direction));
     const double law_step = exact_step ? step : prv_align_step(direction, step);
     layout->spacing = (prv_spacing){.step = law_step,
                                     .law_step = law_step,
@@ -160,8 +190,7 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
     double *weight = new_weights(direction);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
-    /* If the guess of delta is far too large: no window may leave out most of the mass. */
-    layout->log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), -5.0);
+    layout->log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), MOST_LOG_BUDGET);
     cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps);
     prv_scale_meshes(direction, aim, weight, &layout->spacing);
     lay_out_window(direction, aim, layout);

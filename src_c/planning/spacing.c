@@ -8,6 +8,19 @@
 #include "numerics/vector_math.h"
 #include "mechanisms/support.h"
 
+/* The numbers below make meshes finer or coarser. No bound relies on them. */
+
+/* A cell with more than these parts of a step's weight is divided into 8, 4 or 2: merging needs to see
+ * inside. */
+#define HEAVIEST_CELL 0.03
+#define HEAVIER_CELL 0.01
+#define HEAVY_CELL 0.002
+
+/* A uniform mesh's transforms cost the same whatever knots are left out, so that larger spacings may add only
+ * a quarter of its error; a spectrum has the spacings that are best. */
+#define CONVOLUTION_ERROR 0.25
+#define SPECTRUM_ERROR 1.2
+
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)
 {
@@ -86,7 +99,7 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
             const double overlap = fmin(high, p->high[c]) - fmax(x, p->low[c]);
             share += size > 0.0 ? weight[c] * fmin(fmax(overlap / size, 0.0), 1.0) : weight[c];
         }
-        int parts = share > 0.03 ? 8 : share > 0.01 ? 4 : share > 0.002 ? 2 : 1;
+        int parts = share > HEAVIEST_CELL ? 8 : share > HEAVIER_CELL ? 4 : share > HEAVY_CELL ? 2 : 1;
         if (b->on_knots && parts < 2) parts = 2;
         while (parts > 1 && b->step * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
         put_knot(b, index, stride, parts, false);
@@ -159,11 +172,10 @@ static double spacings(const prv_direction *direction, size_t j, const prv_aim *
     return least;
 }
 
-/* A uniform mesh's transforms cost the same whatever knots are left out, so only a quarter of its error more
- * is spent on larger spacings; a spectrum has the spacings that are best. */
+/* The error that the spacings of all steps may make, over that of a uniform mesh. */
 static double error_share(prv_engine engine)
 {
-    return engine == PRV_ENGINE_SPECTRUM ? 1.2 : 0.25;
+    return engine == PRV_ENGINE_SPECTRUM ? SPECTRUM_ERROR : CONVOLUTION_ERROR;
 }
 
 prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim,
