@@ -94,7 +94,8 @@ class ErrorBudget(NamedTuple):
     rounding : float
         The part due to floating point.
     width : float
-        ``upper - lower`` in epsilon; of a delta, by the slope of the curve there.
+        ``upper - lower`` in epsilon; of a delta, by the slope of its logarithm there, or by 1e-9
+        over the width asked where the slope is less (deltas near 1).
     direction : {"add", "remove", "add-or-remove", "replace-one"}
         The direction that decides the upper bound.
     engine : {"convolution", "spectrum", "none"}

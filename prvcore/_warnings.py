@@ -64,6 +64,8 @@ def why_share_is_wide(
     lower, _, upper = bounds.T
     known = (upper > 0.0) & np.isfinite(upper)
     share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))
+    if np.isinf(upper).any():
+        share = 1.0
     widest = max(share - _LEAST_SHARE, 0.0) / _MOST_WIDTHS
     limit = _limit(curve, [ErrorBudget(*report) for report in reports], widest, memory_limit)
     if limit is None:

@@ -91,7 +91,7 @@ typedef enum prv_status {
     PRV_ERR_COUNT,                /* the counts add up to more than 2^53 */
     PRV_ERR_OPTIONS,              /* a number or an enum of prv_options is outside its range */
     PRV_ERR_FFT,                  /* there is no provider of transforms, or it could not plan one */
-    PRV_ERR_MEMORY_LIMIT,         /* an explicit mesh_size would need more than memory_limit bytes */
+    PRV_ERR_MEMORY_LIMIT,         /* memory_limit is too small for any mesh, or for the mesh_size asked */
     PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
     PRV_ERR_DISCRETIZATION,       /* mean-matching was asked of a mechanism given by its privacy curve */
     PRV_ERR_ENGINE,               /* PRV_ENGINE_SPECTRUM was asked, but the spectrum falls too slowly */
@@ -397,7 +397,8 @@ typedef struct prv_options {
     double delta_error;          /* the paper's delta_error, in (0, 1); mean-matching */
     double delta_relative_error; /* in [0, 1): bounds of a delta (prv_delta, prv_history_delta) are also
                                     close enough if upper - lower is at most this fraction of upper. If 0,
-                                    only the width in epsilon counts. Bracketing */
+                                    only the width in epsilon counts, but no finer than 1e-9 of delta: near 1
+                                    doubles tell no more. Bracketing */
     double threshold; /* finite, >= 0. If > 0, it is asked on which side of it an answer lies: bounds are also
                          close enough if upper <= threshold or lower > threshold, and the first passes are as
                          coarse as this allows. If 0, it is not asked. Bracketing; prv_epsilon, prv_delta and
@@ -438,11 +439,12 @@ typedef struct prv_report {
                                 delta_relative_error), and always if mesh_size is set. 0 if `limit` stopped
                                 the refinement before */
     prv_neighbors direction; /* the direction that decides the upper bound */
-    prv_engine engine;       /* of the last pass; PRV_ENGINE_AUTO if nothing was composed */
-    double width;            /* upper - lower in epsilon, with `unattained`; of a delta, by the slope there */
-    double mesh_size;        /* spacing of the lattice, nats */
-    double tilt;             /* lam of the exponential tilt; 0 for mean-matching */
-    size_t cells;            /* knots of all distinct steps together, last pass */
+    prv_engine engine;       /* of the narrowest pass; PRV_ENGINE_AUTO if nothing was composed */
+    double width;     /* upper - lower in epsilon, with `unattained`; of a delta, by the slope there, or
+                         by 1e-9 over the width asked where the slope is less */
+    double mesh_size; /* spacing of the lattice, nats */
+    double tilt;      /* lam of the exponential tilt; 0 for mean-matching */
+    size_t cells;     /* knots of all distinct steps together */
     size_t transform_length; /* 0 if no transform was needed */
     size_t transforms;       /* executed in all passes, for both lattices and all directions */
     size_t frequencies;      /* of the spectrum; 0 for a convolution */

@@ -5,15 +5,16 @@
 /* 1 - Phi(x), as exact as the C library's erfc. */
 double prv_upper_tail(double x);
 
-/* (1 - Phi(x)) / phi(x) for x >= 0, relatively off by at most 4 u from x = 2 on, and by what exp and erfc are
- * off by below. O(1 + 1 / x^2). */
+/* (1 - Phi(x)) / phi(x) for x >= 0, relatively off by at most 4 u from x = 2 on, and below by 8 u beside
+ * what exp and erfc are off by. O(1 + 1 / x^2). */
 double prv_mills_ratio(double x);
 
 /* log(1 - Phi(x)). */
 double prv_log_upper_tail(double x);
 
 /* log(Phi(b) - Phi(a)), a < b, both may be infinite. With Z the greater modulus of the finite ones,
- * absolutely off by u (32 + 16 Z / w + 2 Z^2), w = min(b - a, 1), beside what rounding of a and b does. */
+ * absolutely off by u (32 + 16 (1 + Z) / w + 2 Z^2), w = min(b - a, 1), beside what rounding of a and b does.
+ */
 double prv_log_between(double a, double b);
 
 #endif

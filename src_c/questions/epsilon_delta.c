@@ -186,16 +186,17 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     const pairs *p = context;
     const double value = p->values[i];
     const bool chosen = options->mesh_size > 0.0, ask_epsilon = p->question == PRV_ASK_EPSILON;
+    const double greatest = ask_epsilon ? HUGE_VAL : 1.0;
     if (answer_directly(p->directions, p->count, p->question, value, b) ||
         (!chosen && !ask_epsilon && is_almost_one(p->directions, p->count, options, value, b)) ||
         (!chosen && !ask_epsilon && is_all_at_infinity(p->directions, p->count, options, value, b)) ||
         (!chosen && ask_epsilon && is_above_all(p->directions, p->count, value, b))) {
         prv_report_known(options, r);
-        return PRV_OK;
+        return prv_gate_range(0.0, greatest, b);
     }
     if (ask_epsilon && (is_within_width(p->directions, p->count, options, value, b, r) ||
                         is_above_threshold(p->directions, p->count, options, value, b, r)))
-        return PRV_OK;
+        return prv_gate_range(0.0, greatest, b);
     return prv_bracket(p->directions, p->count, options, p->question, value, b, r);
 }
 

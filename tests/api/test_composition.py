@@ -436,7 +436,7 @@ def test_a_choice_may_be_a_subclass_of_str():
 @pytest.mark.parametrize(
     ("steps", "error", "message"),
     [
-        ([(prv.Gaussian(1.0), 2.7)], TypeError, "must be an integer .* got 2.7"),
+        ([(prv.Gaussian(1.0), 2.7)], ValueError, "must be an integer .* got 2.7"),
         ([(prv.Gaussian(1.0), 5), (prv.Gaussian(1.0), -3)], ValueError, "got -3"),
         ([(prv.Gaussian(1.0), True)], TypeError, "must be an integer .* got True"),
         ([(3, 1)], TypeError, r"mechanisms\[0\] must be a mechanism"),

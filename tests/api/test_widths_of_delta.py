@@ -139,7 +139,7 @@ def test_a_part_that_is_no_number_is_refused(part):
 def test_the_command_line_takes_it(capsys):
     from prvcore._cli import main
 
-    mechanism = ["--noise-multiplier", "20", "--steps", "100"]
+    mechanism = ["--noise-multiplier", "20", "--sampling-probability", "1", "--steps", "100"]
     main(["delta", *mechanism, "--epsilon", "0", "--delta-relative-error", "0.25", "--json"])
     assert '"delta_relative_error": 0.25' in capsys.readouterr().out
 
