@@ -72,8 +72,8 @@ def compose(
     delta_relative_error : float, default 1e-3
         Bounds of a delta are also close enough if ``upper - lower`` is at most this fraction of
         ``upper``, in [0, 1). With 0 only the width in epsilon counts, which may take many times as
-        long; but no width finer than 1e-9 of delta, since near 1 doubles tell no more. Used by bracketing only; it has no effect on an epsilon, a power, a mu or a Renyi
-        divergence.
+        long; but no width finer than 1e-9 of delta, since near 1 doubles tell no more. Used by
+        bracketing only; it has no effect on an epsilon, a power, a mu or a Renyi divergence.
 
     Returns
     -------
