@@ -4,10 +4,10 @@
 
    mechanism -> cells -> dominating, dominated or mean_matched -> convolve or sum_spectrum -> delta
 
-A stage here is the function of the C core that a `prvcore.PrivacyCurve` calls: of the same arrays
-it makes the same bits. A curve chooses knots, tilt and window by itself, as `plan` does; here they
-are arguments, and may be any. What a stage says of its errors holds whatever they are: bad choices
-make the errors large.
+A stage is the function of the C core that a `prvcore.PrivacyCurve` calls: from the same arrays it
+makes the same bits. A curve chooses knots, tilt and window by itself, as `plan` does. Here the
+caller chooses them freely. The error terms of a stage hold for any choice; a bad choice makes them
+large.
 
 Objects of these classes are immutable, and may be shared between threads. Their arrays are copies.
 The GIL is released while a stage computes.

@@ -41,7 +41,7 @@ Attributes
 relative : float
     Delta is off by a factor of at most ``1 + relative``, either way.
 shift : float
-    And epsilon by at most `shift`, nats, either way.
+    Epsilon is off by at most `shift`, nats, either way.
 
 """
 
@@ -87,12 +87,12 @@ cdef class Cells:
 
     @property
     def infinite_error(self):
-        """What that may be off by, absolutely."""
+        """Absolute error of `infinite_mass`, at most."""
         return self.cells.infinite_error
 
     @property
     def absolute_error(self):
-        """What delta may be off by absolutely: of tables and functions of one's own; else 0."""
+        """Absolute error of delta from a table or functions of the caller, at most; else 0."""
         return self.error
 
     @property
@@ -117,9 +117,9 @@ def cells(mechanism, knots, *, direction="remove", side="dominating", memory_lim
     direction : {"remove", "add"}
         Which neighbour has one record less.
     side : {"dominating", "dominated"}
-        Which lattice the cells are for. It matters if the mechanism is known by the values of
-        functions of one's own alone, such as `prvcore.FromCDFs`: the values are off by their
-        rounding, so that each lattice needs cells of its own.
+        The lattice that the cells are for. It matters if a mechanism is known only by the values of
+        the caller's functions, such as `prvcore.FromCDFs`: these values are rounded, so that each
+        lattice needs cells of its own.
     memory_limit : int, optional
         Bytes that the arrays of the call may take together; left out, `prvcore.get_memory_limit`.
 

@@ -46,7 +46,7 @@ cdef double WORK_OF_FREQUENCY = 256.0
 
 @cython.final
 cdef class Window:
-    """Where a composed loss is looked at, and what proves that little lies outside.
+    """The range in which a composed loss is computed, and the bounds of the mass outside.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ cdef class Window:
         its prime factors are small. For `convolve`.
     shift_down, shift_up : float
         The tilted mass below and above the window is bounded by Chernoff's inequality at these
-        distances from the tilt; finite and >= 0. With 0 nothing is known of it. Any other number
-        gives a true bound; which are best depends on the law.
+        distances from the tilt; finite and >= 0. With 0 nothing is known of that mass. Any
+        other number gives a true bound; the best one depends on the distribution.
     precise : bool
         Whether `convolve` takes the way with less rounding, and more time, for laws whose bulk is a
         few atoms.
     low_epsilon, high_epsilon : float
         Where lower bounds are wanted, nats, finite. For `sum_spectrum`.
     tolerance : float
-        What each thing that is left out may cost, in units of ``exp(log_moment - tilt * epsilon)``;
+        The cost allowed to each thing left out, in units of ``exp(log_moment - tilt * epsilon)``;
         finite and > 0.
 
     Raises
@@ -110,22 +110,22 @@ cdef class Window:
 
     @property
     def lowest(self):
-        """Nats."""
+        """The lowest loss of the window, nats."""
         return self.window.lowest
 
     @property
     def length(self):
-        """Lattice points."""
+        """Number of lattice points."""
         return self.window.length
 
     @property
     def shift_down(self):
-        """Of the tilt, for the bound of the mass below."""
+        """Shift of the tilt for the bound of the mass below the window."""
         return self.window.shift_down
 
     @property
     def shift_up(self):
-        """Of the tilt, for the bound of the mass above."""
+        """Shift of the tilt for the bound of the mass above the window."""
         return self.window.shift_up
 
     @property
@@ -135,17 +135,17 @@ cdef class Window:
 
     @property
     def low_epsilon(self):
-        """Nats."""
+        """The least epsilon at which lower bounds are wanted, nats."""
         return self.window.low_epsilon
 
     @property
     def high_epsilon(self):
-        """Nats."""
+        """The greatest epsilon at which lower bounds are wanted, nats."""
         return self.window.high_epsilon
 
     @property
     def tolerance(self):
-        """In units of ``exp(log_moment - tilt * epsilon)``."""
+        """Cost allowed to each thing left out, in units of ``exp(log_moment - tilt * epsilon)``."""
         return self.window.tolerance
 
     def __repr__(self):
@@ -214,7 +214,7 @@ cdef class Spectrum(Composed):
 
     @property
     def period(self):
-        """Of the series, in nats."""
+        """The period of the series, nats."""
         return self.spectrum.points * self.composed.step
 
     def __repr__(self):

@@ -29,7 +29,7 @@ ErrorTerms = namedtuple(
     ("outside", "transforms", "relative", "shift", "absolute"),
     module="prvcore.stages",
 )
-ErrorTerms.__doc__ = """What a composition may be off by: the certificate of its bounds.
+ErrorTerms.__doc__ = """The errors of a composition, at most: the certificate of its bounds.
 
 The first two are added to the finite part of delta at epsilon, or taken from it, in units of
 ``exp(log_moment - tilt * epsilon)``.
@@ -37,18 +37,18 @@ The first two are added to the finite part of delta at epsilon, or taken from it
 Attributes
 ----------
 outside : float
-    Truncation and wrap-around: what tilted mass outside the window may contribute, where it is left
-    out or comes back at the other end. Of a spectrum, frequencies left out and periodic images.
+    Truncation and wrap-around: the contribution of tilted mass outside the window, which is left
+    out or comes back at the other end. For a spectrum: frequencies left out and periodic images.
 transforms : float
-    Rounding of the transforms and of the power; of a spectrum, that of its sums.
+    Rounding of the transforms and of the power; for a spectrum, rounding of its sums.
 relative : float
     Rounding of cells, lattices, weights and sums: delta is off by a factor of at most
     ``1 + relative``.
 shift : float
-    And of knots and lattice points: epsilon is off by at most `shift`, nats.
+    Rounding of knots and lattice points: epsilon is off by at most `shift`, nats.
 absolute : float
-    What tables and functions of one's own may be off by: delta of the mechanisms, not of the
-    lattices, is off by at most `absolute` on top.
+    Errors of the caller's tables and functions: delta of the mechanisms, not of the lattices, is
+    off by at most `absolute` in addition.
 
 """
 

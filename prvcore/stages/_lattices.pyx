@@ -51,18 +51,18 @@ cdef class Mesh:
     index : array_like of int, shape (m,), m >= 2
         Strictly increasing, in [-2^52, 2^52]. The lattice points are ``offset + step * index``.
     step : float
-        Nats, > 0.
+        Spacing of the lattice, nats, > 0.
     offset : float
-        Nats, finite.
+        The loss at index 0, nats, finite.
     positions : array_like of int, shape (m,), optional
         Strictly increasing: where the lattice points are among the knots of the cells. Without it
         each knot is a lattice point.
     on_knots : bool
-        Whether a dominated lattice gathers mass at the knots themselves, where the loss has atoms;
-        else it does so between them.
+        If True, a dominated lattice gathers mass at the knots, where the loss has atoms; otherwise
+        between the knots.
     tilt : float
-        Weighs one way of merging against another, for the tightness of a dominated lattice alone;
-        finite and >= 0.
+        The tilt at which merged cells shall lose least; finite and >= 0. A dominated lattice is
+        valid for any tilt, and tight for a good one.
 
     Raises
     ------
@@ -108,7 +108,7 @@ cdef class Mesh:
 
     @property
     def index(self):
-        """Of the lattice points, int64 (m,)."""
+        """Indices of the lattice points, int64 (m,)."""
         return integers_of(self.mesh.index, self.mesh.length)
 
     @property
@@ -133,12 +133,12 @@ cdef class Mesh:
 
     @property
     def step(self):
-        """Nats."""
+        """Spacing of the lattice, nats."""
         return self.mesh.step
 
     @property
     def offset(self):
-        """Nats."""
+        """The loss at index 0, nats."""
         return self.mesh.offset
 
     def __repr__(self):
@@ -158,9 +158,9 @@ cdef class Lattice:
     mass : array_like of float, shape (m,)
         Q's masses, >= 0, not all 0.
     step : float
-        Nats, > 0.
+        Spacing of the lattice, nats, > 0.
     offset : float
-        Nats, finite.
+        The loss at index 0, nats, finite.
     infinite_mass : float
         Q's mass at +infinity, in [0, 1]. With `mass` it sums to at most 1 within 1e-9.
 
@@ -208,12 +208,12 @@ cdef class Lattice:
 
     @property
     def index(self):
-        """Of the atoms, int64 (m,)."""
+        """Indices of the atoms, int64 (m,)."""
         return integers_of(self.lattice.index, self.lattice.length)
 
     @property
     def loss(self):
-        """Of the atoms, nats, float64 (m,)."""
+        """Losses of the atoms, nats, float64 (m,)."""
         return copy_of(self.lattice.loss, self.lattice.length)
 
     @property
@@ -223,12 +223,12 @@ cdef class Lattice:
 
     @property
     def step(self):
-        """Nats."""
+        """Spacing of the lattice, nats."""
         return self.lattice.step
 
     @property
     def offset(self):
-        """Nats."""
+        """The loss at index 0, nats."""
         return self.lattice.offset
 
     @property
@@ -238,7 +238,7 @@ cdef class Lattice:
 
     @property
     def infinite_error(self):
-        """What that may be off by, absolutely."""
+        """Absolute error of `infinite_mass`, at most."""
         return self.lattice.infinite_error
 
     @property
@@ -253,7 +253,7 @@ cdef class Lattice:
 
     @property
     def absolute_error(self):
-        """As of the `Cells`."""
+        """Absolute error of delta from the caller's table or functions, as of `Cells`."""
         return self.error
 
     def __repr__(self):
