@@ -1,0 +1,258 @@
+/* Counting rare jumps: powers of polynomials against products one by one, laws of small lattices against all
+ * outcomes, and a step's bounds against its curve in closed form. Nothing is forgiven. */
+#include "prvcore.h"
+
+#include "check.h"
+
+#include "numerics/rounding.h"
+#include "lattices/jump_lattices.h"
+#include "composition/jump_law.h"
+#include "composition/positive_power.h"
+
+/* ---- Powers ---------------------------------------------------------------------------------- */
+
+static void random_polynomial(size_t count, size_t widest, prv_polynomial *f)
+{
+    double sum = 0.0;
+    size_t at = 0;
+    prv_polynomial_new(count, f);
+    for (size_t a = 0; a < count; a++) {
+        f->at[a] = at;
+        at += 1 + random_below(widest);
+        f->weight[a] = log_uniform(1e-12, 1.0) * (a == 0 && random_below(2) ? 100.0 : 1.0);
+        sum += f->weight[a];
+    }
+    for (size_t a = 0; a < count; a++) f->weight[a] /= sum * (1.0 + 1e-15);
+}
+
+/* The most by which a coefficient leaves what it claims to be off by, as a part of that. */
+static double excess_of_power(const prv_polynomial *f, size_t power, size_t length, double negligible)
+{
+    double *g = calloc(length, sizeof *g);
+    long double *now = calloc(length, sizeof *now), *next = calloc(length, sizeof *next);
+    prv_power_error error = {0.0, 0.0};
+    double worst = HUGE_VAL;
+    if (g != NULL && now != NULL && next != NULL &&
+        prv_positive_power(f, (double)power, length, negligible, NULL, g, &error) == PRV_OK) {
+        worst = 0.0;
+        now[0] = 1.0L;
+        for (size_t j = 0; j < power; j++) {
+            for (size_t n = 0; n < length; n++) {
+                next[n] = 0.0L;
+                for (size_t a = 0; a < f->count && f->at[a] <= n; a++)
+                    next[n] += now[n - f->at[a]] * (long double)f->weight[a];
+            }
+            memcpy(now, next, length * sizeof *now);
+        }
+        for (size_t n = 0; n < length; n++) {
+            const double off = (double)fabsl((long double)g[n] - now[n]);
+            const double most = error.relative * (double)now[n] + error.absolute;
+            if (off > 0.0) worst = fmax(worst, off / most);
+        }
+    }
+    free(g);
+    free(now);
+    free(next);
+    return worst;
+}
+
+static void test_powers(void)
+{
+    for (int i = 0; i < 60; i++) {
+        prv_polynomial f;
+        random_polynomial(1 + random_below(50), 1 + random_below(25), &f);
+        const size_t power = random_below(i % 3 == 0 ? 1500 : 40), length = 1 + random_below(300);
+        /* So little is negligible that no recursion is allowed. */
+        const double worst = excess_of_power(&f, power, length, i % 4 == 0 ? 0.0 : 1e-30);
+        check(worst <= 1.0, "power %zu of %zu terms below %zu: %.2g of the error", power, f.count, length,
+              worst);
+        prv_polynomial_free(&f);
+    }
+}
+
+/* ---- Laws ------------------------------------------------------------------------------------ */
+
+static void new_lattice(size_t length, double offset, double step, prv_lattice *y)
+{
+    if (prv_lattice_new(length, y) != PRV_OK) exit(2);
+    y->offset = offset;
+    y->step = step;
+}
+
+/* A lattice that dominates itself and is dominated by itself, with a few points of bulk and jumps. */
+typedef struct small {
+    prv_jump_mesh mesh;
+    prv_jump_lattices lattices;
+    double loss[64], mass[64]; /* of all finite points */
+    size_t points;
+} small;
+
+static void add_point(small *s, prv_lattice *y, size_t at, int64_t index, double mass)
+{
+    y->index[at] = index;
+    y->mass[at] = mass;
+    y->loss[at] = y->offset + y->step * (double)index;
+    s->loss[s->points] = y->loss[at];
+    s->mass[s->points++] = mass;
+}
+
+static void new_small(small *s, size_t bulk, size_t jumps, double rare)
+{
+    memset(s, 0, sizeof *s);
+    if (prv_jump_mesh_new(bulk, jumps, &s->mesh) != PRV_OK) exit(2);
+    prv_jump_mesh *m = &s->mesh;
+    m->least = -0x1p-7; /* all places are exact */
+    m->bulk_step = 0x1p-8;
+    m->jump_step = 0x1p-4;
+    m->tilt = 3.0;
+    prv_jump_lattice *y = &s->lattices.dominating;
+    new_lattice(bulk, m->least, m->bulk_step, &y->bulk);
+    double left = 1.0 - rare, mass = 0.0, relative = 0.0;
+    for (size_t i = 0; i < bulk; i++) {
+        m->bulk_index[i] = (int64_t)(i * (1 + i / 2));
+        const double q = i + 1 < bulk ? left * uniform(0.2, 0.9) : left * 0.999;
+        add_point(s, &y->bulk, i, m->bulk_index[i], q);
+        left -= q;
+        mass += q;
+        relative += q * exp(-m->bulk_step * (double)m->bulk_index[i]);
+    }
+    /* Any number up to the place of the bulk merged; a multiple of a power of two. */
+    m->carried = floor(-log(relative / mass) * 0x1p20) * 0x1p-20;
+    double rest = rare;
+    if (jumps > 0) {
+        new_lattice(jumps, m->least + m->carried, m->jump_step, &y->jumps);
+        for (size_t i = 0; i < jumps; i++) {
+            m->jump_index[i] = (int64_t)(4 + 2 * i);
+            const double q = rest * uniform(0.1, 0.5);
+            add_point(s, &y->jumps, i, m->jump_index[i], q);
+            rest -= q;
+        }
+    }
+    y->top_mass = 0.5 * rest;
+    y->top_relative = y->top_mass * uniform(0.1, 0.9);
+    s->lattices.dominated = *y;
+}
+
+static void free_small(small *s)
+{
+    memset(&s->lattices.dominated, 0, sizeof s->lattices.dominated);
+    prv_jump_lattices_free(&s->lattices);
+    prv_jump_mesh_free(&s->mesh);
+}
+
+/* delta of `runs` more steps, with P's part, given what the others lost: every outcome, one by one. */
+static long double enumerate(const small *s, int runs, long double mass, long double loss,
+                             long double epsilon)
+{
+    if (runs == 0) return loss > epsilon ? -mass * expm1l(epsilon - loss) : 0.0L;
+    long double sum = 0.0L;
+    for (size_t i = 0; i < s->points; i++)
+        sum += enumerate(s, runs - 1, mass * (long double)s->mass[i], loss + (long double)s->loss[i],
+                         epsilon);
+    const prv_jump_lattice *y = &s->lattices.dominating;
+    const long double top = (long double)s->mesh.least + (long double)prv_jump_mesh_top(&s->mesh);
+    const long double above = top - logl((long double)y->top_relative / (long double)y->top_mass);
+    return sum + enumerate(s, runs - 1, mass * (long double)y->top_mass, loss + above, epsilon);
+}
+
+static void check_law(const small *s, int runs, double lost)
+{
+    const prv_jump_limits limits = {lost, 5.0, 1e9};
+    prv_jump_law up, down;
+    const prv_jump_lattices *l = &s->lattices;
+    const prv_status a = prv_jump_law_new(l, &s->mesh, PRV_DOMINATING, runs, &limits, NULL, &up);
+    const prv_status b = prv_jump_law_new(l, &s->mesh, PRV_DOMINATED, runs, &limits, NULL, &down);
+    int wrong = a != PRV_OK || b != PRV_OK;
+    double widest = 0.0;
+    const double least = runs * s->mesh.least, top = prv_jump_mesh_top(&s->mesh);
+    for (int i = 0; i < 25 && !wrong; i++) {
+        /* Points of both lattices, and others. */
+        const double above = top * (i / 25.0);
+        const double epsilon = least + (i % 2 == 0 ? above : floor(above * 256.0) / 256.0);
+        const long double exact = enumerate(s, runs, 1.0L, 0.0L, (long double)epsilon);
+        const double low = prv_jump_delta(&down, epsilon).delta, high = prv_jump_delta(&up, epsilon).delta;
+        wrong = !((long double)low <= exact && exact <= (long double)high);
+        if (wrong) printf("     at %.17g: %.17g, %.17Lg, %.17g\n", epsilon, low, exact, high);
+        widest = fmax(widest, high - low);
+    }
+    check(!wrong, "%d runs of %zu points (%zu of jumps): all outcomes, bounds within %.3g", runs, s->points,
+          s->mesh.jump_length, widest);
+    if (s->mesh.jump_length == 0 && lost < 1e-20) check(widest < 1e-11, "nothing was lost");
+    prv_jump_law_free(&up);
+    prv_jump_law_free(&down);
+}
+
+static void test_laws(void)
+{
+    for (int i = 0; i < 24; i++) {
+        small s;
+        const size_t jumps = i % 3 == 0 ? 0 : 2 + random_below(3);
+        new_small(&s, 2 + random_below(3), jumps, log_uniform(1e-9, 0.1));
+        check_law(&s, 1 + (int)random_below(5), i % 2 == 0 ? 1e-30 : 1e-6);
+        free_small(&s);
+    }
+}
+
+/* ---- A step ---------------------------------------------------------------------------------- */
+
+/* delta of Gaussian noise on a sample, a record removed: Q = (1 - p) N(0, 1) + p N(mu, 1) against N(0, 1). */
+static long double exact_delta(double noise, double p, double epsilon)
+{
+    const long double mu = 1.0L / (long double)noise, q = (long double)p;
+    const long double base = log1pl(expm1l((long double)epsilon) / q), z = base / mu + 0.5L * mu;
+    const long double half = sqrtl(0.5L);
+    const long double none = 0.5L * erfcl(z * half), one = 0.5L * erfcl((z - mu) * half);
+    return q * one - (expm1l((long double)epsilon) + q) * none;
+}
+
+static void test_steps(void)
+{
+    for (int i = 0; i < 20; i++) {
+        const double noise = log_uniform(0.3, 2.0), p = log_uniform(1e-6, 0.1);
+        prv_mechanism *base = NULL, *m = NULL;
+        prv_jump_mesh mesh;
+        prv_jump_lattices l;
+        prv_mechanism_gaussian(noise, &base);
+        prv_mechanism_poisson_subsampled(base, p, &m);
+        const size_t bulk = 40, jumps = 40;
+        if (prv_jump_mesh_new(bulk, jumps, &mesh) != PRV_OK) exit(2);
+        const double cut = log1p(p * log_uniform(3.0, 30.0));
+        mesh.least = log1p(-p);
+        mesh.bulk_step = cut / (double)(bulk - 1);
+        mesh.carried = 0.01 * cut;
+        mesh.jump_step = (cut - mesh.carried) / 4.0;
+        mesh.tilt = 10.0;
+        for (size_t k = 0; k < bulk; k++) mesh.bulk_index[k] = (int64_t)k;
+        for (size_t k = 0; k < jumps; k++) mesh.jump_index[k] = (int64_t)(4 + 2 * k);
+        prv_jump_law up, down;
+        const prv_jump_limits limits = {1e-40, 10.0, 1e9};
+        int wrong = prv_jump_lattices_new(m, false, &mesh, NULL, &l) != PRV_OK ||
+                    prv_jump_law_new(&l, &mesh, PRV_DOMINATING, 1.0, &limits, NULL, &up) != PRV_OK ||
+                    prv_jump_law_new(&l, &mesh, PRV_DOMINATED, 1.0, &limits, NULL, &down) != PRV_OK;
+        double closest = 1.0;
+        for (int k = 1; k < 30 && !wrong; k++) {
+            const double epsilon = (mesh.least + prv_jump_mesh_top(&mesh)) * k / 30.0;
+            const long double exact = exact_delta(noise, p, epsilon);
+            const double low = prv_jump_delta(&down, epsilon).delta,
+                         high = prv_jump_delta(&up, epsilon).delta;
+            wrong = !((long double)low <= exact && exact <= (long double)high);
+            if (wrong) printf("     at %.17g: %.17g, %.17Lg, %.17g\n", epsilon, low, exact, high);
+            closest = fmin(closest, low / high);
+        }
+        check(!wrong, "noise %.3g, p %.2g: the curve of a step, bounds within %.2g", noise, p, 1.0 - closest);
+        prv_jump_law_free(&up);
+        prv_jump_law_free(&down);
+        prv_jump_lattices_free(&l);
+        prv_jump_mesh_free(&mesh);
+        prv_mechanism_free(m);
+        prv_mechanism_free(base);
+    }
+}
+
+int main(void)
+{
+    test_powers();
+    test_laws();
+    if (PRV_LONG_EPSILON < DBL_EPSILON) test_steps(); /* exact values of curves take more digits */
+    return summary();
+}
