@@ -62,7 +62,8 @@ def compose(
     engine : {"auto", "convolution", "spectrum"}
         How ``"bracketing"`` composes: by transforms over a window of lattice points, whose number
         grows about like sqrt(count), or by the spectrum at some hundred frequencies, whatever the
-        count. Both give certified bounds; ``"auto"`` takes the one predicted to be cheaper, and
+        count. Both give certified bounds; ``"auto"`` takes the one predicted to be cheaper, or
+        counts large losses where these are rare (``"jumps"``, which cannot be asked for), and
         `PrivacyCurve.error_budget` says which. ValueError if the spectrum is asked for and falls
         too slowly.
     mesh_size : float, optional

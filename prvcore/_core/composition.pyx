@@ -12,6 +12,7 @@ from prvcore._core.core cimport (
     PRV_BRACKETING,
     PRV_ENGINE_AUTO,
     PRV_ENGINE_CONVOLUTION,
+    PRV_ENGINE_JUMPS,
     PRV_ENGINE_SPECTRUM,
     PRV_ERR_FFT,
     PRV_ERR_MEMORY_LIMIT,
@@ -448,6 +449,8 @@ cdef str name_of(prv_neighbors direction):
 
 
 cdef str engine_of(prv_engine engine):
+    if engine == PRV_ENGINE_JUMPS:
+        return "jumps"  # which nobody can ask for
     for name, value in ENGINES.items():
         if value == <int>engine:
             return "none" if engine == PRV_ENGINE_AUTO else name

@@ -185,6 +185,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ENGINE_AUTO
         PRV_ENGINE_CONVOLUTION
         PRV_ENGINE_SPECTRUM
+        PRV_ENGINE_JUMPS
 
     ctypedef struct prv_progress:
         size_t question

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "curve/attained.h"
 #include "curve/chernoff.h"
+#include "questions/jump_passes.h"
 #include "questions/question.h"
 #include "questions/refinement.h"
 
@@ -67,6 +68,8 @@ static void begin(bracket *b)
 static prv_status pass_coarsely(prv_refinement *r)
 {
     const prv_task *t = &r->task;
+    const prv_status jumps = prv_jump_passes(r);
+    if (jumps != PRV_ERR_ENGINE) return jumps;
     const prv_status status = prv_refine_aim(t->direction, t->options, t->question, t->value, &r->aim);
     if (status != PRV_OK) return status;
     const double at = r->aim.epsilon;

@@ -131,7 +131,13 @@ def core():
 
 
 @pytest.mark.parametrize(
-    "page", ["src_c/composition/SPECTRUM.md", "src_c/mechanisms/PAIRS.md", "docs/bounds.rst"]
+    "page",
+    [
+        "src_c/composition/SPECTRUM.md",
+        "src_c/composition/JUMPS.md",
+        "src_c/mechanisms/PAIRS.md",
+        "docs/bounds.rst",
+    ],
 )
 def test_every_name_in_a_proof_is_one_of_the_code(page):
     texts = core()
@@ -144,7 +150,10 @@ def test_every_name_in_a_proof_is_one_of_the_code(page):
     assert not names - known
 
 
-@pytest.mark.parametrize("page", ["src_c/composition/SPECTRUM.md", "src_c/mechanisms/PAIRS.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["src_c/composition/SPECTRUM.md", "src_c/composition/JUMPS.md", "src_c/mechanisms/PAIRS.md"],
+)
 def test_a_proof_that_names_a_function_of_one_file_names_the_file(page):
     names = quoted(ROOT / page)
     homes = {}

@@ -1,0 +1,312 @@
+#include "questions/jump_passes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mechanisms/support.h"
+#include "composition/jump_law.h"
+#include "planning/jump_plan.h"
+
+/* Passes of one question, and evaluations of one curve, at most. */
+enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
+
+/* Products that are expected to take less time than another engine takes, and that one law may take, which
+ * may be more where the guess was too low. */
+#define MOST_EXPECTED 5e5
+#define MOST_WORK 4e6
+
+/* The first pass is this part of epsilon wide, each later one this part of the width before. A pass whose
+ * width would be within this factor of the one asked goes for that. */
+#define COARSE 0.02
+#define NARROWER 0.05
+#define NEARLY 4.0
+
+/* Parts of the width that a pass goes for: of its meshes, and of what is left out. */
+#define PART_OF_MESHES 0.7
+#define PART_LEFT_OUT 0.02
+
+/* Of all runs, for planning: a delta of 1e-12 has room for some more. */
+#define MOST_JUMPS_EXPECTED 10.0
+
+/* Deltas below this leave no room for what underflows. */
+#define LEAST_DELTA 1e-150
+
+/* One pass: its aim, and its findings. */
+typedef struct pass {
+    prv_jump_aim aim;
+    double expected; /* epsilon, nats: where the search for a crossing begins */
+    prv_bounds bounds;
+    double slope;          /* of the dominating curve at its bound */
+    double rounding, lost; /* parts of the width, nats */
+    double step, bytes;
+    size_t knots;
+    bool beyond; /* the crossing lies above the top of the lattices */
+} pass;
+
+/* ---- From delta to epsilon ------------------------------------------------------------------- */
+
+typedef struct crossing {
+    double epsilon, slope;
+} crossing;
+
+/* A point at which the bound was found to be below delta, of a dominating law, or not below delta, of a
+ * dominated one; infinity and 0 if none was found. Newton's method on log delta, a little further each time,
+ * so that two points enclose the crossing, `exact` apart at last. */
+static crossing cross(const prv_jump_law *law, double delta, double guess, double exact)
+{
+    double below = 0.0, above = law->greatest, x = fmin(fmax(guess, 0.0), above), slope = 0.0;
+    bool is_below = false, is_above = false; /* found */
+    for (int i = 0; i < MOST_EVALUATIONS; i++) {
+        const prv_jump_value v = prv_jump_delta(law, x);
+        if (v.delta >= delta) {
+            is_below = true;
+            below = x;
+            if (x >= law->greatest) break;
+        } else {
+            is_above = true;
+            above = x;
+            if (x <= 0.0) break;
+        }
+        if (is_below && is_above && above - below <= exact) break;
+        if (v.slope > 0.0) slope = v.slope;
+        double next = x + log(v.delta / delta) / v.slope + (v.delta >= delta ? 0.4 : -0.4) * exact;
+        if (!(next > below && next < above)) {
+            if (next >= above && !is_above && isfinite(above))
+                next = above;
+            else if (next <= below && !is_below)
+                next = below;
+            else
+                next = 0.5 * below + 0.5 * fmin(above, 2.0 * x + 1.0);
+        }
+        x = next;
+    }
+    if (law->side == PRV_DOMINATING) return (crossing){is_above ? above : HUGE_VAL, slope};
+    return (crossing){below, slope}; /* 0, if nothing was found */
+}
+
+/* ---- One pass -------------------------------------------------------------------------------- */
+
+static void read_epsilon(const prv_jump_law *law, double delta, pass *p)
+{
+    const crossing c = cross(law, delta, p->expected, 1e-3 * p->aim.width);
+    if (law->side == PRV_DOMINATING) {
+        p->bounds.upper = c.epsilon;
+        p->slope = c.slope;
+        p->beyond = !isfinite(c.epsilon);
+    } else {
+        p->bounds.lower = c.epsilon;
+    }
+}
+
+static void read_delta(const prv_jump_law *law, double epsilon, pass *p)
+{
+    const prv_jump_value v = prv_jump_delta(law, epsilon);
+    if (law->side == PRV_DOMINATING) {
+        p->bounds.upper = v.delta;
+        p->slope = v.slope;
+    } else {
+        p->bounds.lower = v.delta;
+    }
+}
+
+static void read_law(const prv_task *t, const prv_jump_law *law, pass *p)
+{
+    if (t->question == PRV_ASK_EPSILON)
+        read_epsilon(law, t->value, p);
+    else
+        read_delta(law, t->value, p);
+    const double slope = fmax(p->slope, 1e-300);
+    p->rounding += law->rounding.relative / slope + law->rounding.shift;
+    p->lost += law->lost * exp(-p->aim.log_delta) / slope;
+    p->bytes = fmax(p->bytes, sizeof(double) * (double)(law->bulks + 2 * law->jumps));
+}
+
+/* Both sides; of the dominated one nothing where the crossing is `beyond`. */
+static prv_status make_pass(const prv_task *t, pass *p)
+{
+    const prv_direction *d = t->direction;
+    prv_jump_mesh mesh;
+    prv_jump_lattices lattices;
+    memset(&lattices, 0, sizeof lattices);
+    p->rounding = p->lost = p->bytes = 0.0;
+    p->beyond = false;
+    prv_status status = prv_jump_plan(d, &p->aim, &mesh);
+    if (status != PRV_OK) return status;
+    status = prv_jump_lattices_new(d->mechanisms[0], d->add, &mesh, t->options, &lattices);
+    p->step = mesh.bulk_step;
+    p->knots = lattices.knots;
+    const double part = PART_LEFT_OUT * fmin(p->aim.slope * p->aim.width, 1.0);
+    const prv_jump_limits limits = {part * exp(p->aim.log_delta), p->aim.slope, MOST_WORK};
+    for (int side = 0; side < 2 && status == PRV_OK && !p->beyond; side++) {
+        prv_jump_law law;
+        status = prv_jump_law_new(&lattices, &mesh, side == 0 ? PRV_DOMINATING : PRV_DOMINATED, d->counts[0],
+                                  &limits, t->options, &law);
+        if (status != PRV_OK) break;
+        read_law(t, &law, p);
+        prv_jump_law_free(&law);
+    }
+    prv_jump_lattices_free(&lattices);
+    prv_jump_mesh_free(&mesh);
+    return status;
+}
+
+/* ---- Passes ---------------------------------------------------------------------------------- */
+
+/* All passes of one direction. */
+typedef struct search {
+    prv_refinement *refinement;
+    double start; /* nats: the sum of losses lies above minus this */
+    double reach; /* nats: no crossing is expected above */
+    double scale; /* of the meshes' width, where they were worse than planned */
+    prv_bounds best;
+    pass pass;
+    int passes;
+} search;
+
+/* The width in epsilon of the best bounds of a delta, by the slope. */
+static double width_of(const search *s)
+{
+    const prv_bounds *b = &s->best;
+    if (s->refinement->task.question == PRV_ASK_EPSILON) return b->upper - b->lower;
+    return b->lower > 0.0 && s->pass.slope > 0.0 ? log(b->upper / b->lower) / s->pass.slope : HUGE_VAL;
+}
+
+static double width_wanted(const search *s)
+{
+    const prv_task *t = &s->refinement->task;
+    if (t->question == PRV_ASK_DELTA) return prv_refinement_width(s->refinement, t->value);
+    return prv_width_asked(t->options, s->passes > 0 ? s->best.lower : s->pass.expected);
+}
+
+static bool is_close(const search *s)
+{
+    const prv_task *t = &s->refinement->task;
+    return width_of(s) <= width_wanted(s) ||
+           prv_is_relatively_close(t->options, t->question, s->best.lower, s->best.upper);
+}
+
+/* Aims at the width wanted, or at a wider one on the way there. */
+static void aim_pass(search *s)
+{
+    const bool ask_epsilon = s->refinement->task.question == PRV_ASK_EPSILON;
+    const double wanted = width_wanted(s), before = width_of(s);
+    double width = wanted;
+    if (ask_epsilon) {
+        const double next = s->passes > 0 ? NARROWER * before : COARSE * (s->pass.expected + s->start);
+        if (next > NEARLY * wanted) width = next;
+    }
+    if (s->passes > 0 && width == wanted && before > 1.1 * wanted &&
+        s->pass.aim.width <= PART_OF_MESHES * wanted)
+        s->scale *= fmin(fmax(0.8 * wanted / before, 0.05), 1.0);
+    s->pass.aim.width = PART_OF_MESHES * s->scale * width;
+    s->pass.aim.epsilon = s->reach + (ask_epsilon ? 2.0 * width : 0.0);
+}
+
+/* Where the answer is expected: between what one jump makes of delta, and the saddle point's guess, which
+ * takes rare jumps for frequent ones. */
+static void begin(prv_refinement *r, search *s)
+{
+    const prv_task *t = &r->task;
+    const prv_direction *d = t->direction;
+    memset(s, 0, sizeof *s);
+    s->refinement = r;
+    s->scale = 1.0;
+    s->best.upper = HUGE_VAL;
+    s->start = d->counts[0] * prv_greatest_loss(d->mechanisms[0], !d->add);
+    pass *p = &s->pass;
+    p->aim.most_jumps = MOST_JUMPS_EXPECTED;
+    p->aim.slope = r->aim.slope;
+    p->aim.log_delta = r->aim.log_delta;
+    p->expected = s->reach = t->value;
+    if (t->question == PRV_ASK_DELTA) return;
+    double guess, slope;
+    prv_jump_guess(d, r->aim.log_delta, &guess, &slope);
+    p->expected = r->aim.epsilon;
+    if (guess < p->expected) {
+        p->expected = fmax(guess, 0.0);
+        p->aim.slope = fmax(slope, p->aim.slope);
+    }
+    s->reach = p->expected + 0.1 * (p->expected + s->start);
+}
+
+/* About how many products the last pass will take. */
+static double work_expected(search *s)
+{
+    prv_jump_aim aim = s->pass.aim;
+    aim.width = PART_OF_MESHES * width_wanted(s);
+    aim.epsilon = s->reach;
+    return prv_jump_work(s->refinement->task.direction, &aim);
+}
+
+static void take(search *s)
+{
+    const bool ask_epsilon = s->refinement->task.question == PRV_ASK_EPSILON;
+    pass *p = &s->pass;
+    if (p->beyond) {
+        p->expected = s->reach;
+        s->reach += 0.8 * (s->reach + s->start);
+        return;
+    }
+    s->best.lower = fmax(s->best.lower, p->bounds.lower);
+    s->best.upper = fmin(s->best.upper, p->bounds.upper);
+    s->passes++;
+    if (p->slope > 0.0) p->aim.slope = p->slope;
+    s->best.estimate = s->best.lower + (s->best.upper - s->best.lower) / 3.0;
+    if (ask_epsilon) {
+        p->expected = s->best.estimate;
+        s->reach = s->best.upper;
+    } else if (s->best.estimate > 0.0) {
+        p->aim.log_delta = log(s->best.estimate);
+        s->refinement->aim.slope = p->aim.slope;
+    }
+}
+
+static void tell(const search *s)
+{
+    prv_refinement *r = s->refinement;
+    const pass *p = &s->pass;
+    prv_outcome o;
+    memset(&o, 0, sizeof o);
+    o.engine = PRV_ENGINE_JUMPS;
+    o.step = p->step;
+    o.cells = p->knots;
+    o.bytes = p->bytes;
+    o.read.bounds = s->best;
+    o.read.width = width_of(s);
+    o.read.epsilon = p->expected;
+    o.read.log_delta = p->aim.log_delta;
+    o.read.slope = p->slope;
+    o.read.resolved = 1;
+    o.read.rounding = fmin(p->rounding, o.read.width);
+    o.read.truncation = fmin(p->lost, o.read.width - o.read.rounding);
+    o.read.discretization = o.read.width - o.read.rounding - o.read.truncation;
+    r->narrowest = r->last = o;
+    r->bounds = s->best;
+    r->passes = s->passes;
+}
+
+prv_status prv_jump_passes(prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    if (t->options->engine != PRV_ENGINE_AUTO || t->options->mesh_size > 0.0) return PRV_ERR_ENGINE;
+    if (!prv_may_count_jumps(t->direction) || !(exp(r->aim.log_delta) > LEAST_DELTA)) return PRV_ERR_ENGINE;
+    search s;
+    begin(r, &s);
+    if (!(work_expected(&s) <= MOST_EXPECTED)) return PRV_ERR_ENGINE;
+    const double saddle = r->aim.slope;
+    if (t->question == PRV_ASK_EPSILON) s.reach += 0.4 * (s.pass.expected + s.start);
+    for (int i = 0; i < MOST_PASSES; i++) {
+        aim_pass(&s);
+        const prv_status status = make_pass(t, &s.pass);
+        if (status != PRV_OK) {
+            r->aim.slope = saddle;
+            return status;
+        }
+        take(&s);
+        if (s.passes == 0 || !is_close(&s)) continue;
+        tell(&s);
+        return prv_gate_close(&t->direction->all, t->question, t->value, &r->bounds);
+    }
+    r->aim.slope = saddle;
+    return PRV_ERR_ENGINE;
+}

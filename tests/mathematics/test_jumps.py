@@ -1,0 +1,109 @@
+"""Counting rare jumps: against engines that share no arithmetic with it, and against integrals."""
+
+import math
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+
+import prvcore as prv
+from tests.support.strategies import log_uniform
+
+# a forced convolution may stay wider than asked, and is a bound all the same
+pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+
+RARE = [
+    # noise, sampling probability, steps, delta
+    (0.5212, 1.201e-6, 1480, 2.995e-12),
+    (0.4431, 1.227e-5, 111, 5.515e-5),
+    (0.3102, 3.281e-5, 184, 1.161e-10),
+    (0.395, 9.277e-6, 795, 9.49e-5),
+    (0.4249, 1.305e-5, 17, 6.756e-5),
+    (0.3188, 1.396e-6, 104, 2.686e-9),
+]
+
+
+def curve(noise, p, steps, **options):
+    """Return the curve of removing a record."""
+    steps = [(prv.PoissonSubsampledGaussian(noise, p), steps)]
+    return prv.PrivacyCurve(steps, neighbors="remove", **options)
+
+
+@pytest.mark.parametrize(("noise", "p", "steps", "delta"), RARE)
+def test_rare_jumps_are_counted_to_the_width_asked(noise, p, steps, delta):
+    counted, convolved = curve(noise, p, steps), curve(noise, p, steps, engine="convolution")
+    b, other = counted.epsilon(delta), convolved.epsilon(delta)
+    budget = counted.error_budget(delta=delta)
+    assert budget.engine == "jumps"
+    assert budget.accurate
+    assert budget.transforms == budget.frequencies == budget.transform_length == 0
+    assert b.upper - b.lower <= 1e-3 * max(b.lower, 1e-3) * (1 + 1e-9)
+    assert b.lower <= other.upper
+    assert other.lower <= b.upper
+
+
+@pytest.mark.parametrize(("noise", "p", "steps", "delta"), RARE)
+def test_delta_of_rare_jumps(noise, p, steps, delta):
+    epsilon = curve(noise, p, steps).epsilon(delta).estimate
+    b = curve(noise, p, steps).delta(epsilon)
+    other = curve(noise, p, steps, engine="convolution").delta(epsilon)
+    assert b.lower <= other.upper
+    assert other.lower <= b.upper
+    assert b.lower <= delta * 1.1
+    assert b.upper >= delta * 0.9
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    noise=log_uniform(0.3, 3.0),
+    p=log_uniform(1e-6, 0.1),
+    steps=log_uniform(1.0, 1e4).map(int),
+    delta=log_uniform(1e-14, 1e-2),
+    width=log_uniform(1e-5, 0.1),
+)
+def test_no_engine_refutes_what_counting_proves(noise, p, steps, delta, width):
+    b = curve(noise, p, steps, eps_error=width).epsilon(delta)
+    other = curve(noise, p, steps, engine="convolution", eps_error=width).epsilon(delta)
+    assert b.lower <= other.upper
+    assert other.lower <= b.upper
+
+
+def one_step(noise, p, epsilon):
+    """Return delta of one step at any epsilon, by its closed form."""
+    below = mpmath.expm1(epsilon) + p
+    if below <= 0:
+        return -mpmath.expm1(epsilon)
+    z = noise * mpmath.log(below / p) + 1 / (2 * noise)
+    return p * mpmath.ncdf(1 / noise - z) - below * mpmath.ncdf(-z)
+
+
+def two_steps(noise, p, epsilon):
+    """Return delta of two steps: one, at what the other leaves, integrated over its noise."""
+
+    def integrand(z):
+        density = (1 - p) * mpmath.npdf(z) + p * mpmath.npdf(z, 1 / noise)
+        loss = mpmath.log1p(p * mpmath.expm1((z - 1 / (2 * noise)) / noise))
+        return density * one_step(noise, p, epsilon - loss)
+
+    knots = [mpmath.mpf(k) / 2 for k in range(-22, 51)]
+    return mpmath.quad(integrand, knots, error=True)
+
+
+@pytest.mark.parametrize(("noise", "p", "epsilon"), [(0.5, 1e-5, 0.01), (0.35, 1e-4, 4.0)])
+def test_two_steps_by_quadrature(noise, p, epsilon):
+    with mpmath.workdps(18):
+        exact, error = two_steps(mpmath.mpf(noise), mpmath.mpf(p), mpmath.mpf(epsilon))
+        assert error < 1e-5 * exact
+        b = curve(noise, p, 2, eps_error=1e-5).delta(epsilon)
+        assert b.lower <= exact + error
+        assert b.upper >= exact - error
+
+
+def test_an_epsilon_of_both_directions_is_the_greater_one():
+    noise, p, steps, delta = RARE[4]
+    mechanism = [(prv.PoissonSubsampledGaussian(noise, p), steps)]
+    each = [prv.eps_from_delta(mechanism, delta, neighbors=n) for n in ("add", "remove")]
+    both = prv.eps_from_delta(mechanism, delta)
+    assert both.upper >= max(b.lower for b in each)
+    assert both.lower <= max(b.upper for b in each)
+    assert math.isfinite(both.upper)
