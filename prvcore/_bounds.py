@@ -98,9 +98,10 @@ class ErrorBudget(NamedTuple):
         over the width asked where the slope is less (deltas near 1).
     direction : {"add", "remove", "add-or-remove", "replace-one"}
         The direction that decides the upper bound.
-    engine : {"convolution", "spectrum", "none"}
-        The engine of the narrowest pass. It is none if no composition was needed: if `eps_error` is
-        above epsilon, 0 and Chernoff's bound may be close enough, and the four parts are 0.
+    engine : {"convolution", "spectrum", "closed_form", "none"}
+        The engine of the narrowest pass; a closed form has no pass. It is none if no composition
+        was needed: if `eps_error` is above epsilon, 0 and Chernoff's bound may be close enough,
+        and the four parts are 0.
     mesh_size : float
         Spacing of the lattice, nats; of a spectrum, that of the uniform lattice that is as good.
     tilt : float

@@ -111,7 +111,7 @@ class Explanation(_pickling.Pickled):
         if budget.engine == "none" and budget.width > 0.0:
             near = f"The bounds are {budget.width:.3g} apart in epsilon"
             return ["", f"{near}, which is close enough: no composition was needed."]
-        if budget.width == 0.0 or not any(parts.values()):
+        if budget.engine == "closed_form" or budget.width == 0.0 or not any(parts.values()):
             return ["", "The bounds are exact but for rounding."]
         largest = max(parts, key=lambda name: parts[name])
         said = f"The bounds are {budget.width:.3g} apart in epsilon, mostly because of"

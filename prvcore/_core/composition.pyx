@@ -11,6 +11,7 @@ from prvcore._core.core cimport (
     PRV_ADD_OR_REMOVE,
     PRV_BRACKETING,
     PRV_ENGINE_AUTO,
+    PRV_ENGINE_CLOSED_FORM,
     PRV_ENGINE_CONVOLUTION,
     PRV_ENGINE_JUMPS,
     PRV_ENGINE_SPECTRUM,
@@ -451,6 +452,8 @@ cdef str name_of(prv_neighbors direction):
 cdef str engine_of(prv_engine engine):
     if engine == PRV_ENGINE_JUMPS:
         return "jumps"  # which nobody can ask for
+    if engine == PRV_ENGINE_CLOSED_FORM:
+        return "closed_form"
     for name, value in ENGINES.items():
         if value == <int>engine:
             return "none" if engine == PRV_ENGINE_AUTO else name

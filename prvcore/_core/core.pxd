@@ -186,6 +186,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ENGINE_CONVOLUTION
         PRV_ENGINE_SPECTRUM
         PRV_ENGINE_JUMPS
+        PRV_ENGINE_CLOSED_FORM
 
     ctypedef struct prv_progress:
         size_t question

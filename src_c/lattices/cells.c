@@ -194,9 +194,7 @@ static void atom_cells(const prv_mechanism *m, bool add, prv_cells *cells)
     }
     put_sums(&s, cell, cells, &most_atoms);
     cells->infinite_mass = a->q_only;
-    /* Masses of discrete noise are exponentials of exponents up to |CUT_OFF_LOG_MASS| (noise.c), rounded by 4
-     * u. */
-    const double masses = a->unbounded ? 4.0 * 740.0 : 0.0;
+    const double masses = a->unbounded ? PRV_CUT_OFF_ROUNDINGS : 0.0;
     cells->tail_error = PRV_UNIT * (32.0 + 8.0 * reach + masses) + 2.0 * a->loss_error * reach +
                         (double)most_atoms * PRV_WIDE_UNIT;
 }

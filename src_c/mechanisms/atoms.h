@@ -6,6 +6,10 @@
 
 #include "prvcore.h"
 
+/* Roundings of masses that go down to where they underflow: exponentials of exponents up to 740, each rounded
+ * by 4 u of itself. */
+#define PRV_CUT_OFF_ROUNDINGS (4.0 * 740.0)
+
 typedef struct prv_atoms {
     size_t length;
     double *loss;                      /* [length] nats, increasing */
@@ -15,7 +19,9 @@ typedef struct prv_atoms {
     double q_only_error, p_only_error; /* absolute errors of these two, at most */
     double loss_error;                 /* relative error of each loss, at most */
     double mass_error; /* absolute error of all masses together, at most, beyond a few units of each */
-    bool unbounded;    /* there are more atoms beyond the ends, whose mass underflows */
+    double response; /* if > 0, the law in full: losses are this and its negative, which is off by loss_error
+                        alone, and masses are (1 - q_only) / (1 + e^-loss) */
+    bool unbounded;  /* there are more atoms beyond the ends, whose mass underflows */
 } prv_atoms;
 
 /* Functions that make atoms return NULL if there is no memory. */

@@ -23,6 +23,7 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
         a->loss[0] = 0.0;
         a->q[0] = a->p[0] = 1.0 - delta;
     }
+    a->response = epsilon;
     a->q_only = a->p_only = delta;
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
     return prv_with_replacement(status, PRV_REPLACED_ALIKE, mechanism);

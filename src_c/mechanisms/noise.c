@@ -208,6 +208,7 @@ static prv_status discrete_laplace(double scale, int64_t sensitivity, prv_mechan
         a->q[i] = weight * exp(-above * rate);
     }
     a->loss_error = 2.0 * PRV_UNIT;
+    if (last == 1) a->response = rate;
     return prv_mechanism_of_atoms(a, mechanism);
 }
 

@@ -24,6 +24,7 @@ prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories
         a->q[0] = a->p[length - 1] = other;
         a->loss[length - 1] = epsilon;
         a->q[length - 1] = a->p[0] = own;
+        if (length == 2) a->response = epsilon;
         if (length == 3) {
             a->loss[1] = 0.0;
             a->q[1] = a->p[1] = neither;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "numerics/constants.h"
+#include "numerics/rounding.h"
 
 double prv_upper_tail(double x)
 {
@@ -18,6 +19,17 @@ double prv_mills_ratio(double x)
     double tail = x;
     for (double n = 8.0 + floor(480.0 / (x * x)); n > 0.0; n -= 1.0) tail = x + n / tail;
     return 1.0 / tail;
+}
+
+long double prv_wide_mills_ratio(long double x)
+{
+    /* The fraction above. Each level that is left out multiplies errors by 1 - x / tail: together by less
+     * than a unit from x = 3 on. Errors of the last levels, of half a unit each, shrink likewise. */
+    const long double levels = PRV_WIDE_LIBM_UNIT < 0x1p-64 ? 40.0L + 2600.0L / (x * x)
+                                                            : 10.0L + 1000.0L / (x * x);
+    long double tail = x;
+    for (long double n = floorl(levels); n > 0.0L; n -= 1.0L) tail = x + n / tail;
+    return 1.0L / tail;
 }
 
 double prv_log_upper_tail(double x)

@@ -9,6 +9,11 @@ double prv_upper_tail(double x);
  * what exp and erfc are off by. O(1 + 1 / x^2). */
 double prv_mills_ratio(double x);
 
+/* The same in long double, for x >= PRV_FAR_TAIL: relatively off by at most 8 units PRV_WIDE_LIBM_UNIT.
+ * O(1 + 1 / x^2). */
+#define PRV_FAR_TAIL 3.0L
+long double prv_wide_mills_ratio(long double x);
+
 /* log(1 - Phi(x)). */
 double prv_log_upper_tail(double x);
 

@@ -11,6 +11,10 @@
  * tell widths in epsilon apart. */
 #define PRV_FINEST_DELTA 1e-9
 
+/* Bounds of delta that are this part of it apart count as equal, whatever their distance in epsilon: where
+ * the curve is flat, near 1, doubles are no closer in epsilon. */
+#define PRV_SAME_DELTA 1e-13
+
 /* If delta is at most this, 0 is close enough as a lower bound: bounds are promised for deltas from 1e-300
  * on. */
 #define PRV_LEAST_DELTA 1e-301

@@ -10,6 +10,7 @@
 #include "curve/chernoff.h"
 #include "planning/aim.h"
 #include "questions/bracketing.h"
+#include "questions/closed_answer.h"
 #include "questions/mean_matching.h"
 #include "questions/question.h"
 
@@ -187,8 +188,17 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     const double value = p->values[i];
     const bool chosen = options->mesh_size > 0.0, ask_epsilon = p->question == PRV_ASK_EPSILON;
     const double greatest = ask_epsilon ? HUGE_VAL : 1.0;
-    if (answer_directly(p->directions, p->count, p->question, value, b) ||
-        (!chosen && !ask_epsilon && is_almost_one(p->directions, p->count, options, value, b)) ||
+    if (answer_directly(p->directions, p->count, p->question, value, b)) {
+        prv_report_known(options, r);
+        return PRV_OK;
+    }
+    if (!chosen && options->engine == PRV_ENGINE_AUTO) {
+        bool answered;
+        const prv_status status = prv_answer_closed(p->directions, p->count, options, p->question, value,
+                                                    &answered, b, r);
+        if (status != PRV_OK || answered) return status;
+    }
+    if ((!chosen && !ask_epsilon && is_almost_one(p->directions, p->count, options, value, b)) ||
         (!chosen && !ask_epsilon && is_all_at_infinity(p->directions, p->count, options, value, b)) ||
         (!chosen && ask_epsilon && is_above_all(p->directions, p->count, value, b))) {
         prv_report_known(options, r);

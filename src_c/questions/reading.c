@@ -118,9 +118,9 @@ prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
         const double slope = r->slope, infinite = a->all->infinite.mass;
         const double high = b->upper - infinite, low = b->lower - infinite;
         r->epsilon = a->value;
-        r->width = b->upper == b->lower || b->upper - b->lower <= 1e-13 * b->upper ? 0.0
-                   : low > 0.0                                                     ? log(high / low) / slope
-                                                                                   : HUGE_VAL;
+        r->width = b->upper == b->lower || b->upper - b->lower <= PRV_SAME_DELTA * b->upper ? 0.0
+                   : low > 0.0 ? log(high / low) / slope
+                               : HUGE_VAL;
         if (high > 0.0 && b->estimate > infinite) r->log_delta = log(b->estimate - infinite);
         /* No loss lies above the greatest one: a lower bound of 0 is off by the distance to it at most. */
         if (!(low > 0.0) && a->all->greatest_loss - a->value <= asked)

@@ -35,7 +35,8 @@ def check_promises(found):
     assert found.bounds.upper <= found.epsilon
     assert found.curve.epsilon(found.delta) == found.bounds
     assert prv.compose(found.mechanisms).mechanisms == found.curve.mechanisms
-    assert found.fine_compositions <= 15
+    # Bounds that are 0 on one side of the target tell a search nothing of the distance.
+    assert found.fine_compositions <= (15 if found.epsilon > 0.0 else 60)
     assert found.fine_compositions <= found.compositions
     if found.next_value is None:
         assert found.next_bounds is None

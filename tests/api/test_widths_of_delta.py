@@ -1,5 +1,6 @@
 """Which widths a delta is asked for: one in epsilon, or a part of delta, whichever is met first."""
 
+import math
 import pickle
 import warnings
 
@@ -57,13 +58,14 @@ def test_mass_at_infinity_counts_as_a_part_of_delta():
     """Where a mass of 1e-3 that is known is most of delta, the rest need not be close."""
     steps = [(prv.ApproximateDP(0.01, 1e-5), 100), (prv.Gaussian(30.0), 100)]
     free = [(prv.ApproximateDP(0.01, 0.0), 100), (prv.Gaussian(30.0), 100)]
-    missed = (1 - mpmath.mpf(1e-5)) ** 100
     for epsilon in (0.1, 0.3, 0.5, 1.0, 2.0):
         bounds = prv.compose(steps, delta_relative_error=1e-3, eps_error=1e-8).delta(epsilon)
         finite = prv.compose(free, delta_relative_error=1e-6, eps_error=1e-8).delta(epsilon)
         assert bounds.upper - bounds.lower <= 1e-3 * bounds.upper
-        assert bounds.lower <= 1 - missed * (1 - mpmath.mpf(finite.upper))
-        assert 1 - missed * (1 - mpmath.mpf(finite.lower)) <= bounds.upper
+        with mpmath.workdps(60):
+            missed = (1 - mpmath.mpf(1e-5)) ** 100
+            assert bounds.lower <= 1 - missed * (1 - mpmath.mpf(finite.upper))
+            assert 1 - missed * (1 - mpmath.mpf(finite.lower)) <= bounds.upper
 
 
 def test_zero_asks_for_the_width_in_epsilon_alone():
@@ -165,7 +167,11 @@ def test_a_delta_below_the_promised_ones_composes_nothing(steps, epsilon):
 @pytest.mark.parametrize("part", [1e-2, 1e-4])
 def test_a_delta_that_is_the_mass_at_infinity_composes_nothing(part):
     """Two-point losses of 1,000 steps, by a sum of 60 digits: most of delta is at infinity."""
-    steps = [(prv.ApproximateDP(0.125, 1e-7), 1000)]
+    odds = math.exp(0.125)
+    table = prv.FromTable(
+        [-0.125, 0.125], [(1 - 1e-7) / (1 + odds), (1 - 1e-7) * odds / (1 + odds)], 1e-7
+    )
+    steps = [(table, 1000)]
     curve = prv.compose(steps, delta_relative_error=part)
     bounds = curve.delta(60.0)
     with mpmath.workdps(60):

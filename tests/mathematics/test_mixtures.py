@@ -151,7 +151,11 @@ def test_a_group_is_a_binomial_mixture():
 
 def test_a_group_always_sampled_is_a_larger_sensitivity():
     whole = prv.compose(prv.GroupPoissonSubsampledGaussian(6.0, 1.0, 3), 10)
-    assert whole.epsilon(1e-6) == prv.compose(prv.Gaussian(2.0), 10).epsilon(1e-6)
+    one = prv.compose(prv.Gaussian(2.0), 10)
+    a, b = whole.epsilon(1e-6), one.epsilon(1e-6)
+    # Of the group, 3 / 6 is known as a rounded product.
+    assert a.lower <= b.lower <= b.upper <= a.upper
+    assert a.upper - a.lower <= 1e-13 * a.upper
     none = prv.compose(prv.GroupPoissonSubsampledGaussian(6.0, 0.0, 3), 10)
     assert none.epsilon(1e-6).upper == 0.0
 

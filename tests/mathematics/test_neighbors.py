@@ -246,7 +246,10 @@ TWICE = [
 @pytest.mark.parametrize(("mechanism", "twice"), TWICE, ids=str)
 def test_noise_has_twice_the_sensitivity(mechanism, twice):
     found = prv.compose(mechanism, 20, **REPLACED).epsilon(1e-6)
-    assert found == prv.compose(twice, 20).epsilon(1e-6)
+    other = prv.compose(twice, 20).epsilon(1e-6)
+    # Closed forms know the noise of one, and the quotient of the other as a double.
+    assert overlap(found, other)
+    assert found.upper == pytest.approx(other.upper, rel=1e-13)
 
 
 @pytest.mark.parametrize(("mechanism", "twice"), TWICE[:4], ids=str)

@@ -1,0 +1,279 @@
+#include "closed/closed_form.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+
+#define U ((long double)PRV_WIDE_LIBM_UNIT)
+
+/* Sums of more terms take longer than lattices: of values of a smooth curve, and of a table. */
+#define MOST_SMOOTH_TERMS 1000
+#define MOST_TABLE_TERMS 10000
+
+/* Tables of one composition, before the longest becomes the curve and the others become atoms. */
+enum { MOST_TABLES = 4 };
+
+/* A sum of losses of +-epsilon. */
+typedef struct responses {
+    long double epsilon;
+    double error, count;
+} responses;
+
+/* What the steps of a direction come to, by kinds. */
+typedef struct parts {
+    long double precision; /* of the Gaussian: mu^2, summed */
+    double gaussians, precision_error;
+    bool has_smooth;
+    prv_smooth_curve smooth; /* of a mechanism that runs once */
+    responses response[MOST_TABLES];
+    size_t response_count;
+    const prv_mechanism *table[MOST_TABLES]; /* of atoms, that run once */
+    size_t table_count;
+    long double log_finite;
+} parts;
+
+/* ---- Which steps have a closed form ----------------------------------------------------------- */
+
+/* sensitivity / scale in long double, if this is what `rounded` is; else `rounded`, a product or quotient of
+ * doubles as groups and pairs of replaced records have it. *error is relative. */
+static long double quotient_of(double sensitivity, double scale, double rounded, double *error)
+{
+    const long double quotient = (long double)sensitivity / (long double)scale;
+    if (scale > 0.0 && fabsl(quotient - (long double)rounded) <= 4.0L * (long double)PRV_UNIT * quotient) {
+        *error = (double)U;
+        return quotient;
+    }
+    *error = 4.0 * PRV_UNIT;
+    return (long double)rounded;
+}
+
+/* mu of Gaussian noise. What the scale is off by counts as an error of densities, too. */
+static long double separation_of(const prv_mechanism *m, double *error)
+{
+    const double scale = m->noise == PRV_NOISE_GAUSSIAN ? m->scale : 0.0;
+    const long double mu = quotient_of(1.0, scale, m->mu, error);
+    if (m->density_error > 0.0)
+        *error = m->scale_error > 0.0 && *error < PRV_UNIT ? *error + m->scale_error : HUGE_VAL;
+    return mu;
+}
+
+static bool add_gaussian(const prv_mechanism *m, double count, parts *p)
+{
+    double error;
+    const long double mu = separation_of(m, &error);
+    if (!(error <= PRV_MOST_BLUR)) return false;
+    p->precision += (long double)count * mu * mu;
+    p->precision_error = fmax(p->precision_error, 2.0 * error);
+    p->gaussians += 1.0;
+    return true;
+}
+
+static bool add_response(long double epsilon, double error, double count, parts *p)
+{
+    for (size_t i = 0; i < p->response_count; i++) {
+        if (p->response[i].epsilon != epsilon) continue;
+        p->response[i].count += count;
+        p->response[i].error = fmax(p->response[i].error, error);
+        return true;
+    }
+    if (p->response_count + p->table_count == MOST_TABLES) return false;
+    p->response[p->response_count++] = (responses){epsilon, error, count};
+    return true;
+}
+
+static bool add_atoms(const prv_mechanism *m, const prv_atoms *a, double count, parts *p)
+{
+    const bool without_loss = a->length == 1 && a->loss[0] == 0.0 && a->mass_error == 0.0 && !a->unbounded;
+    if ((a->response > 0.0 || without_loss) && a->q_only_error == 0.0 && a->mass_error == 0.0 &&
+        m->density_error == 0.0) {
+        p->log_finite += (long double)count * log1pl(-(long double)a->q_only);
+        if (without_loss) return true;
+        double error = a->loss_error;
+        long double loss = (long double)a->response;
+        if (m->noise == PRV_NOISE_DISCRETE_LAPLACE) loss = quotient_of(1.0, m->scale, a->response, &error);
+        return add_response(loss, error, count, p);
+    }
+    if (count != 1.0 || p->response_count + p->table_count == MOST_TABLES) return false;
+    p->table[p->table_count++] = m;
+    return true;
+}
+
+/* The curve of a mechanism that runs once. */
+static bool add_smooth(const prv_mechanism *m, bool add, parts *p)
+{
+    prv_smooth_curve c = {.add = add, .probability = 1.0L};
+    if (p->has_smooth || m->folded || m->without_replacement) return false;
+    if (m->sampling_probability < 1.0) {
+        if (m->density_error > 0.0 || m->base == PRV_BASE_BOUNDED_RANGE) return false;
+        c.sampled = true;
+        c.probability = (long double)m->sampling_probability + (long double)m->sampling_rest;
+    }
+    switch (m->base) {
+    case PRV_BASE_GAUSSIAN:
+        c.kind = PRV_SMOOTH_GAUSSIAN;
+        c.size = separation_of(m, &c.size_error);
+        break;
+    case PRV_BASE_LAPLACE:
+        c.kind = PRV_SMOOTH_LAPLACE;
+        c.size = quotient_of(m->sensitivity, m->noise == PRV_NOISE_LAPLACE ? m->scale : 0.0, m->mu,
+                             &c.size_error);
+        break;
+    case PRV_BASE_BOUNDED_RANGE:
+        c.kind = PRV_SMOOTH_RANGE;
+        c.size = (long double)m->mu;
+        break;
+    default: return false;
+    }
+    if (!(c.size > 0.0L)) return false;
+    p->smooth = c;
+    p->has_smooth = true;
+    return true;
+}
+
+static bool add_step(const prv_mechanism *m, bool add, double count, parts *p)
+{
+    if (m->base == PRV_BASE_GAUSSIAN && m->sampling_probability == 1.0 && !m->folded)
+        return add_gaussian(m, count, p);
+    if (m->base == PRV_BASE_ATOMS) return add_atoms(m, m->atoms[add], count, p);
+    return count == 1.0 && add_smooth(m, add, p);
+}
+
+static bool parts_of(const prv_direction *d, parts *p)
+{
+    memset(p, 0, sizeof *p);
+    for (size_t j = 0; j < d->steps; j++)
+        if (!add_step(d->mechanisms[j], d->add != 0, d->counts[j], p)) return false;
+    if (!(p->precision > 0.0L)) return true;
+    if (p->has_smooth) return false;
+    p->has_smooth = true;
+    /* Counts, squares and products are rounded, and then the sum and its root. */
+    p->smooth = (prv_smooth_curve){.kind = PRV_SMOOTH_GAUSSIAN, .size = sqrtl(p->precision)};
+    p->smooth.size_error = 0.5 * p->precision_error + (double)U * (3.0 + p->gaussians);
+    return true;
+}
+
+/* ---- The sum of tables as atoms --------------------------------------------------------------- */
+
+/* Replaces the atoms by their sums with the losses of a table. */
+static prv_status add_table(const prv_loss_table *t, prv_closed_form *f)
+{
+    const size_t length = f->atoms * t->length;
+    long double *loss = prv_allocate(2 * length, sizeof *loss);
+    if (loss == NULL) return PRV_ERR_MEMORY;
+    long double *mass = loss + length, greatest = 0.0L;
+    for (size_t i = 0, k = 0; i < f->atoms; i++)
+        for (size_t j = 0; j < t->length; j++, k++) {
+            loss[k] = f->loss[i] + t->loss[j];
+            mass[k] = f->mass[i] * t->mass[j];
+            greatest = fmaxl(greatest, fabsl(loss[k]));
+        }
+    prv_release(f->loss);
+    f->loss = loss;
+    f->mass = mass;
+    f->atoms = length;
+    f->mass_error += t->mass_error + (double)U;
+    f->loss_error += t->loss_error + (double)(U * greatest);
+    f->above += t->above + t->absolute;
+    f->below += t->below;
+    return PRV_OK;
+}
+
+/* The longest table becomes the curve, if there is no other one; all others become atoms. */
+static prv_status take_tables(prv_loss_table *tables, size_t count, prv_closed_form *f)
+{
+    size_t longest = count;
+    if (f->smooth.kind == PRV_SMOOTH_NONE)
+        for (size_t i = 0; i < count; i++)
+            if (longest == count || tables[i].length > tables[longest].length) longest = i;
+    size_t terms = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (i == longest) continue;
+        if (tables[i].length == 0 || tables[i].length > MOST_TABLE_TERMS / terms) return PRV_OK;
+        terms *= tables[i].length;
+    }
+    if (f->smooth.kind != PRV_SMOOTH_NONE && terms > MOST_SMOOTH_TERMS) return PRV_OK;
+    f->loss = prv_allocate(2, sizeof *f->loss);
+    if (f->loss == NULL) return PRV_ERR_MEMORY;
+    f->mass = f->loss + 1;
+    f->loss[0] = 0.0L;
+    f->mass[0] = 1.0L;
+    f->atoms = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (i == longest) continue;
+        const prv_status status = add_table(&tables[i], f);
+        if (status != PRV_OK) return status;
+    }
+    if (longest < count) {
+        f->table = tables[longest];
+        memset(&tables[longest], 0, sizeof tables[longest]);
+    }
+    f->known = true;
+    return PRV_OK;
+}
+
+prv_status prv_closed_form_new(const prv_direction *direction, double least, prv_closed_form *f)
+{
+    memset(f, 0, sizeof *f);
+    parts p;
+    if (direction->steps == 0 || !parts_of(direction, &p)) return PRV_OK;
+    prv_loss_table tables[MOST_TABLES];
+    memset(tables, 0, sizeof tables);
+    size_t count = 0;
+    bool known = true;
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i < p.response_count && known; i++) {
+        const responses *r = &p.response[i];
+        status = prv_loss_table_of_responses(r->epsilon, r->error, r->count, least, &known, &tables[count++]);
+        if (status != PRV_OK) goto done;
+    }
+    for (size_t i = 0; i < p.table_count && known; i++) {
+        status = prv_loss_table_of_atoms(p.table[i]->atoms[direction->add], p.table[i]->density_error, &known,
+                                         &tables[count++]);
+        if (status != PRV_OK) goto done;
+    }
+    if (!known) goto done;
+    if (p.has_smooth) f->smooth = p.smooth;
+    f->finite = expl(p.log_finite);
+    /* Each logarithm is off by 2 U of itself, each product and sum by U / 2. */
+    f->finite_error = (double)(U * (2.0L + fabsl(p.log_finite) * (4.0L + (long double)direction->steps)));
+    status = take_tables(tables, count, f);
+done:
+    for (size_t i = 0; i < count; i++) prv_loss_table_free(&tables[i]);
+    if (status != PRV_OK || !f->known) {
+        prv_closed_form_free(f);
+        f->known = false;
+    }
+    return status;
+}
+
+void prv_closed_form_free(prv_closed_form *f)
+{
+    prv_release(f->loss);
+    prv_loss_table_free(&f->table);
+    memset(f, 0, sizeof *f);
+}
+
+/* ---- Its curve ------------------------------------------------------------------------------- */
+
+prv_closed_value prv_closed_form_at(const prv_closed_form *f, long double epsilon)
+{
+    prv_closed_value sum = {0.0L, 0.0L, 0.0L};
+    for (size_t i = 0; i < f->atoms; i++) {
+        const long double at = epsilon - f->loss[i],
+                          blur = (long double)f->loss_error + U * (fabsl(epsilon) + fabsl(f->loss[i]));
+        const prv_closed_value v = f->table.length > 0 ? prv_loss_table_at(&f->table, at, blur)
+                                                       : prv_smooth_curve_at(&f->smooth, at, blur);
+        sum.delta += f->mass[i] * v.delta;
+        sum.fall += f->mass[i] * v.fall;
+        sum.error += f->mass[i] * v.error;
+    }
+    /* Errors of masses, of each product and sum, and what was left out; and then those of errors. */
+    const long double relative = (long double)f->mass_error + (long double)f->below +
+                                 (long double)f->finite_error + U * ((long double)f->atoms + 4.0L);
+    sum.error = PRV_BLURRED * (sum.error + relative * sum.delta + (long double)f->above);
+    sum.delta *= f->finite;
+    sum.fall *= f->finite;
+    sum.error *= f->finite;
+    return sum;
+}

@@ -1,0 +1,173 @@
+/* Closed forms: each curve against its definition in long double, tables against sums over all outcomes, and
+ * answers through the public queries. Tests in Python (test_closed_forms.py) have exact values. */
+#include "prvcore.h"
+
+#include "asking.h"
+#include "check.h"
+#include "closed/loss_table.h"
+#include "closed/smooth_curve.h"
+
+#include "numerics/normal.h"
+
+/* What sums and tails of this test are off by. */
+#define TRUSTED (64.0L * (long double)PRV_WIDE_LIBM_UNIT)
+
+static void holds(const prv_closed_value *v, long double truth, long double truth_error, const char *name,
+                  double at)
+{
+    const long double off = fabsl(v->delta - truth);
+    check(off <= v->error + truth_error, "%s at %g: %.20Lg, off by %.3Lg, which is counted as %.3Lg", name,
+          at, v->delta, off, v->error);
+}
+
+static void mills_ratios(void)
+{
+    double worst = 0.0;
+    for (double x = 3.0; x < 90.0; x += 0.0713) {
+        const long double z = x, truth = normal_upper(z) * expl(0.5L * z * z) *
+                                         2.50662827463100050241576528481104525L;
+        const long double off = fabsl(prv_wide_mills_ratio(z) / truth - 1.0L) /
+                                (long double)PRV_WIDE_LIBM_UNIT;
+        worst = fmax(worst, (double)(off - (16.0L + 2.0L * z * z)));
+    }
+    check(worst <= 8.0, "Mills' ratio in long double is off by %.3g units more than its test", worst);
+}
+
+static void gaussian_curves(void)
+{
+    static const double sizes[] = {1e-3, 0.1, 1.0, 3.0, 20.0};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const long double mu = (long double)sizes[i];
+        const prv_smooth_curve c = {.kind = PRV_SMOOTH_GAUSSIAN, .size = mu, .probability = 1.0L};
+        for (double x = -3.0; x < 9.0; x += 0.37) {
+            const long double e = mu * ((long double)x + 0.5L * mu);
+            if (e > 600.0L) continue;
+            const prv_closed_value v = prv_smooth_curve_at(&c, e, 0.0L);
+            const long double first = normal_upper(e / mu - 0.5L * mu);
+            holds(&v, gaussian_delta(e, mu), TRUSTED * (2.0L + e * e / (mu * mu) + mu * mu) * 2.0L * first,
+                  "Gaussian", (double)e);
+            check(v.error <= 1e-9L * v.delta, "Gaussian at %g: known to %.2Lg", (double)e, v.error / v.delta);
+        }
+    }
+}
+
+/* What is not known of epsilon is in the error: values at either end of the blur lie within it. */
+static void blurs(void)
+{
+    const long double blur = 1e-4L;
+    static const prv_smooth_kind kinds[] = {PRV_SMOOTH_NONE, PRV_SMOOTH_GAUSSIAN, PRV_SMOOTH_LAPLACE,
+                                            PRV_SMOOTH_RANGE};
+    for (size_t k = 0; k < 4; k++)
+        for (int sample = 0; sample < 3; sample++) {
+            const prv_smooth_curve c = {kinds[k],   1.0L,       0.0,
+                                        sample > 0, sample > 1, sample > 0 ? 0.25L : 1.0L};
+            for (double e = -3.0; e < 3.0; e += 0.0317) {
+                const prv_closed_value v = prv_smooth_curve_at(&c, (long double)e, blur);
+                for (int side = -1; side <= 1; side += 2) {
+                    const prv_closed_value moved = prv_smooth_curve_at(&c, (long double)e + side * blur,
+                                                                       0.0L);
+                    holds(&v, moved.delta, moved.error, "a blurred epsilon", e);
+                }
+            }
+        }
+}
+
+static long double binomial(double n, double k)
+{
+    return expl(lgammal((long double)n + 1.0L) - lgammal((long double)k + 1.0L) -
+                lgammal((long double)(n - k) + 1.0L));
+}
+
+static void response_tables(void)
+{
+    static const double counts[] = {1.0, 2.0, 9.0, 100.0, 400.0}, losses[] = {1e-3, 0.3, 4.0};
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 3; j++) {
+            const double n = counts[i], y = losses[j];
+            bool known;
+            prv_loss_table t;
+            check(prv_loss_table_of_responses((long double)y, 0.0, n, 1e-300, &known, &t) == PRV_OK && known,
+                  "a table of %g responses", n);
+            const long double q = 1.0L / (1.0L + expl(-(long double)y)),
+                              p = 1.0L / (1.0L + expl((long double)y));
+            for (double part = -1.03; part < 1.0; part += 0.0431) {
+                const long double e = (long double)(part * n * y);
+                long double truth = 0.0L;
+                for (double k = 0.0; k <= n; k += 1.0) {
+                    const long double mass = binomial(n, k) * powl(q, (long double)k) *
+                                             powl(p, (long double)(n - k));
+                    const long double loss = (long double)(2.0 * k - n) * (long double)y;
+                    if (loss > e) truth -= mass * expm1l(e - loss);
+                }
+                const prv_closed_value v = prv_loss_table_at(&t, e, 0.0L);
+                /* Factorials by their logarithms, and powers. */
+                holds(&v, truth, truth * TRUSTED * (long double)(8.0 + n * (8.0 + y)), "responses",
+                      (double)e);
+                check(v.error <= 1e-10L * v.delta || v.delta < 1e-290L, "%g responses at %g: known to %.2Lg",
+                      n, (double)e, v.error / v.delta);
+            }
+            prv_loss_table_free(&t);
+        }
+}
+
+static void tables_that_are_refused(void)
+{
+    bool known = true;
+    prv_loss_table t;
+    check(prv_loss_table_of_responses(1e-3L, 0.0, 0x1p53, 1e-10, &known, &t) == PRV_OK && !known,
+          "2^53 responses make no table");
+    check(prv_loss_table_of_responses((long double)HUGE_VAL, 0.0, 1.0, 1e-10, &known, &t) == PRV_OK && !known,
+          "an infinite loss makes no table");
+}
+
+/* A blur that no value can stand says so. */
+static void nothing_is_said_of_much_blur(void)
+{
+    const prv_smooth_curve c = {.kind = PRV_SMOOTH_GAUSSIAN, .size = 1.0L, .probability = 1.0L};
+    const prv_closed_value v = prv_smooth_curve_at(&c, 1.0L, 1.0L);
+    check(isinf((double)v.error), "a blur of 1 leaves an error of %g", (double)v.error);
+}
+
+static void answers(void)
+{
+    prv_mechanism *noise = gaussian(2.0), *pure = NULL;
+    check(prv_mechanism_approximate_dp(0.5, 1e-9, &pure) == PRV_OK, "constructor");
+    const prv_step steps[] = {{noise, 9}, {pure, 11}};
+    prv_options o = options_of(1e-3);
+    const double deltas[] = {1e-3, 1e-6}, epsilons[] = {1.0, 20.0};
+    prv_bounds b[2], lattice[2];
+    prv_report r[2];
+    check(prv_epsilon(steps, 2, &o, deltas, 2, b, r) == PRV_OK, "epsilon");
+    o.engine = PRV_ENGINE_CONVOLUTION;
+    check(prv_epsilon(steps, 2, &o, deltas, 2, lattice, NULL) == PRV_OK, "epsilon by lattices");
+    for (int i = 0; i < 2; i++) {
+        check(r[i].engine == PRV_ENGINE_CLOSED_FORM && r[i].accurate && r[i].transforms == 0, "the report");
+        check(lattice[i].lower <= b[i].lower && b[i].upper <= lattice[i].upper, "lattices are wider");
+        check(b[i].upper - b[i].lower <= 1e-10 * b[i].upper, "epsilon is known to %g",
+              b[i].upper - b[i].lower);
+    }
+    o.engine = PRV_ENGINE_AUTO;
+    check(prv_delta(steps, 2, &o, epsilons, 2, b, r) == PRV_OK, "delta");
+    for (int i = 0; i < 2; i++)
+        check(r[i].engine == PRV_ENGINE_CLOSED_FORM && b[i].upper - b[i].lower <= 1e-8 * b[i].upper,
+              "delta at %g in [%.17g, %.17g] by engine %d", epsilons[i], b[i].lower, b[i].upper,
+              (int)r[i].engine);
+    o.engine = PRV_ENGINE_CLOSED_FORM;
+    check(prv_epsilon(steps, 2, &o, deltas, 2, b, r) == PRV_ERR_OPTIONS, "it is no engine to ask for");
+    prv_mechanism_free(noise);
+    prv_mechanism_free(pure);
+}
+
+int main(void)
+{
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
+    mills_ratios();
+    gaussian_curves();
+    blurs();
+    response_tables();
+    tables_that_are_refused();
+    nothing_is_said_of_much_blur();
+    answers();
+    prv_fft_provider_free(provider);
+    return summary();
+}
