@@ -98,7 +98,7 @@ class ErrorBudget(NamedTuple):
         over the width asked where the slope is less (deltas near 1).
     direction : {"add", "remove", "add-or-remove", "replace-one"}
         The direction that decides the upper bound.
-    engine : {"convolution", "spectrum", "closed_form", "none"}
+    engine : {"convolution", "spectrum", "jumps", "closed_form", "none"}
         The engine of the narrowest pass; a closed form has no pass. It is none if no composition
         was needed: if `eps_error` is above epsilon, 0 and Chernoff's bound may be close enough,
         and the four parts are 0.

@@ -13,7 +13,7 @@
 #include "lattices/lattice.h"
 
 #define MOST_KNOTS 4096
-#define FEW_ATOMS 64
+#define FEW_ATOMS 8
 
 /* Appends a knot if it lies clearly above the last one. */
 static void append(double *knots, size_t *length, double x)
