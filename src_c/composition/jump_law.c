@@ -138,7 +138,11 @@ typedef struct power {
     prv_power_error error;
 } power;
 
-static prv_status plan_power(power *p, double count, const prv_jump_limits *limits, double step, double *work)
+/* Masses of a power, twice while it is multiplied out, and the sums of prv_jump_law. */
+#define BYTES_OF_MASS (5.0 * sizeof(double))
+
+static prv_status plan_power(power *p, double count, const prv_jump_limits *limits, double step,
+                             prv_jump_law *law)
 {
     p->count = count;
     p->lost = p->negligible = limits->lost;
@@ -146,8 +150,9 @@ static prv_status plan_power(power *p, double count, const prv_jump_limits *limi
     if (!(length < LONGEST)) return PRV_ERR_ENGINE;
     p->length = prv_size_of(length);
     if (length > count * (double)p->f.at[p->f.count - 1]) p->lost = 0.0;
-    *work += prv_positive_power_work(&p->f, count, p->length, limits->lost);
-    return *work <= limits->work ? PRV_OK : PRV_ERR_ENGINE;
+    law->work += prv_positive_power_work(&p->f, count, p->length, limits->lost);
+    law->bytes += BYTES_OF_MASS * length;
+    return law->work <= limits->work && law->bytes <= limits->bytes ? PRV_OK : PRV_ERR_ENGINE;
 }
 
 static void add_powers_error(const power *p, prv_jump_law *law)
@@ -217,7 +222,7 @@ static prv_status compose_together(const prv_jump_lattice *y, const prv_jump_lim
     int64_t lowest;
     memset(&all, 0, sizeof all);
     prv_status status = polynomial_of(&y->bulk, law->side, 0.0, &all.f, &lowest);
-    if (status == PRV_OK) status = plan_power(&all, law->count, limits, law->bulk_step, &law->work);
+    if (status == PRV_OK) status = plan_power(&all, law->count, limits, law->bulk_step, law);
     if (status == PRV_OK) {
         law->offset = law->count * ((y->bulk.offset - law->least) + law->bulk_step * (double)lowest);
         law->jump_step = law->bulk_step;
@@ -254,8 +259,8 @@ static prv_status compose_apart(const prv_jump_lattice *y, const prv_jump_mesh *
     if (!up && most < k) law->lost += limits->lost;
     const double bulks = k - most;
     for (size_t a = 0; a < bulk.f.count; a++) bulk.f.weight[a] /= stay;
-    status = plan_power(&bulk, bulks, limits, law->bulk_step, &law->work);
-    if (status == PRV_OK) status = plan_power(&jumps, k, limits, law->jump_step, &law->work);
+    status = plan_power(&bulk, bulks, limits, law->bulk_step, law);
+    if (status == PRV_OK) status = plan_power(&jumps, k, limits, law->jump_step, law);
     if (status != PRV_OK) goto done;
     law->offset = bulks * ((y->bulk.offset - law->least) + law->bulk_step * (double)lowest) +
                   most * fmin(mesh->carried, place);

@@ -11,9 +11,10 @@
 
 /* What may be lost, and how much work may be done. */
 typedef struct prv_jump_limits {
-    double lost; /* of delta, for sums above the range and for too many jumps, each */
-    double tilt; /* > 0, 1/nats: about that at which Chernoff's bound of a sum's tail is least */
-    double work; /* products, at most */
+    double lost;  /* of delta, for sums above the range and for too many jumps, each */
+    double tilt;  /* > 0, 1/nats: about that at which Chernoff's bound of a sum's tail is least */
+    double work;  /* products, at most */
+    double bytes; /* of the largest buffers together, at most */
 } prv_jump_limits;
 
 typedef struct prv_jump_law {
@@ -32,11 +33,11 @@ typedef struct prv_jump_law {
     double lost;           /* from above: what was left out; from below: what is too much */
     prv_rounding rounding; /* delta's, of all: as that of a lattice (lattice.h) */
     double *block;
-    double work; /* products taken */
+    double work, bytes; /* products taken, and of the largest buffers */
 } prv_jump_law;
 
-/* `count` runs, an integer below 2^31. PRV_ERR_ENGINE if it takes more work than allowed; PRV_ERR_MEMORY,
- * PRV_ERR_INTERRUPTED. */
+/* `count` runs, an integer below 2^31. PRV_ERR_ENGINE if it takes more work or bytes than allowed;
+ * PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
 prv_status prv_jump_law_new(const prv_jump_lattices *lattices, const prv_jump_mesh *mesh, prv_side side,
                             double count, const prv_jump_limits *limits, const prv_options *options,
                             prv_jump_law *law);

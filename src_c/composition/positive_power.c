@@ -153,7 +153,7 @@ PRV_VECTOR static void block_of_terms(const double *g, const size_t *restrict at
 }
 
 /* out[l] = sum of a[j] b[l - j] over first <= j < end, l < BLOCK. */
-PRV_VECTOR static void block_of_product(const double *restrict a, size_t first, size_t end, const double *b,
+PRV_VECTOR static void block_of_product(const double *a, size_t first, size_t end, const double *b,
                                         double *restrict out)
 {
     double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
@@ -219,14 +219,12 @@ static void square(const series *a, size_t length, series *out)
     const size_t end = end_of_product(a->end, a->end, length);
     for (size_t n = 0; n < end; n += BLOCK) {
         const size_t half = n / 2, first = n >= a->end ? n - a->end + 1 : 0;
-        double between[BLOCK];
+        double rest[2 * BLOCK] = {0}, between[BLOCK];
         block_of_product(a->g, first < half ? first : half, half, a->g + n, out->g + n);
-        /* What is left are both factors from `half` on, so that none reaches above n + BLOCK - 1 - half. */
-        for (size_t l = 0; l < BLOCK; l++) {
-            between[l] = 0.0;
-            for (size_t j = half; j + half <= n + l; j++)
-                if (j < a->end && n + l - j < a->end) between[l] += a->g[j] * a->g[n + l - j];
-        }
+        /* Both factors of what is left have an index from `half` on, and none above half + BLOCK - 1. */
+        const size_t left = half < a->end ? a->end - half : 0;
+        memcpy(rest + BLOCK, a->g + half, (left < BLOCK ? left : BLOCK) * sizeof *rest);
+        block_of_product(rest + BLOCK, 0, BLOCK, rest + BLOCK, between);
         for (size_t l = 0; l < BLOCK; l++) out->g[n + l] = 2.0 * out->g[n + l] + between[l];
     }
     close_series(out, end);

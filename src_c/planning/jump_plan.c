@@ -17,8 +17,8 @@
 /* Knots of the bulk are no farther apart than this part of their distance from the least loss. */
 #define FINENESS 8.0
 
-/* Bulks of fewer points are not worth a lattice of their own. */
-#define FEWEST_POINTS 4.0
+/* The recursion of positive_power.h begins at a double. */
+#define MOST_MOVES 650.0
 
 /* nats: e^top and its inverse are doubles. */
 #define HIGHEST_TOP 600.0
@@ -42,11 +42,13 @@ bool prv_may_count_jumps(const prv_direction *d)
     return m->base == PRV_BASE_GAUSSIAN && !m->folded && isfinite(least_loss(d)) && d->counts[0] < 0x1p31;
 }
 
-/* The cells of the profile up to the top. */
+/* The cells of the profile up to the top: losses S above the least one, in order, and sums over the cells
+ * below. */
 typedef struct view {
     size_t length;
-    double *loss;   /* [length] S, above the least loss */
-    double *weight; /* [length] about what a variance that is added to such a loss counts, over all runs */
+    double *loss;                /* [length] */
+    double *sum, *mean, *square; /* [length + 1] of weight, weight S, weight S^2: the weight is about what a
+                                    variance that is added to such a loss counts, over all runs */
 } view;
 
 /* The part of one run's mass above x, and its part of delta at x. */
@@ -99,62 +101,152 @@ static prv_status view_new(const prv_direction *d, const prv_jump_aim *aim, doub
 {
     const prv_profile *p = &d->profiles[0];
     const double least = least_loss(d);
-    v->loss = prv_allocate(2 * p->length + 1, sizeof *v->loss);
+    v->loss = prv_allocate(4 * p->length + 3, sizeof *v->loss);
     if (v->loss == NULL) return PRV_ERR_MEMORY;
-    v->weight = v->loss + p->length;
+    v->sum = v->loss + p->length;
+    v->mean = v->sum + p->length + 1;
+    v->square = v->mean + p->length + 1;
     above a = {p->length, 0.0, 0.0};
     extend(p, least, top, &a);
     const double alone = fmax(one_jump(&a, top), 1e-300);
-    double sum = 0.0;
     size_t n = 0;
+    v->sum[0] = v->mean[0] = v->square[0] = 0.0;
     for (; n < p->length && loss_of(p, least, n) < top; n++) {
         const double s = loss_of(p, least, n);
         extend(p, least, top - s, &a);
+        const double weight = p->mass[n] * fmin(exp(fmin(aim->slope * s, 700.0)),
+                                                fmin(one_jump(&a, top - s) / alone, exp(-aim->log_delta)));
         v->loss[n] = s;
-        v->weight[n] = p->mass[n] * fmin(exp(fmin(aim->slope * s, 700.0)),
-                                         fmin(one_jump(&a, top - s) / alone, exp(-aim->log_delta)));
-        sum += v->weight[n];
+        v->sum[n + 1] = v->sum[n] + weight;
+        v->mean[n + 1] = v->mean[n] + weight * s;
+        v->square[n + 1] = v->square[n] + weight * s * s;
     }
     v->length = n;
-    for (size_t i = 0; i < n; i++) v->weight[i] *= d->counts[0] / fmax(sum, 1.0);
+    const double all = d->counts[0] / fmax(v->sum[n], 1.0);
+    for (size_t i = 0; i <= n; i++) {
+        v->sum[i] *= all;
+        v->mean[i] *= all;
+        v->square[i] *= all;
+    }
     return PRV_OK;
 }
 
-/* The variance that cells of width h add to a loss s by spreading it to their ends. */
-static double spread(double s, double h)
+/* The number of cells with losses up to x. */
+static size_t cells_to(const view *v, double x)
 {
-    return s < h ? s * (h - s) : h * h / 6.0;
+    size_t low = 0, high = v->length;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (v->loss[middle] <= x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-/* That of all losses in (low, high]. */
-static double added(const view *v, double low, double high, double h)
+/* The variance that cells of width h add to losses up to `cut` by spreading them to their ends: s (h - s)
+ * where the loss s lies in the first cell, else h^2 / 6. */
+static double added_to_bulk(const view *v, double cut, double h)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < v->length && v->loss[i] <= high; i++)
-        if (v->loss[i] > low) sum += v->weight[i] * spread(v->loss[i], h);
-    return sum;
+    const size_t first = cells_to(v, fmin(h, cut)), end = cells_to(v, cut);
+    return h * v->mean[first] - v->square[first] + (v->sum[end] - v->sum[first]) * h * h / 6.0;
 }
 
-static double bulk_variance(const view *v, double cut)
+/* The same for jumps above `cut`, in cells of a part of their loss, but no wider than `widest`. */
+static double added_to_jumps(const view *v, double cut, double widest)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < v->length && v->loss[i] <= cut; i++) sum += v->weight[i] * v->loss[i] * v->loss[i];
-    return sum;
-}
-
-/* The greatest width of cells of jumps, which begin half a width above the least loss, about. */
-static double step_of_jumps(const view *v, double greatest, double top, double most)
-{
-    double h = greatest;
-    while (h > top * 1e-5 && added(v, 0.5 * h, top, h) > most) h *= 0.9;
-    return h;
+    const double part = 2.0 / FIRST_JUMP;
+    const size_t first = cells_to(v, cut), wide = cells_to(v, fmax(widest / part, cut));
+    return ((v->square[wide] - v->square[first]) * part * part +
+            (v->sum[v->length] - v->sum[wide]) * widest * widest) /
+           6.0;
 }
 
 static double step_of_bulk(const view *v, double cut, double most)
 {
     double h = cut;
-    while (h > cut * 1e-5 && added(v, 0.0, cut, h) > most) h *= 0.85;
+    while (h > cut * 1e-5 && added_to_bulk(v, cut, h) > most) h *= 0.85;
     return h;
+}
+
+/* Products of a power of so many terms up to `length`. The recursion begins at e^-moves, with `moves` the
+ * losses in a first cell of width h that its lower end does not take, and those above. */
+static double power_work(double count, double length, double terms, double moves)
+{
+    if (length > count + 1.0) return length * (0.25 * length + terms) * log2(count + 1.0);
+    const double squarings = fmax(ceil(log2(moves / MOST_MOVES)), 0.0);
+    return length * (terms + 32.0) + squarings * length * (0.25 * length + terms);
+}
+
+static double moves_of(const view *v, double cut, double h)
+{
+    const size_t first = cells_to(v, fmin(h, cut)), end = cells_to(v, cut);
+    return v->mean[first] / h + v->sum[end] - v->sum[first];
+}
+
+/* What the steps are chosen for; nats. */
+typedef struct goal {
+    double count, top;
+    double variance; /* that the width allows */
+    double widest;   /* cells about epsilon, where the curve is a chord between knots */
+    double reach;    /* of sums that matter */
+    double log_lost; /* -log of what may be lost, at least 0 */
+} goal;
+
+/* Both lattices of a step, or one. */
+typedef struct steps {
+    double bulk;   /* nats: the step of the bulk's lattice */
+    double cut;    /* nats; 0 if the bulk has all losses */
+    double widest; /* nats: of cells of jumps */
+    double work;   /* products, about */
+} steps;
+
+/* One lattice, whose cells grow from its step to the widest. */
+static steps steps_together(const view *v, const goal *g)
+{
+    steps s = {0.0, 0.0, g->widest, 0.0};
+    s.bulk = fmin(step_of_bulk(v, g->top, (PART_OF_BULK + PART_OF_JUMPS) * g->variance), g->widest);
+    const double terms = FINENESS * log2(g->widest / s.bulk + 2.0) + g->top / g->widest;
+    s.work = power_work(g->count, g->reach / s.bulk, terms, moves_of(v, g->top, s.bulk));
+    return s;
+}
+
+/* Two lattices with this cut; work is infinite if they add too much variance. The bulk reaches as far as
+ * Bernstein's inequality says. */
+static steps steps_apart(const view *v, const goal *g, double most_jumps, double cut)
+{
+    steps s = {0.0, cut, g->widest, HUGE_VAL};
+    const size_t bulk = cells_to(v, cut);
+    if (fmin(most_jumps / g->count, 1.0) * v->square[bulk] > PART_OF_MERGED * g->variance) return s;
+    /* The first cells are a part of the cut wide. */
+    while (added_to_jumps(v, cut, s.widest) > PART_OF_JUMPS * g->variance) s.widest *= 0.8;
+    if (s.widest < 2.0 * cut / FIRST_JUMP) return s;
+    s.bulk = step_of_bulk(v, cut, PART_OF_BULK * g->variance);
+    const double spread = sqrt(2.0 * g->log_lost * v->square[bulk]) + g->log_lost * cut / 3.0;
+    const double terms = g->top / s.widest + FIRST_JUMP * fmax(log2(s.widest / cut), 0.0);
+    s.work = power_work(g->count, (v->mean[bulk] + spread) / s.bulk, FINENESS * log2(cut / s.bulk + 2.0),
+                        moves_of(v, cut, s.bulk)) +
+             power_work(g->count * FIRST_JUMP, g->reach * FIRST_JUMP / cut, terms, 0.0);
+    return s;
+}
+
+/* The cheapest. */
+static steps choose_steps(const view *v, const prv_jump_aim *aim, double count, double top)
+{
+    const double part = -log(fmin(0.02 * aim->slope * aim->width, 0.02));
+    const goal g = {count,
+                    top,
+                    1.3 * aim->width / (aim->slope + 1.0),
+                    fmin(sqrt(PART_OF_CHORD * 8.0 * aim->width / aim->slope), top / 8.0),
+                    top + 0.8 * part / aim->slope,
+                    part - aim->log_delta};
+    steps best = steps_together(v, &g);
+    for (double cut = 0.5 * FIRST_JUMP * g.widest; cut > 1e-5 * top; cut *= 0.75) {
+        const steps s = steps_apart(v, &g, aim->most_jumps, cut);
+        if (s.work < best.work) best = s;
+    }
+    return best;
 }
 
 /* Knots from `first` to at least `last`, by multiples of `unit`, no farther apart than `widest` and than a
@@ -186,25 +278,6 @@ static prv_status carried_by(const prv_direction *d, double least, double cut, d
                         0.9 * cut);
     prv_cells_free(&cells);
     return status;
-}
-
-/* The step of the bulk's lattice, the cut (0 if one lattice is enough), and the widest cell of jumps. */
-static void choose_steps(const view *v, const prv_jump_aim *aim, double count, double top, double *bulk,
-                         double *cut, double *widest)
-{
-    const double variance = 1.3 * aim->width / (aim->slope + 1.0);
-    /* Between the knots about epsilon the curve is a chord. */
-    const double greatest = fmin(sqrt(PART_OF_CHORD * 8.0 * aim->width / aim->slope), top / 8.0);
-    *widest = step_of_jumps(v, greatest, top, PART_OF_JUMPS * variance);
-    *cut = 2.0 * *widest;
-    *bulk = step_of_bulk(v, *cut, PART_OF_BULK * variance);
-    /* The more jumps among the runs, the smaller a bulk. */
-    const double part = fmin(aim->most_jumps / count, 1.0);
-    while (*cut > FEWEST_POINTS * *bulk && part * bulk_variance(v, *cut) > PART_OF_MERGED * variance) {
-        *cut *= 0.8;
-        *bulk = step_of_bulk(v, *cut, PART_OF_BULK * variance);
-    }
-    if (!(*cut > FEWEST_POINTS * *bulk)) *cut = 0.0;
 }
 
 /* One lattice of this step. */
@@ -243,30 +316,14 @@ static prv_status mesh_apart(const prv_direction *d, double step, double cut, do
     return PRV_OK;
 }
 
-/* Products of a power of so many terms up to `length`. */
-static double power_work(double count, double length, double terms)
-{
-    return length <= count + 1.0 ? length * (terms + 32.0) : 0.25 * length * length * log2(count);
-}
-
 double prv_jump_work(const prv_direction *d, const prv_jump_aim *aim)
 {
     const double count = d->counts[0], top = aim->epsilon - count * least_loss(d);
     view v;
     if (!(top > 0.0 && top <= HIGHEST_TOP) || view_new(d, aim, top, &v) != PRV_OK) return HUGE_VAL;
-    double bulk, cut, widest;
-    choose_steps(&v, aim, count, top, &bulk, &cut, &widest);
-    double mean = 0.0, square = 0.0;
-    for (size_t i = 0; i < v.length && v.loss[i] <= cut; i++) {
-        mean += v.weight[i] * v.loss[i];
-        square += v.weight[i] * v.loss[i] * v.loss[i];
-    }
+    const steps s = choose_steps(&v, aim, count, top);
     prv_release(v.loss);
-    if (cut > 0.0)
-        return power_work(count, (mean + 6.0 * sqrt(square) + cut) / bulk, FINENESS * log2(cut / bulk)) +
-               power_work(count * FIRST_JUMP, 1.3 * top / cut * FIRST_JUMP,
-                          top / widest + FIRST_JUMP * fmax(log2(widest / cut), 0.0));
-    return power_work(count, 1.3 * top / bulk, FINENESS * log2(widest / bulk + 2.0) + top / widest);
+    return s.work;
 }
 
 prv_status prv_jump_plan(const prv_direction *d, const prv_jump_aim *aim, prv_jump_mesh *mesh)
@@ -276,9 +333,9 @@ prv_status prv_jump_plan(const prv_direction *d, const prv_jump_aim *aim, prv_ju
     if (!(top > 0.0 && top <= HIGHEST_TOP)) return PRV_ERR_ENGINE;
     prv_status status = view_new(d, aim, top, &v);
     if (status != PRV_OK) return status;
-    double bulk, cut, widest;
-    choose_steps(&v, aim, count, top, &bulk, &cut, &widest);
-    status = cut > 0.0 ? mesh_apart(d, bulk, cut, top, widest, mesh) : mesh_together(bulk, top, widest, mesh);
+    const steps s = choose_steps(&v, aim, count, top);
+    status = s.cut > 0.0 ? mesh_apart(d, s.bulk, s.cut, top, s.widest, mesh)
+                         : mesh_together(s.bulk, top, s.widest, mesh);
     if (status != PRV_OK) goto done;
     mesh->least = least;
     mesh->tilt = aim->slope;

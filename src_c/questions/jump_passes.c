@@ -10,10 +10,17 @@
 /* Passes of one question, and evaluations of one curve, at most. */
 enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 
-/* Products that are expected to take less time than another engine takes, and that one law may take, which
- * may be more where the guess was too low. */
-#define MOST_EXPECTED 5e5
-#define MOST_WORK 4e6
+/* Products of the last pass up to which counting is expected to take less time than another engine; and those
+ * that one law may take, as the guess is often too low. If the saddle point's guess takes rare jumps for
+ * frequent ones, and is this far above the guess from one jump, other engines take long. */
+#define MOST_EXPECTED 2e5
+#define MOST_WORK 1e6
+#define MOST_EXPECTED_IF_RARE 5e6
+#define MOST_WORK_IF_RARE 1.5e7
+#define RARE 1.5
+
+/* The slope that a coarse pass finds is at most so many times off. */
+#define MOST_CHANGE_OF_SLOPE 3.0
 
 /* The first pass is this part of epsilon wide, each later one this part of the width before. A pass whose
  * width would be within this factor of the one asked goes for that. */
@@ -118,11 +125,11 @@ static void read_law(const prv_task *t, const prv_jump_law *law, pass *p)
     const double slope = fmax(p->slope, 1e-300);
     p->rounding += law->rounding.relative / slope + law->rounding.shift;
     p->lost += law->lost * exp(-p->aim.log_delta) / slope;
-    p->bytes = fmax(p->bytes, sizeof(double) * (double)(law->bulks + 2 * law->jumps));
+    p->bytes = fmax(p->bytes, law->bytes);
 }
 
 /* Both sides; of the dominated one nothing where the crossing is `beyond`. */
-static prv_status make_pass(const prv_task *t, pass *p)
+static prv_status make_pass(const prv_task *t, double work, pass *p)
 {
     const prv_direction *d = t->direction;
     prv_jump_mesh mesh;
@@ -136,7 +143,8 @@ static prv_status make_pass(const prv_task *t, pass *p)
     p->step = mesh.bulk_step;
     p->knots = lattices.knots;
     const double part = PART_LEFT_OUT * fmin(p->aim.slope * p->aim.width, 1.0);
-    const prv_jump_limits limits = {part * exp(p->aim.log_delta), p->aim.slope, MOST_WORK};
+    const prv_jump_limits limits = {part * exp(p->aim.log_delta), p->aim.slope, work,
+                                    (double)t->options->memory_limit};
     for (int side = 0; side < 2 && status == PRV_OK && !p->beyond; side++) {
         prv_jump_law law;
         status = prv_jump_law_new(&lattices, &mesh, side == 0 ? PRV_DOMINATING : PRV_DOMINATED, d->counts[0],
@@ -158,6 +166,7 @@ typedef struct search {
     double start; /* nats: the sum of losses lies above minus this */
     double reach; /* nats: no crossing is expected above */
     double scale; /* of the meshes' width, where they were worse than planned */
+    double work;  /* products that one law may take */
     prv_bounds best;
     pass pass;
     int passes;
@@ -195,8 +204,7 @@ static void aim_pass(search *s)
         const double next = s->passes > 0 ? NARROWER * before : COARSE * (s->pass.expected + s->start);
         if (next > NEARLY * wanted) width = next;
     }
-    if (s->passes > 0 && width == wanted && before > 1.1 * wanted &&
-        s->pass.aim.width <= PART_OF_MESHES * wanted)
+    if (s->passes > 0 && width == wanted && before > wanted && s->pass.aim.width <= PART_OF_MESHES * wanted)
         s->scale *= fmin(fmax(0.8 * wanted / before, 0.05), 1.0);
     s->pass.aim.width = PART_OF_MESHES * s->scale * width;
     s->pass.aim.epsilon = s->reach + (ask_epsilon ? 2.0 * width : 0.0);
@@ -229,13 +237,17 @@ static void begin(prv_refinement *r, search *s)
     s->reach = p->expected + 0.1 * (p->expected + s->start);
 }
 
-/* About how many products the last pass will take. */
-static double work_expected(search *s)
+/* Whether counting is expected to be the cheapest way. */
+static bool is_cheapest(search *s)
 {
+    const prv_refinement *r = s->refinement;
     prv_jump_aim aim = s->pass.aim;
     aim.width = PART_OF_MESHES * width_wanted(s);
     aim.epsilon = s->reach;
-    return prv_jump_work(s->refinement->task.direction, &aim);
+    const double work = prv_jump_work(r->task.direction, &aim);
+    const bool is_rare = r->aim.epsilon + s->start > RARE * (s->pass.expected + s->start);
+    s->work = is_rare ? MOST_WORK_IF_RARE : MOST_WORK;
+    return work <= (is_rare ? MOST_EXPECTED_IF_RARE : MOST_EXPECTED);
 }
 
 static void take(search *s)
@@ -250,7 +262,8 @@ static void take(search *s)
     s->best.lower = fmax(s->best.lower, p->bounds.lower);
     s->best.upper = fmin(s->best.upper, p->bounds.upper);
     s->passes++;
-    if (p->slope > 0.0) p->aim.slope = p->slope;
+    if (p->slope > 0.0)
+        p->aim.slope *= fmin(fmax(p->slope / p->aim.slope, 1.0 / MOST_CHANGE_OF_SLOPE), MOST_CHANGE_OF_SLOPE);
     s->best.estimate = s->best.lower + (s->best.upper - s->best.lower) / 3.0;
     if (ask_epsilon) {
         p->expected = s->best.estimate;
@@ -292,12 +305,12 @@ prv_status prv_jump_passes(prv_refinement *r)
     if (!prv_may_count_jumps(t->direction) || !(exp(r->aim.log_delta) > LEAST_DELTA)) return PRV_ERR_ENGINE;
     search s;
     begin(r, &s);
-    if (!(work_expected(&s) <= MOST_EXPECTED)) return PRV_ERR_ENGINE;
+    if (!is_cheapest(&s)) return PRV_ERR_ENGINE;
     const double saddle = r->aim.slope;
     if (t->question == PRV_ASK_EPSILON) s.reach += 0.4 * (s.pass.expected + s.start);
     for (int i = 0; i < MOST_PASSES; i++) {
         aim_pass(&s);
-        const prv_status status = make_pass(t, &s.pass);
+        const prv_status status = make_pass(t, s.work, &s.pass);
         if (status != PRV_OK) {
             r->aim.slope = saddle;
             return status;

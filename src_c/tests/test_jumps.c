@@ -157,7 +157,7 @@ static long double enumerate(const small *s, int runs, long double mass, long do
 
 static void check_law(const small *s, int runs, double lost)
 {
-    const prv_jump_limits limits = {lost, 5.0, 1e9};
+    const prv_jump_limits limits = {lost, 5.0, 1e9, 1e9};
     prv_jump_law up, down;
     const prv_jump_lattices *l = &s->lattices;
     const prv_status a = prv_jump_law_new(l, &s->mesh, PRV_DOMINATING, runs, &limits, NULL, &up);
@@ -225,7 +225,7 @@ static void test_steps(void)
         for (size_t k = 0; k < bulk; k++) mesh.bulk_index[k] = (int64_t)k;
         for (size_t k = 0; k < jumps; k++) mesh.jump_index[k] = (int64_t)(4 + 2 * k);
         prv_jump_law up, down;
-        const prv_jump_limits limits = {1e-40, 10.0, 1e9};
+        const prv_jump_limits limits = {1e-40, 10.0, 1e9, 1e9};
         int wrong = prv_jump_lattices_new(m, false, &mesh, NULL, &l) != PRV_OK ||
                     prv_jump_law_new(&l, &mesh, PRV_DOMINATING, 1.0, &limits, NULL, &up) != PRV_OK ||
                     prv_jump_law_new(&l, &mesh, PRV_DOMINATED, 1.0, &limits, NULL, &down) != PRV_OK;
