@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -17,6 +18,7 @@ from prvcore._core.composition import History
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
 from prvcore._progress import ProgressOption, reported
+from prvcore._report import report
 from prvcore._settings import How, memory_limit_of
 from prvcore._warnings import why_share_is_wide, why_wide
 
@@ -392,6 +394,43 @@ class PrivacyCurve(ComposedSteps):
             if text is not None:
                 warnings.warn(text, AccuracyWarning, stacklevel=3)
         return shaped(bounds, points)
+
+    def report(self, *, delta: float | None = None, epsilon: float | None = None) -> str:
+        """Return the sentences for a paper or a data sheet.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Where epsilon is reported, a probability in [0, 1].
+        epsilon : float, optional
+            Where delta is reported, nats, finite. Exactly one of the two is given.
+
+        Returns
+        -------
+        str
+            The bounds, rounded outwards, the neighbours, the mechanisms with their parameters, and
+            the version.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If not exactly one point is given, or as `epsilon` and `delta` raise.
+
+        Examples
+        --------
+        >>> import prvcore as prv
+        >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
+        >>> print(prv.compose(step, 1000).report(delta=1e-7))  # doctest: +ELLIPSIS
+        At delta = 1e-07, epsilon is at most 0.7038 (exact value in [0.7036, 0.7038], certified) ...
+
+        """
+        if (delta is None) == (epsilon is None):
+            raise TypeError("exactly one of delta and epsilon must be given")
+        if delta is not None:
+            point = _arguments.probability(delta, "delta")
+            return report(self, "epsilon", point, self.epsilon(point), self.attained)
+        point = _arguments.real(epsilon, "epsilon", "finite", math.isfinite)
+        return report(self, "delta", point, self.delta(point), self.attained)
 
     def error_budget(
         self,

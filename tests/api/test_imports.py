@@ -21,6 +21,7 @@ ROOMS = {
     "composing": (
         "_settings",
         "_bounds",
+        "_report",
         "_plot",
         "_composed_steps",
         "_warnings",
