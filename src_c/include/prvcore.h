@@ -367,8 +367,10 @@ typedef enum prv_engine {
     PRV_ENGINE_SPECTRUM,    /* a Fourier series; PRV_ERR_ENGINE if the spectrum falls too slowly */
     PRV_ENGINE_JUMPS,       /* sums of positive terms by the number of large losses, where these are rare; in
                                reports only: PRV_ENGINE_AUTO takes it where it is expected to be cheapest */
-    PRV_ENGINE_CLOSED_FORM /* of reports only: a formula of the curve, or a short sum of formulas. It is taken
-                              where there is one, unless an engine or a mesh_size is asked for */
+    PRV_ENGINE_CLOSED_FORM, /* of reports only: a formula of the curve, or a short sum of formulas. It is
+                              taken where there is one, unless an engine or a mesh_size is asked for */
+    PRV_ENGINE_FIRST        /* as PRV_ENGINE_AUTO, but where its first engine has given bounds and cannot make
+                               them closer, they are left so wide (PRV_LIMIT_ENGINE) */
 } prv_engine;
 
 /* How far a call has come. */

@@ -123,7 +123,14 @@ static found found_so_far(bracket *b)
     return f;
 }
 
-/* If rounding or memory stop the composition, Chernoff's inequality may still bound epsilon. */
+/* Whether the passes bound epsilon by no less than what is known without them. */
+static bool says_nothing(const found *f)
+{
+    return f->bounds.upper >= prv_greatest_epsilon(&f->top->task.direction->all);
+}
+
+/* If rounding or memory stop the composition, or a mesh does not show it, Chernoff's inequality may still
+ * bound epsilon. */
 static void bound_by_chernoff(const bracket *b, const prv_refinement *top, prv_bounds *bounds)
 {
     double chernoff = 0.0;
@@ -179,7 +186,7 @@ prv_status prv_bracket(prv_direction *directions, size_t direction_count, const 
     for (double first = HUGE_VAL; status == PRV_OK;) {
         found f = found_so_far(&b);
         const bool spent = f.top->stopped_by != PRV_LIMIT_NONE || f.passes >= MOST_PASSES;
-        if (ask_epsilon && (spent || f.top->rounding_decides || f.top->last.capped))
+        if (ask_epsilon && (spent || f.top->rounding_decides || f.top->last.capped || says_nothing(&f)))
             bound_by_chernoff(&b, f.top, &f.bounds);
         const double at = ask_epsilon ? f.bounds.lower : value, width = width_of(&b, &f);
         const bool close = width <= prv_width_asked(options, at) * (1.0 + 1e-12) ||

@@ -16,6 +16,9 @@
 #define LEAST_FACTOR 0x1p-200
 #define GREATEST_FACTOR 0x1p200
 
+/* Bytes for the question whether no noise at all meets the target: laws without noise are few atoms. */
+#define MEMORY_WITHOUT_NOISE ((size_t)1 << 23)
+
 /* Tolerances that may be asked for. */
 #define LEAST_TOLERANCE 1e-9
 #define GREATEST_TOLERANCE 0.1
@@ -79,21 +82,38 @@ static prv_status check_fixed(prv_calibration_search *s, prv_calibration *found)
     return p.epsilon.lower > s->epsilon ? PRV_ERR_TARGET : PRV_OK;
 }
 
+/* No noise at all may meet the target; *found is filled if it does. */
+static prv_status check_without_noise(prv_calibration_search *s, prv_calibration *found, bool *meets)
+{
+    prv_calibration_point p;
+    prv_verdict v;
+    const double width = PRV_COARSE_WIDTH * fmax(s->epsilon, PRV_COARSE_FLOOR), least = 1e-2 * width;
+    *meets = false;
+    /* Without noise epsilon may be large, but it is asked only on which side of the target it lies; and if
+     * that takes much memory to tell, the search finds it out. */
+    const size_t memory_limit = s->options.memory_limit;
+    if (s->options.memory_limit > MEMORY_WITHOUT_NOISE) s->options.memory_limit = MEMORY_WITHOUT_NOISE;
+    s->options.threshold = s->epsilon;
+    prv_status status = prv_calibration_measure(s, 0.0, least, 1.0, &p);
+    s->options.threshold = 0.0;
+    s->options.memory_limit = memory_limit;
+    if (status == PRV_ERR_MEMORY_LIMIT) return PRV_OK;
+    if (status != PRV_OK || p.epsilon.upper > s->epsilon) return status;
+    status = prv_calibration_judge(s, 0.0, width, least, &p, &v);
+    if (status != PRV_OK || v != PRV_MEETS) return status;
+    prv_calibration_report(&p, NULL, found);
+    *meets = true;
+    return PRV_OK;
+}
+
 static prv_status solve(prv_calibration_search *s, bool is_fixed, prv_calibration *found)
 {
     prv_status status = is_fixed ? check_fixed(s, found) : PRV_OK;
     if (status != PRV_OK) return status;
     if (s->parameter == PRV_NOISE_SCALE) {
-        /* No noise at all may meet the target. */
-        prv_calibration_point p;
-        prv_verdict v;
-        const double width = PRV_COARSE_WIDTH * fmax(s->epsilon, PRV_COARSE_FLOOR);
-        status = prv_calibration_judge(s, 0.0, width, 1e-2 * width, &p, &v);
-        if (status != PRV_OK) return status;
-        if (v == PRV_MEETS) {
-            prv_calibration_report(&p, NULL, found);
-            return PRV_OK;
-        }
+        bool meets;
+        status = check_without_noise(s, found, &meets);
+        if (status != PRV_OK || meets) return status;
     }
     prv_crossing c;
     status = prv_find_crossing(s, &c);

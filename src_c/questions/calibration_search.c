@@ -7,6 +7,11 @@
 
 /* If rounding makes this part of a width, asking for less would not make the bounds closer. */
 #define MUCH_ROUNDING 0.1
+/* The part of delta at which a formula is evaluated once more. */
+#define OTHER_DELTA 0.9
+/* A mesh that makes bounds twice as close has about twice the rounding, so that both are alike where the
+ * width is the root of their product; less than so many times this is not worth asking for. */
+#define ROUNDING_GROWS 3.0
 
 bool prv_calibration_changes(const prv_calibration_search *s, size_t j)
 {
@@ -56,6 +61,18 @@ void prv_calibration_tell(prv_calibration_search *s, double fraction)
     s->layer->now.fraction = fmax(s->layer->now.fraction, fraction);
 }
 
+/* A formula has no tilt: by another delta, which costs as little. */
+static prv_status measure_scale(const prv_calibration_search *s, prv_calibration_point *p)
+{
+    const double another = OTHER_DELTA * s->delta;
+    prv_bounds b;
+    const prv_status status = prv_epsilon(s->scaled, s->step_count, &s->options, &another, 1, &b, NULL);
+    if (status != PRV_OK) return status;
+    const double scale = (b.estimate - p->epsilon.estimate) / -log(OTHER_DELTA);
+    p->scale = scale > 0.0 && isfinite(scale) ? scale : 0.0;
+    return PRV_OK;
+}
+
 prv_status prv_calibration_measure(prv_calibration_search *s, double factor, double eps_error, double floor,
                                    prv_calibration_point *p)
 {
@@ -73,10 +90,13 @@ prv_status prv_calibration_measure(prv_calibration_search *s, double factor, dou
     if (status != PRV_OK) return status;
     s->layer->now.compositions = ++s->compositions;
     p->scale = report.tilt > 0.0 ? 1.0 / report.tilt : 0.0;
-    p->width = report.width;
+    if (report.engine == PRV_ENGINE_CLOSED_FORM) status = measure_scale(s, p);
+    if (status != PRV_OK) return status;
+    p->width = report.width - report.unattained;
     /* Bounds that are infinitely far apart do not say how close others can be. */
     p->rounding = isfinite(report.rounding) ? report.rounding : 0.0;
-    p->closest = p->rounding / MUCH_ROUNDING;
+    p->closest = fmax(p->rounding / MUCH_ROUNDING, ROUNDING_GROWS * sqrt(p->rounding * p->width));
+    p->is_stopped = report.limit == PRV_LIMIT_ENGINE;
     p->is_final = !report.accurate || report.rounding > MUCH_ROUNDING * report.width;
     return PRV_OK;
 }

@@ -35,9 +35,10 @@ typedef struct prv_calibration_point {
     prv_bounds epsilon;
     double eps_error; /* asked */
     double scale;     /* by which epsilon changes as delta changes e-fold, nats: 1 / tilt; 0 if unknown */
-    double width;     /* of the bounds */
+    double width;     /* of the bounds, but for what is owed to a pair that no data sets have */
     double rounding;  /* the part of it that rounding makes */
     double closest;   /* the least width worth asking for: rounding would be much of one below it */
+    bool is_stopped;  /* another engine might have come closer (PRV_LIMIT_ENGINE) */
     bool is_final;    /* a smaller eps_error would not make the bounds closer */
 } prv_calibration_point;
 

@@ -83,7 +83,7 @@ static bool is_within_width(prv_direction *directions, size_t count, const prv_o
                             prv_bounds *b, prv_report *r)
 {
     const double width = fmax(options->eps_error, options->threshold);
-    if (!(width > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return false;
+    if (!(width > 0.0) || options->mesh_size > 0.0 || !prv_is_engine_open(options)) return false;
     double upper = 0.0;
     prv_direction *top = &directions[0];
     for (size_t i = 0; i < count; i++) {
@@ -106,8 +106,7 @@ static bool is_within_width(prv_direction *directions, size_t count, const prv_o
 static bool is_above_threshold(prv_direction *directions, size_t count, const prv_options *options,
                                double delta, prv_bounds *b, prv_report *r)
 {
-    if (!(options->threshold > 0.0) || options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO)
-        return false;
+    if (!(options->threshold > 0.0) || options->mesh_size > 0.0 || !prv_is_engine_open(options)) return false;
     /* An epsilon a little above the threshold, of which the same holds, is a lower bound that lies above. */
     const double above = options->threshold * (1.0 + A_LITTLE_ABOVE);
     size_t top = count;
@@ -192,7 +191,7 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
         prv_report_known(options, r);
         return PRV_OK;
     }
-    if (!chosen && options->engine == PRV_ENGINE_AUTO) {
+    if (!chosen && prv_is_engine_open(options)) {
         bool answered;
         const prv_status status = prv_answer_closed(p->directions, p->count, options, p->question, value,
                                                     &answered, b, r);

@@ -6,6 +6,7 @@
 #include "mechanisms/support.h"
 #include "composition/jump_law.h"
 #include "planning/jump_plan.h"
+#include "questions/question.h"
 
 /* Passes of one question, and evaluations of one curve, at most. */
 enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
@@ -191,7 +192,8 @@ static bool is_close(const search *s)
 {
     const prv_task *t = &s->refinement->task;
     return width_of(s) <= width_wanted(s) ||
-           prv_is_relatively_close(t->options, t->question, s->best.lower, s->best.upper);
+           prv_is_relatively_close(t->options, t->question, s->best.lower, s->best.upper) ||
+           prv_is_decided(t->options, s->best.lower, s->best.upper);
 }
 
 /* Aims at the width wanted, or at a wider one on the way there. */
@@ -301,7 +303,7 @@ static void tell(const search *s)
 prv_status prv_jump_passes(prv_refinement *r)
 {
     const prv_task *t = &r->task;
-    if (t->options->engine != PRV_ENGINE_AUTO || t->options->mesh_size > 0.0) return PRV_ERR_ENGINE;
+    if (!prv_is_engine_open(t->options) || t->options->mesh_size > 0.0) return PRV_ERR_ENGINE;
     if (!prv_may_count_jumps(t->direction) || !(exp(r->aim.log_delta) > LEAST_DELTA)) return PRV_ERR_ENGINE;
     search s;
     begin(r, &s);

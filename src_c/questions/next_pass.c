@@ -115,11 +115,21 @@ bool prv_separate_jumps_next(prv_refinement *r)
     return true;
 }
 
+bool prv_may_convolve_instead(const prv_refinement *r)
+{
+    const prv_engine asked = r->task.options->engine;
+    if (r->rounding_decides || asked == PRV_ENGINE_SPECTRUM) return false;
+    return asked != PRV_ENGINE_FIRST || r->passes == 0 || r->task.engine == PRV_ENGINE_CONVOLUTION;
+}
+
 void prv_choose_way(prv_refinement *r)
 {
     prv_task *t = &r->task;
     if (choose_tilt(r) || t->precise || prv_separate_jumps_next(r)) return;
-    if (t->options->engine != PRV_ENGINE_SPECTRUM && !r->rounding_decides) {
+    const bool may_convolve = prv_may_convolve_instead(r);
+    if (t->options->engine == PRV_ENGINE_FIRST && !may_convolve && !r->rounding_decides)
+        r->stopped_by = PRV_LIMIT_ENGINE;
+    if (may_convolve) {
         t->engine = PRV_ENGINE_CONVOLUTION;
         t->precise = true;
         choose_tilt(r);

@@ -14,6 +14,9 @@ double prv_next_tilt(const prv_refinement *refinement);
 /* Chooses the tilt, and if rounding leaves room for none, another way of composing. */
 void prv_choose_way(prv_refinement *refinement);
 
+/* Whether a spectrum that falls too slowly, or rounds too much, may give way to a convolution. */
+bool prv_may_convolve_instead(const prv_refinement *refinement);
+
 /* Separates rare jumps from now on; false if there are none, or if this was tried before. */
 bool prv_separate_jumps_next(prv_refinement *refinement);
 

@@ -22,7 +22,7 @@ static prv_status check_options(const prv_options *o)
         o->neighbors != PRV_REPLACE_ONE)
         return PRV_ERR_OPTIONS;
     if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION &&
-        o->engine != PRV_ENGINE_SPECTRUM)
+        o->engine != PRV_ENGINE_SPECTRUM && o->engine != PRV_ENGINE_FIRST)
         return PRV_ERR_OPTIONS;
     if (!(o->threshold >= 0.0 && isfinite(o->threshold))) return PRV_ERR_OPTIONS;
     if (o->discretization == PRV_BRACKETING) return PRV_OK;
@@ -34,6 +34,11 @@ static prv_status check_options(const prv_options *o)
 bool prv_is_decided(const prv_options *o, double lower, double upper)
 {
     return o->threshold > 0.0 && (upper <= o->threshold || lower > o->threshold);
+}
+
+bool prv_is_engine_open(const prv_options *o)
+{
+    return o->engine == PRV_ENGINE_AUTO || o->engine == PRV_ENGINE_FIRST;
 }
 
 uint64_t prv_add_count(uint64_t total, uint64_t count)

@@ -10,6 +10,9 @@
 /* Whether bounds tell on which side of options->threshold the answer lies; false if that was not asked. */
 bool prv_is_decided(const prv_options *options, double lower, double upper);
 
+/* Whether the engine is chosen by what is asked. */
+bool prv_is_engine_open(const prv_options *options);
+
 /* The sum, or PRV_MOST_STEPS + 1 if it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 

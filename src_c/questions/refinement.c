@@ -14,8 +14,7 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
                           double value, prv_refinement *r)
 {
     memset(r, 0, sizeof *r);
-    const prv_engine engine = options->engine != PRV_ENGINE_AUTO ? options->engine
-                                                                 : prv_likely_engine(direction);
+    const prv_engine engine = prv_is_engine_open(options) ? prv_likely_engine(direction) : options->engine;
     r->task = (prv_task){direction, options, question, value, engine, PRV_JUMPS_UNTRIED, false};
     r->rounding_demand = r->aim.strictness = 1.0;
     prv_take_aim(direction, options, question, value, &r->aim);
@@ -48,12 +47,12 @@ static bool rejoin_jumps(prv_refinement *r)
     if (r->task.jumps != PRV_JUMPS_SEPARATE) return false;
     r->task.jumps = PRV_JUMPS_TOGETHER;
     prv_choose_way(r);
-    return true;
+    return r->stopped_by == PRV_LIMIT_NONE;
 }
 
 static bool convolve_instead(prv_refinement *r)
 {
-    if (r->task.options->engine != PRV_ENGINE_AUTO || r->rounding_decides) return false;
+    if (!prv_may_convolve_instead(r)) return false;
     r->task.engine = PRV_ENGINE_CONVOLUTION;
     prv_choose_way(r);
     return true;
@@ -142,11 +141,13 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     /* The error law needs the mesh to resolve the tilt. */
     double step = fmin(prv_law_step(t->direction, &r->aim), 1.0 / r->aim.saddle);
     if (r->passes > 0 && !prv_adapt(r, width, &step)) {
-        r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
+        if (r->stopped_by == PRV_LIMIT_NONE)
+            r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
         return PRV_OK;
     }
     if (exact) step = t->options->mesh_size;
     prv_choose_way(r);
+    if (r->stopped_by != PRV_LIMIT_NONE) return PRV_OK; /* PRV_ENGINE_FIRST has no other way */
     prv_outcome o;
     const prv_status status = pass_with_remedies(r, step, exact, &o);
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && r->passes > 0) {
@@ -184,7 +185,10 @@ void prv_refinement_report(const prv_refinement *r, prv_neighbors asked, double 
 
 prv_limit prv_refinement_limit(const prv_refinement *r, const prv_report *report)
 {
-    if (r->task.options->mesh_size > 0.0) return PRV_LIMIT_MESH_SIZE;
+    const prv_options *options = r->task.options;
+    if (options->mesh_size > 0.0) return PRV_LIMIT_MESH_SIZE;
+    /* Another engine might have come closer, whatever kept this one. */
+    if (options->engine == PRV_ENGINE_FIRST && r->stopped_by == PRV_LIMIT_ENGINE) return PRV_LIMIT_ENGINE;
     if (r->rounding_decides || report->rounding >= LIMITING_ROUNDING * report->width)
         return PRV_LIMIT_ROUNDING;
     if (r->stopped_by != PRV_LIMIT_NONE) return r->stopped_by;

@@ -449,3 +449,34 @@ def test_a_proof_takes_bounds_that_are_close_enough():
     assert found.proven
     closer = prv.compose([*before, (step, 3410)], eps_error=1e-7).epsilon(1e-5)
     assert closer.lower > 3.0
+
+
+@pytest.mark.parametrize(
+    ("step", "epsilon", "delta", "after", "least", "most_compositions"),
+    [
+        # rounding over 1e7 and 1e12 steps makes up what closer bounds would gain
+        (prv.PoissonSubsampledGaussian(5, 0.0017), 5.0, 1e-7, (), 7_514_480, 40),
+        (
+            prv.PoissonSubsampledGaussian(2.98, 0.001),
+            8.0,
+            1e-7,
+            [prv.DiscreteGaussian(3.0)],
+            16_081_900,
+            60,
+        ),
+        (prv.PoissonSubsampledGaussian(5, 1.2e-6), 10.0, 1e-10, (), 6_871_483_000_000, 200),
+        # no data sets attain the pair of bounded ranges: closer bounds would not meet either
+        (prv.PureDP(0.007501), 0.3042, 7.744e-9, [prv.BoundedRange(0.03266)], 67, 15),
+    ],
+)
+def test_a_search_stops_where_closer_bounds_would_gain_nothing(
+    step, epsilon, delta, after, least, most_compositions
+):
+    search = {"epsilon": epsilon, "delta": delta, "parameter": "steps", "after": after}
+    found = prv.calibrate(step, **search)
+    assert found.bounds.upper <= epsilon < found.next_bounds.upper
+    assert found.value >= least
+    assert found.compositions <= most_compositions
+    # no pass takes more memory, or its bounds would be others
+    frugal = prv.calibrate(step, **search, memory_limit=2**23)
+    assert (frugal.value, frugal.bounds) == (found.value, found.bounds)
