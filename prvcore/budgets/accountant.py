@@ -24,7 +24,12 @@ from prvcore._progress import ProgressOption
 from prvcore._settings import ComposeOptions, How, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
 from prvcore.budgets.chain import Link
-from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict, plain_values
+from prvcore.files.mechanisms import (
+    mechanism_from_dict,
+    mechanism_to_dict,
+    plain_values,
+    short,
+)
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.noise import Gaussian
@@ -525,6 +530,61 @@ class Accountant:
             },
             allow_nan=False,
         )
+
+    @classmethod
+    def from_opacus(cls, history: Any, **options: Unpack[ComposeOptions]) -> Accountant:
+        """Return the accountant of a run that Opacus has recorded.
+
+        Parameters
+        ----------
+        history : accountant of Opacus, mapping or iterable
+            Any accountant of Opacus (``privacy_engine.accountant``), what its ``state_dict()``
+            returned, or its history: triples of noise multiplier, sample rate and steps.
+        **options
+            As in `Accountant`.
+
+        Returns
+        -------
+        Accountant
+            With the same steps. Opacus is not imported.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `history` is none of these. A sample rate above 1 is of batches that were added up,
+            which are no Poisson sample.
+
+        Notes
+        -----
+        Opacus records the same for batches that were not drawn as Poisson samples
+        (``poisson_sampling=False``), and for optimizers that publish more than the gradient, such
+        as adaptive clipping: their steps are other mechanisms, and the bounds do not hold for them.
+
+        Examples
+        --------
+        >>> import prvcore as prv
+        >>> accountant = prv.Accountant.from_opacus([(1.1, 1 / 235, 3525)])
+        >>> f"{accountant.epsilon(1e-5):.3f}"
+        '[1.131, 1.133]'
+
+        """
+        runs: Any = history.get("history") if isinstance(history, Mapping) else history
+        runs = getattr(runs, "history", runs)
+        try:
+            entries = [(noise, rate, steps) for noise, rate, steps in runs]
+        except (TypeError, ValueError):
+            raise TypeError(
+                "history must be an accountant of Opacus, its state_dict or its history of "
+                f"(noise multiplier, sample rate, steps), got {short(history)}"
+            ) from None
+        accountant = cls(**options)
+        for place, (noise, rate, steps) in enumerate(entries):
+            where = f"history[{place}]"
+            _arguments.non_negative(noise, f"the noise multiplier of {where}")
+            _arguments.probability(rate, f"the sample rate of {where}")
+            _arguments.count(steps, f"the steps of {where}")
+            accountant.step(noise_multiplier=noise, sampling_probability=rate, count=steps)
+        return accountant
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Accountant:

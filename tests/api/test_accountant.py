@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 import random
+import types
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -308,3 +309,38 @@ def test_repr_tells_the_history_and_the_options():
     told = "Accountant(history=[(Gaussian(noise_multiplier=2.0), 3)], eps_error=0.25)"
     assert repr(accountant) == told
     assert accountant != told
+
+
+OPACUS = [(1.1, 0.01, 400), (0.9, 0.01, 300), (1.1, 0.01, 100)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        OPACUS,
+        {"history": OPACUS, "mechanism": "rdp"},
+        types.SimpleNamespace(history=OPACUS),
+        [list(run) for run in OPACUS],
+    ],
+    ids=["history", "state", "accountant", "lists"],
+)
+def test_a_run_that_opacus_recorded_is_read(given):
+    accountant = prv.Accountant.from_opacus(given, neighbors="remove")
+    steps = [(prv.PoissonSubsampledGaussian(noise, rate), n) for noise, rate, n in OPACUS]
+    assert accountant.curve() == prv.compose(steps, neighbors="remove")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ([(1.0, 1.2, 1)], ValueError, r"the sample rate of history\[0\] must be in \[0, 1\]"),
+        ([(1.0, 0.1, 1), (-1, 0.1, 1)], ValueError, r"the noise multiplier of history\[1\]"),
+        ([(1.0, 0.1, 0.5)], ValueError, r"the steps of history\[0\] must be an integer"),
+        ([(1.0, 0.1)], TypeError, "history must be an accountant of Opacus"),
+        ({"alphas": [2]}, TypeError, "history must be an accountant of Opacus"),
+        (None, TypeError, "history must be an accountant of Opacus"),
+    ],
+)
+def test_what_opacus_did_not_record_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        prv.Accountant.from_opacus(given)
