@@ -55,7 +55,7 @@ cdef extern from "lattices/mesh.h" nogil:
 
     ctypedef struct prv_mesh:
         double offset
-        double step
+        double spacing
         size_t length
         int64_t *index
         size_t *knot
@@ -71,7 +71,7 @@ cdef extern from "lattices/lattice.h" nogil:
     ctypedef struct prv_lattice:
         size_t length
         double offset
-        double step
+        double spacing
         int64_t *index
         double *loss
         double *mass
@@ -105,7 +105,7 @@ cdef extern from "lattices/discretize_prv.h" nogil:
     prv_status prv_discretize_prv(
         const prv_mechanism *mechanism,
         bint add,
-        double step,
+        double spacing,
         size_t n,
         const prv_options *options,
         prv_lattice *lattice,
@@ -149,7 +149,7 @@ cdef extern from "composition/composed.h" nogil:
 
     ctypedef struct prv_composed:
         prv_tilted tilted
-        double step
+        double spacing
         prv_engine engine
         prv_convolved convolved
 
@@ -302,8 +302,8 @@ cdef extern from "planning/layout.h" nogil:
         prv_direction *direction,
         const prv_aim *aim,
         double tilt,
-        double step,
-        bint exact_step,
+        double spacing,
+        bint exact_spacing,
         prv_engine engine,
         double memory_limit,
         prv_layout *layout,

@@ -215,7 +215,7 @@ cdef class Spectrum(Composed):
     @property
     def period(self):
         """The period of the series, nats."""
-        return self.spectrum.points * self.composed.step
+        return self.spectrum.points * self.composed.spacing
 
     def __repr__(self):
         return f"<Spectrum: {self.spectrum.count} frequencies>"
@@ -261,7 +261,8 @@ cdef class Steps:
             if not isinstance(self.kept[j], Lattice):
                 raise TypeError(f"lattices[{j}] must be a Lattice, got {self.kept[j]!r}")
             one = self.kept[j]
-            if one.lattice.length == 0 or one.lattice.step != (<Lattice>self.kept[0]).lattice.step:
+            spacing = (<Lattice>self.kept[0]).lattice.spacing
+            if one.lattice.length == 0 or one.lattice.spacing != spacing:
                 raise ValueError(
                     f"lattices must have atoms, and all one step, got {self.kept[0]!r} and {one!r}"
                 )

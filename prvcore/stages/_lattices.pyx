@@ -100,7 +100,7 @@ cdef class Mesh:
         for k in range(length):
             self.mesh.index[k] = points[k]
             self.mesh.knot[k] = <size_t>places[k]
-        self.mesh.step, self.mesh.offset = step, offset
+        self.mesh.spacing, self.mesh.offset = step, offset
         self.mesh.on_knots, self.mesh.tilt = on_knots, tilt
 
     def __dealloc__(self):
@@ -128,13 +128,13 @@ cdef class Mesh:
         cdef double[::1] view = found
         cdef size_t k
         for k in range(self.mesh.length):
-            view[k] = self.mesh.offset + self.mesh.step * <double>self.mesh.index[k]
+            view[k] = self.mesh.offset + self.mesh.spacing * <double>self.mesh.index[k]
         return found
 
     @property
     def step(self):
         """Spacing of the lattice, nats."""
-        return self.mesh.step
+        return self.mesh.spacing
 
     @property
     def offset(self):
@@ -142,7 +142,7 @@ cdef class Mesh:
         return self.mesh.offset
 
     def __repr__(self):
-        return f"<Mesh: {self.mesh.length} points, step {self.mesh.step!r}>"
+        return f"<Mesh: {self.mesh.length} points, step {self.mesh.spacing!r}>"
 
 
 @cython.final
@@ -196,11 +196,11 @@ cdef class Lattice:
         step = _arguments.positive(step, "step")
         offset = _arguments.finite(offset, "offset")
         check(prv_lattice_new(length, &self.lattice))
-        self.lattice.step, self.lattice.offset = step, offset
+        self.lattice.spacing, self.lattice.offset = step, offset
         self.lattice.infinite_mass = infinite_mass
         for i in range(length):
             self.lattice.index[i] = points[i]
-            self.lattice.loss[i] = self.lattice.offset + self.lattice.step * <double>points[i]
+            self.lattice.loss[i] = self.lattice.offset + self.lattice.spacing * <double>points[i]
             self.lattice.mass[i] = values[i]
 
     def __dealloc__(self):
@@ -224,7 +224,7 @@ cdef class Lattice:
     @property
     def step(self):
         """Spacing of the lattice, nats."""
-        return self.lattice.step
+        return self.lattice.spacing
 
     @property
     def offset(self):
@@ -257,7 +257,7 @@ cdef class Lattice:
         return self.error
 
     def __repr__(self):
-        return f"<Lattice: {self.lattice.length} atoms, step {self.lattice.step!r}>"
+        return f"<Lattice: {self.lattice.length} atoms, step {self.lattice.spacing!r}>"
 
 
 def dominating(Cells cells not None, Mesh mesh not None, *, memory_limit=None):
@@ -446,7 +446,7 @@ cdef int check_mesh(Cells cells, Mesh mesh, prv_side side) except -1:
         )
     for k in range(m.length):
         # prv_rounding_of_points allows for the rounding of a product and a sum.
-        point = <long double>m.offset + <long double>m.step * <long double>m.index[k]
+        point = <long double>m.offset + <long double>m.spacing * <long double>m.index[k]
         if not fabsl(x[m.knot[k]] - point) <= DBL_EPSILON * (
             fabsl(m.offset) + fabsl(x[m.knot[k]])
         ):

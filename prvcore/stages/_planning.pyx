@@ -251,6 +251,6 @@ cdef Mesh mesh_of(const prv_mesh *mesh):
     check(prv_mesh_new(mesh.length, &made.mesh))
     memcpy(made.mesh.index, mesh.index, mesh.length * sizeof(int64_t))
     memcpy(made.mesh.knot, mesh.knot, mesh.length * sizeof(size_t))
-    made.mesh.offset, made.mesh.step = mesh.offset, mesh.step
+    made.mesh.offset, made.mesh.spacing = mesh.offset, mesh.spacing
     made.mesh.on_knots, made.mesh.tilt = mesh.on_knots, mesh.tilt
     return made

@@ -1,5 +1,5 @@
 /* What a tilted composition tells, whichever engine computed it: a convolution has the masses of the sum's
- * law c, a spectrum the coefficients of a Fourier series. c lies on the lattice lowest + step * Z. */
+ * law c, a spectrum the coefficients of a Fourier series. c lies on the lattice lowest + spacing * Z. */
 #ifndef PRV_COMPOSED_H
 #define PRV_COMPOSED_H
 
@@ -27,7 +27,7 @@ typedef struct prv_spectral {
 
 typedef struct prv_composed {
     prv_tilted tilted;
-    double step;        /* of the lattice of sums, nats */
+    double spacing;     /* of the lattice of sums, nats */
     long double lowest; /* a lattice point, nats; of a convolution: the lowest of the window */
     prv_engine engine;  /* which one of these there is */
     union {

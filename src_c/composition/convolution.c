@@ -148,11 +148,11 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
 static void place_window(long double offset, const prv_window *window, prv_composed *result)
 {
     prv_convolved *convolved = &result->convolved;
-    const double first = floor((window->lowest - (double)offset) / result->step);
+    const double first = floor((window->lowest - (double)offset) / result->spacing);
     convolved->start = prv_circle_place(first, convolved->length);
-    result->lowest = offset + (long double)first * (long double)result->step;
-    const double above = (double)result->lowest + (double)convolved->length * result->step;
-    const double below = (double)result->lowest - result->step;
+    result->lowest = offset + (long double)first * (long double)result->spacing;
+    const double above = (double)result->lowest + (double)convolved->length * result->spacing;
+    const double below = (double)result->lowest - result->spacing;
     convolved->outside += prv_tilted_above(&result->tilted, above) + prv_tilted_below(&result->tilted, below);
     convolved->outside = fmin(convolved->outside, 1.0);
 }
@@ -170,7 +170,7 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
     memset(result, 0, sizeof *result);
     result->engine = PRV_ENGINE_CONVOLUTION;
     result->tilted = prv_tilted_new(tilt, window);
-    result->step = lattices[0]->step;
+    result->spacing = lattices[0]->spacing;
     result->convolved.mass = work->real;
     result->convolved.length = window->length;
     prv_status status = PRV_OK;
@@ -187,5 +187,5 @@ prv_status prv_compose(const prv_lattice *const *lattices, const double *counts,
 
 double prv_composed_loss(const prv_composed *composed, size_t point)
 {
-    return (double)(composed->lowest + (long double)composed->step * (long double)point);
+    return (double)(composed->lowest + (long double)composed->spacing * (long double)point);
 }

@@ -7,7 +7,7 @@
 #include "base/allocate.h"
 
 prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                                double step, double tilt, const prv_window *window, double most_work,
+                                double spacing, double tilt, const prv_window *window, double most_work,
                                 prv_growing_plan *plan)
 {
     prv_composed composed;
@@ -18,9 +18,9 @@ prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double
     plan->window = *window;
     plan->window.options = NULL; /* they live as long as the call that made the plan */
     plan->tilt = tilt;
-    plan->unit = composed.step;
-    plan->divisor = (int64_t)fmin(rint(composed.step / step), 0x1p53);
-    const bool is_multiple = plan->divisor > 0 && plan->unit == step * (double)plan->divisor;
+    plan->unit = composed.spacing;
+    plan->divisor = (int64_t)fmin(rint(composed.spacing / spacing), 0x1p53);
+    const bool is_multiple = plan->divisor > 0 && plan->unit == spacing * (double)plan->divisor;
     return is_multiple && plan->beginning.count > 0 ? PRV_OK : PRV_ERR_PRECISION;
 }
 
@@ -35,7 +35,7 @@ prv_status prv_growing_begin(const prv_growing_plan *plan, prv_growing_spectrum 
     prv_growing_clear(sums);
     sums->composed.tilted = prv_tilted_new(plan->tilt, &plan->window);
     sums->composed.engine = PRV_ENGINE_SPECTRUM;
-    sums->composed.step = plan->unit;
+    sums->composed.spacing = plan->unit;
     const prv_spectrum *b = &plan->beginning;
     for (size_t run = 0; run < b->run_count; run++) {
         const prv_status status = prv_exponents_append(&sums->exponents, b->runs[run].first,

@@ -16,11 +16,12 @@ typedef struct prv_growing_plan {
     int64_t divisor;        /* the same in steps of the lattices */
 } prv_growing_plan;
 
-/* Fixes it for a beginning with these lattices of spacing `step`, by prv_spectrum_new. PRV_ERR_PRECISION also
- * if there is no frequency to be kept, or the unit is no multiple of `step`. *plan may be freed in any case.
+/* Fixes it for a beginning with these lattices of this spacing, by prv_spectrum_new. PRV_ERR_PRECISION also
+ * if there is no frequency to be kept, or the unit is no multiple of the spacing. *plan may be freed in any
+ * case.
  */
 prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                                double step, double tilt, const prv_window *window, double most_work,
+                                double spacing, double tilt, const prv_window *window, double most_work,
                                 prv_growing_plan *plan);
 void prv_growing_plan_free(prv_growing_plan *plan);
 

@@ -82,7 +82,7 @@ PRV_VECTOR static double log_moment(const prv_polynomial *f, double lam, double 
 }
 
 /* The least number of coefficients above which those of f^count sum to at most `lost`, by Chernoff's bound:
- * sum over n >= N of g_n <= f(e^lam)^count e^(-lam N). `lam` is a guess, for one step of the lattice. */
+ * sum over n >= N of g_n <= f(e^lam)^count e^(-lam N). `lam` is a guess, for one spacing of the lattice. */
 static double reach_of(const prv_polynomial *f, double count, double lost, double lam)
 {
     double least = HUGE_VAL;
@@ -116,9 +116,9 @@ static double most_jumps(double stay, double leave, double count, double terms, 
 /* ---- Sums from the top down ------------------------------------------------------------------ */
 
 /* Masses become the sums of prv_jump_law. */
-static void sum_from_above(size_t length, double step, double *masses, double *below)
+static void sum_from_above(size_t length, double spacing, double *masses, double *below)
 {
-    const double decay = exp(-step), rise = -expm1(-step);
+    const double decay = exp(-spacing), rise = -expm1(-spacing);
     double b = 0.0, d = 0.0;
     for (size_t i = length; i-- > 0;) {
         d += rise * b;
@@ -141,12 +141,12 @@ typedef struct power {
 /* Masses of a power, twice while it is multiplied out, and the sums of prv_jump_law. */
 #define BYTES_OF_MASS (5.0 * sizeof(double))
 
-static prv_status plan_power(power *p, double count, const prv_jump_limits *limits, double step,
+static prv_status plan_power(power *p, double count, const prv_jump_limits *limits, double spacing,
                              prv_jump_law *law)
 {
     p->count = count;
     p->lost = p->negligible = limits->lost;
-    const double length = reach_of(&p->f, count, limits->lost, limits->tilt * step);
+    const double length = reach_of(&p->f, count, limits->lost, limits->tilt * spacing);
     if (!(length < LONGEST)) return PRV_ERR_ENGINE;
     p->length = prv_size_of(length);
     if (length > count * (double)p->f.at[p->f.count - 1]) p->lost = 0.0;
@@ -207,8 +207,8 @@ static prv_status finish(const power *bulk, const power *jumps, const prv_option
     if (status != PRV_OK) return status;
     p.error = error;
     add_powers_error(&p, law);
-    sum_from_above(law->jumps, law->jump_step, law->above, law->below);
-    /* Each step down has four roundings and those of two constants. Then a product of two sums of `bulks`
+    sum_from_above(law->jumps, law->jump_spacing, law->above, law->below);
+    /* Each point down has four roundings and those of two constants. Then a product of two sums of `bulks`
      * terms. */
     law->rounding.relative += (8.0 * (double)law->jumps + (double)law->bulks + 16.0) * PRV_UNIT;
     return PRV_OK;
@@ -222,10 +222,10 @@ static prv_status compose_together(const prv_jump_lattice *y, const prv_jump_lim
     int64_t lowest;
     memset(&all, 0, sizeof all);
     prv_status status = polynomial_of(&y->bulk, law->side, 0.0, &all.f, &lowest);
-    if (status == PRV_OK) status = plan_power(&all, law->count, limits, law->bulk_step, law);
+    if (status == PRV_OK) status = plan_power(&all, law->count, limits, law->bulk_spacing, law);
     if (status == PRV_OK) {
-        law->offset = law->count * ((y->bulk.offset - law->least) + law->bulk_step * (double)lowest);
-        law->jump_step = law->bulk_step;
+        law->offset = law->count * ((y->bulk.offset - law->least) + law->bulk_spacing * (double)lowest);
+        law->jump_spacing = law->bulk_spacing;
         status = finish(NULL, &all, options, law);
     }
     prv_polynomial_free(&all.f);
@@ -259,10 +259,10 @@ static prv_status compose_apart(const prv_jump_lattice *y, const prv_jump_mesh *
     if (!up && most < k) law->lost += limits->lost;
     const double bulks = k - most;
     for (size_t a = 0; a < bulk.f.count; a++) bulk.f.weight[a] /= stay;
-    status = plan_power(&bulk, bulks, limits, law->bulk_step, law);
-    if (status == PRV_OK) status = plan_power(&jumps, k, limits, law->jump_step, law);
+    status = plan_power(&bulk, bulks, limits, law->bulk_spacing, law);
+    if (status == PRV_OK) status = plan_power(&jumps, k, limits, law->jump_spacing, law);
     if (status != PRV_OK) goto done;
-    law->offset = bulks * ((y->bulk.offset - law->least) + law->bulk_step * (double)lowest) +
+    law->offset = bulks * ((y->bulk.offset - law->least) + law->bulk_spacing * (double)lowest) +
                   most * fmin(mesh->carried, place);
     /* Of a dominating law, jumps may count as `carried` less only if that is no more than the bulk's place;
      * there are at most `length` of them. */
@@ -286,8 +286,8 @@ prv_status prv_jump_law_new(const prv_jump_lattices *lattices, const prv_jump_me
     law->side = side;
     law->count = count;
     law->least = mesh->least;
-    law->bulk_step = mesh->bulk_step;
-    law->jump_step = mesh->jump_step;
+    law->bulk_spacing = mesh->bulk_spacing;
+    law->jump_spacing = mesh->jump_spacing;
     law->rounding.relative = count * lattices->rounding.relative;
     law->rounding.shift = count * lattices->rounding.shift;
     set_top(y, mesh, law);
@@ -298,8 +298,8 @@ prv_status prv_jump_law_new(const prv_jump_lattices *lattices, const prv_jump_me
         return status;
     }
     /* Places are sums and products of these numbers, each rounded a few times. */
-    const double size = count * fabs(law->least) + fabs(law->offset) + (double)law->bulks * law->bulk_step +
-                        (double)law->jumps * law->jump_step;
+    const double size = count * fabs(law->least) + fabs(law->offset) +
+                        (double)law->bulks * law->bulk_spacing + (double)law->jumps * law->jump_spacing;
     law->rounding.shift += 16.0 * PRV_UNIT * size;
     law->greatest = up ? count * law->least + prv_jump_mesh_top(mesh) - 4.0 * law->rounding.shift : HUGE_VAL;
     return PRV_OK;
@@ -313,17 +313,17 @@ void prv_jump_law_free(prv_jump_law *law)
 
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
-/* The sums over the bulk at x = b bulk_step: of jumps above the rest, as values and as P's part. */
+/* The sums over the bulk at x = b bulk_spacing: of jumps above the rest, as values and as P's part. */
 typedef struct sums {
     double value, relative;
 } sums;
 
 PRV_VECTOR static sums evaluate(const prv_jump_law *law, double x)
 {
-    const double h = law->jump_step, inverse = 1.0 / h, last = (double)law->jumps;
+    const double h = law->jump_spacing, inverse = 1.0 / h, last = (double)law->jumps;
     sums s = {0.0, 0.0};
     for (size_t b = law->bulks; b-- > 0;) {
-        const double rest = x - law->bulk_step * (double)b;
+        const double rest = x - law->bulk_spacing * (double)b;
         const double guess = rest < 0.0 ? 0.0 : floor(rest * inverse) + 1.0;
         /* The next point is above `rest`, whatever rounding made of the quotient. */
         const double next = h * guess > rest ? guess : guess + 1.0;

@@ -23,11 +23,11 @@ typedef struct prv_jump_law {
     double least;    /* nats: of each step */
     double offset;   /* nats: sum of losses = count * least + offset + bulk + jumps */
     double greatest; /* nats, of a dominating law: the greatest epsilon that it bounds */
-    double bulk_step, jump_step;
+    double bulk_spacing, jump_spacing;
     size_t bulks, jumps;   /* numbers of masses */
-    double *bulk;          /* [bulks] of i bulk_step */
-    double *above, *below; /* [jumps] with g_n the mass of n jump_step: sums over n >= i of g_n e^(x_i - x_n),
-                              and of g_n (1 - e^(x_i - x_n)) */
+    double *bulk;          /* [bulks] of i bulk_spacing */
+    double *above, *below; /* [jumps] with g_n the mass of n jump_spacing: sums over n >= i of g_n e^(x_i -
+                              x_n), and of g_n (1 - e^(x_i - x_n)) */
     /* Some loss lies above the top: Q's probability, and P's times e^(count * least). */
     double top_mass, top_relative, top_error; /* and the relative error of either */
     double lost;           /* from above: what was left out; from below: what is too much */

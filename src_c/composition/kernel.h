@@ -6,7 +6,7 @@
 /* g(lam) = max_s K(s) = lam^lam / (1 + lam)^(1 + lam), lam >= 0. */
 double prv_kernel_maximum(double lam);
 
-/* The transform of K on a lattice of step q, kern, falls: |kern(lam q + i theta)| <= q /
+/* The transform of K on a lattice of spacing q, kern, falls: |kern(lam q + i theta)| <= q /
  * prv_kernel_divisor(lam q, theta), 0 < theta <= pi (SPECTRUM.md, section 2). */
 double prv_kernel_divisor(double lam_q, double theta);
 

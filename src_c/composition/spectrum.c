@@ -190,8 +190,9 @@ static size_t add_law(const prv_lattice *y, double count, double *weight, prv_co
 {
     prv_tilted_add(&composed->tilted, y, count, weight);
     const size_t heaviest = prv_heaviest(weight, y->length);
-    const long double place = (long double)count * ((long double)y->offset +
-                                                    (long double)y->step * (long double)y->index[heaviest]);
+    const long double place = (long double)count *
+                              ((long double)y->offset +
+                               (long double)y->spacing * (long double)y->index[heaviest]);
     composed->lowest += place;
     composed->spectral.place_size += fabs((double)place);
     composed->spectral.laws++;
@@ -267,7 +268,7 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
         if (status != PRV_OK) goto done;
     }
     /* Steps of one atom each have no unit: the period itself will do for the one point of their sum. */
-    composed->step = divisor > 0 ? lattices[0]->step * (double)divisor : HUGE_VAL;
+    composed->spacing = divisor > 0 ? lattices[0]->spacing * (double)divisor : HUGE_VAL;
     for (size_t m = 0; m < (window->separate ? 2 * steps : steps); m++)
         prv_source_scale(&sources[m], divisor > 0 ? (double)divisor : 1.0);
 done:
@@ -404,8 +405,8 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (status != PRV_OK) goto done;
 
     const double period = period_of(&composed->tilted, window, &out->low);
-    composed->step = fmin(composed->step, fmax(period, 1.0));
-    const double unit = composed->step, points = 2.0 * ceil(0.5 * period / unit) + 1.0;
+    composed->spacing = fmin(composed->spacing, fmax(period, 1.0));
+    const double unit = composed->spacing, points = 2.0 * ceil(0.5 * period / unit) + 1.0;
     double work = FREQUENCY_WORK * (double)steps, expected = 0.0; /* work: at each frequency */
     bool nothing = false;
     for (size_t m = 0; m < steps; m++) {
@@ -503,7 +504,7 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
 {
     const prv_spectrum *s = c->spectral.spectrum;
     const prv_tilted *t = &c->tilted;
-    const double period = s->points * c->step, log_tolerance = log(s->tolerance);
+    const double period = s->points * c->spacing, log_tolerance = log(s->tolerance);
     const double again = exp(-t->tilt * period), rest = -expm1(-t->tilt * period);
     const double weight = prv_kernel_maximum(t->tilt) + again / rest;
     /* Of what lies a period above low_epsilon, as much as weighs the tolerance. */
@@ -514,7 +515,7 @@ double prv_spectrum_images(const prv_composed *c, double *low_epsilon, double *h
                        ? (t->log_up - log(high) + errors * PRV_SECOND_ORDER) / t->shift_up - period
                        : HUGE_VAL;
     if (t->support_high - period < *low_epsilon) {
-        *low_epsilon = t->support_high - period + c->step + prv_tilted_blur(t);
+        *low_epsilon = t->support_high - period + c->spacing + prv_tilted_blur(t);
         high = 0.0;
     }
     *high_epsilon = s->low + period + log_tolerance / t->tilt;

@@ -62,7 +62,8 @@ prv_status prv_spectrum_add(const prv_lattice *lattice, double count, int64_t di
 prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, bool separate, double unit,
                              double tilt, double points, prv_spectrum *spectrum);
 
-/* D and B at the lattice point lowest + n * step, n an integer below 2^52 in modulus. O(count), vectorised.
+/* D and B at the lattice point lowest + n * spacing, n an integer below 2^52 in modulus. O(count),
+ * vectorised.
  */
 void prv_spectrum_at(const prv_spectrum *spectrum, double n, double *finite, double *reverse);
 

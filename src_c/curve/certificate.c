@@ -27,15 +27,15 @@ prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells
         /* Weights that are no normal doubles: fewer than 2^40 atoms of each step, DBL_MIN of each. */
         p.transforms = s->rounding + 0x1p40 * DBL_MIN * t->total;
         place = (double)(c->spectral.laws + 4) * PRV_LONG_EPSILON * c->spectral.place_size;
-        reach = fabs((double)c->lowest) + s->points * c->step;
+        reach = fabs((double)c->lowest) + s->points * c->spacing;
     } else {
         const double n = (double)c->convolved.length;
-        const double smooth = t->tilt > 0.0 ? 1.0 / (c->step * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
+        const double smooth = t->tilt > 0.0 ? 1.0 / (c->spacing * t->tilt * (t->tilt + 1.0)) + g : HUGE_VAL;
         p.outside = g * c->convolved.outside;
         /* Where the tilt's weight lies on a few atoms, those of others underflow, and products with them: by
          * less than DBL_MIN each. */
         p.transforms = c->convolved.rounding * fmin(smooth, n * g) + n * (t->total + 4.0) * DBL_MIN;
-        reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->step));
+        reach = fmax(fabs((double)c->lowest), fabs((double)c->lowest + n * c->spacing));
         /* The recurrences use rounded decay factors. */
         sums = n * (2.0 * PRV_UNIT + 4.0 * PRV_WIDE_UNIT);
     }

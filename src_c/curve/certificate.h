@@ -4,7 +4,7 @@
  *    P_c(outside), g(lam) = max_s e^(-lam s) (1 - e^-s) = lam^lam / (1 + lam)^(1 + lam).
  *
  * 2. Rounding of the transforms: `rounding` at each point, summed against the kernel e^(-lam s) (1 - e^-s).
- * The sum of the kernel over a lattice of step h is at most 1 / (h lam (lam + 1)) + g(lam), as it is
+ * The sum of the kernel over a lattice of spacing h is at most 1 / (h lam (lam + 1)) + g(lam), as it is
  * unimodal, and N g(lam).
  *
  * 3. Underflow of weights, and of products in the recurrences of the kernel: absolute.

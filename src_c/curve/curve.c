@@ -23,9 +23,9 @@ enum { MARKS = 128 };
 
 typedef struct reader {
     const prv_composed *composed;
-    prv_wide decay, decay_more, step; /* e^(-lam h), e^(-(lam + 1) h), 1 - e^(-h) */
-    size_t spacing, marked;
-    sums marks[MARKS]; /* at the top, one `spacing` below it, ... */
+    prv_wide decay, decay_more, drop; /* e^(-lam h), e^(-(lam + 1) h), 1 - e^(-h) */
+    size_t stride, marked;
+    sums marks[MARKS]; /* at the top, one `stride` below it, ... */
 } reader;
 
 static size_t position(const prv_composed *c, size_t point)
@@ -39,10 +39,10 @@ static void reader_init(reader *r, const prv_composed *c)
     r->composed = c;
     if (c->engine == PRV_ENGINE_SPECTRUM) return;
     const size_t top = c->convolved.length - 1;
-    r->decay = prv_wide_of(exp(-c->tilted.tilt * c->step));
-    r->decay_more = prv_wide_of(exp(-(c->tilted.tilt + 1.0) * c->step));
-    r->step = prv_wide_of(-expm1(-c->step));
-    r->spacing = c->convolved.length / MARKS + 1;
+    r->decay = prv_wide_of(exp(-c->tilted.tilt * c->spacing));
+    r->decay_more = prv_wide_of(exp(-(c->tilted.tilt + 1.0) * c->spacing));
+    r->drop = prv_wide_of(-expm1(-c->spacing));
+    r->stride = c->convolved.length / MARKS + 1;
     r->marked = 1;
     r->marks[0].d = prv_wide_of(0.0);
     /* Rounding of the transforms may leave tiny negative masses; they stay, its bound covers them. */
@@ -55,14 +55,14 @@ static sums sums_at(reader *r, size_t point)
     const prv_composed *c = r->composed;
     const double *mass = c->convolved.mass;
     const size_t top = c->convolved.length - 1;
-    size_t mark = (top - point) / r->spacing;
+    size_t mark = (top - point) / r->stride;
     if (mark >= r->marked) mark = r->marked - 1;
     sums s = r->marks[mark];
     while (s.point > point) {
         s.point--;
-        s.d = prv_wide_mul(r->decay, prv_wide_add(s.d, prv_wide_mul(r->step, s.b)));
+        s.d = prv_wide_mul(r->decay, prv_wide_add(s.d, prv_wide_mul(r->drop, s.b)));
         s.b = prv_wide_add(prv_wide_mul(r->decay_more, s.b), prv_wide_of(mass[position(c, s.point)]));
-        if (top - s.point == r->marked * r->spacing) r->marks[r->marked++] = s;
+        if (top - s.point == r->marked * r->stride) r->marks[r->marked++] = s;
     }
     return s;
 }
@@ -89,8 +89,8 @@ static place at(reader *r, double epsilon)
     double d, b;
     long double x;
     if (c->engine == PRV_ENGINE_SPECTRUM) {
-        const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->step) + 1.0;
-        x = c->lowest + (long double)n * (long double)c->step;
+        const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->spacing) + 1.0;
+        x = c->lowest + (long double)n * (long double)c->spacing;
         if (!(fabs(n) < 0x1p51)) {
             const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0};
             return unknown;
@@ -100,7 +100,7 @@ static place at(reader *r, double epsilon)
         const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 1};
         const size_t top = c->convolved.length - 1;
         if (epsilon >= prv_composed_loss(c, top)) return nothing;
-        const double below = (epsilon - (double)c->lowest) / c->step;
+        const double below = (epsilon - (double)c->lowest) / c->spacing;
         size_t point = prv_size_of(fmin(below, (double)top));
         while (point > 0 && prv_composed_loss(c, point - 1) > epsilon) point--;
         while (prv_composed_loss(c, point) <= epsilon) point++;
@@ -196,14 +196,14 @@ typedef struct crossing {
     double slope; /* at the last point */
 } crossing;
 
-/* Newton's method on the logarithm of the bound between low and high; a step that leaves the bracket is
- * halved into it. Ends when the bracket, or a step, is at the rounding of epsilon. */
+/* Newton's method on the logarithm of the bound between low and high; a move that leaves the bracket is
+ * halved into it. Ends when the bracket, or a move, is at the rounding of epsilon. */
 static crossing search(reader *r, int side, const prv_slack *slack, double log_target, double low,
                        double high, double guess)
 {
     crossing c = {-HUGE_VAL, HUGE_VAL, 0.0};
     double x = clip(guess, low, high);
-    /* Below the crossing slack grows like e^(tilt distance), and soon hides all: the first steps are shorter
+    /* Below the crossing slack grows like e^(tilt distance), and soon hides all: the first moves are shorter
      * than that. */
     double reach = fmin(fmax(1e-3 * fabs(x), 1e-9),
                         fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
@@ -227,7 +227,7 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
         if (c.below - c.above <= 4.0 * rounding) break;
         if ((x >= high && excess >= 0.0) || (x <= low && excess < 0.0)) break;
         double next = x + excess / b.slope;
-        /* A step too short to tell, by the rounding of epsilon or of the logarithms, is lengthened to the
+        /* A move too short to tell, by the rounding of epsilon or of the logarithms, is lengthened to the
          * other side. */
         const double blur = rounding + 4.0 * DBL_EPSILON * (fabs(log_target) + fabs(b.log_scale)) / b.slope;
         if (fabs(next - x) < blur) next = excess >= 0.0 ? x + 2.0 * blur : x - 2.0 * blur;

@@ -10,15 +10,15 @@ prv_untilted_curve prv_untilted_curve_of(const prv_composed *c, double floor, do
 {
     double *mass = c->convolved.mass;
     const size_t length = c->convolved.length;
-    const double below = (floor - (double)c->lowest) / c->step - 2.0;
+    const double below = (floor - (double)c->lowest) / c->spacing - 2.0;
     const size_t bottom = prv_size_of(fmin(below, (double)length - 1.0));
     const prv_untilted_curve curve = {c, bottom, sums, mass};
-    const prv_wide decay = prv_wide_of(exp(-c->step)), step = prv_wide_of(-expm1(-c->step));
+    const prv_wide decay = prv_wide_of(exp(-c->spacing)), drop = prv_wide_of(-expm1(-c->spacing));
     prv_wide d = prv_wide_of(0.0), b = prv_wide_of(0.0);
     double greatest = 0.0;
     size_t at = (c->convolved.start + length - 1) % length;
     for (size_t point = length; point-- > bottom;) {
-        d = prv_wide_add(d, prv_wide_mul(step, b));
+        d = prv_wide_add(d, prv_wide_mul(drop, b));
         b = prv_wide_add(prv_wide_mul(decay, b), prv_wide_of(mass[at]));
         const double value = prv_wide_value(d);
         greatest = value > greatest ? value : greatest;
@@ -44,7 +44,7 @@ double prv_untilted_delta(const prv_untilted_curve *curve, double epsilon, doubl
     *slope = 0.0;
     if (epsilon >= top) return 0.0;
     size_t point = curve->bottom;
-    if (above > 0.0) point = prv_size_of(fmin(fmax(above / c->step, (double)point), last));
+    if (above > 0.0) point = prv_size_of(fmin(fmax(above / c->spacing, (double)point), last));
     while (point > curve->bottom && prv_composed_loss(c, point - 1) > epsilon) point--;
     while (prv_composed_loss(c, point) <= epsilon) point++;
     const double v = epsilon - prv_composed_loss(c, point), b = reverse_at(curve, point);
@@ -72,5 +72,5 @@ double prv_untilted_epsilon(const prv_untilted_curve *curve, double level)
     const double b = reverse_at(curve, high);
     const double ratio = b > 0.0 ? (curve->sums[high] - level) / b : 0.0;
     const double v = ratio > -1.0 ? log1p(ratio) : -HUGE_VAL;
-    return prv_composed_loss(c, high) + fmin(fmax(v, -c->step), 0.0);
+    return prv_composed_loss(c, high) + fmin(fmax(v, -c->spacing), 0.0);
 }

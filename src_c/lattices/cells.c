@@ -162,9 +162,9 @@ static void atom_cells(const prv_mechanism *m, bool add, prv_cells *cells)
     const double *x = cells->knots;
     const size_t length = cells->length;
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
-    /* A knot meant for an atom differs from it by the rounding of anchor + step * index and of the loss. An
-     * atom that lies above a knot by no more than that counts as on the knot: an atom in the next mesh cell
-     * would be moved up by the whole cell. */
+    /* A knot meant for an atom differs from it by the rounding of anchor + spacing * index and of the loss.
+     * An atom that lies above a knot by no more than that counts as on the knot: an atom in the next mesh
+     * cell would be moved up by the whole cell. */
     const double snap = (8.0 * PRV_UNIT + a->loss_error) * reach;
     size_t cell = 0, most_atoms = 0;
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);

@@ -15,7 +15,7 @@ typedef struct prv_mean {
  *
  * Gaussian, Laplace and mixture bases take Gauss-Legendre panels in the noise variable, discrete ones a sum.
  * For cdfs of a callback, the two masses of each cell bound its mean on both sides, by inequalities that are
- * sharp; the error is then about step^2 / 12. The mechanism must have a mean (prv_mean_exists). */
+ * sharp; the error is then about spacing^2 / 12. The mechanism must have a mean (prv_mean_exists). */
 prv_mean prv_conditional_mean(const prv_mechanism *mechanism, bool add, const prv_cells *cells,
                               double outside);
 

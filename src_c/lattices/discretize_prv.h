@@ -17,14 +17,14 @@ typedef struct prv_discretization_error {
     size_t knots; /* of the cells that were computed */
 } prv_discretization_error;
 
-/* The finite loss Y of a step, given that |Y| <= (n + 1/2) step, on the points mu + step * i, |i| <= n. mu
- * makes the lattice's mean the conditional mean of the loss. Points that no loss can reach are left out, and
- * infinite_mass is that of the step. The mechanism must have a mean (prv_mean_exists). On success the caller
- * frees the lattice; its `rounding` is not set.
+/* The finite loss Y of a step, given that |Y| <= (n + 1/2) spacing, on the points mu + spacing * i, |i| <= n.
+ * mu makes the lattice's mean the conditional mean of the loss. Points that no loss can reach are left out,
+ * and infinite_mass is that of the step. The mechanism must have a mean (prv_mean_exists). On success the
+ * caller frees the lattice; its `rounding` is not set.
  *
  * Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks, and PRV_ERR_PRECISION if there is no mass
  * on any point. O(n). */
-prv_status prv_discretize_prv(const prv_mechanism *mechanism, bool add, double step, size_t n,
+prv_status prv_discretize_prv(const prv_mechanism *mechanism, bool add, double spacing, size_t n,
                               const prv_options *options, prv_lattice *lattice,
                               prv_discretization_error *error);
 

@@ -26,13 +26,13 @@ void prv_jump_mesh_free(prv_jump_mesh *mesh)
 
 double prv_jump_mesh_cut(const prv_jump_mesh *m)
 {
-    return m->bulk_step * (double)m->bulk_index[m->bulk_length - 1];
+    return m->bulk_spacing * (double)m->bulk_index[m->bulk_length - 1];
 }
 
 double prv_jump_mesh_top(const prv_jump_mesh *m)
 {
     if (m->jump_length == 0) return prv_jump_mesh_cut(m);
-    return m->carried + m->jump_step * (double)m->jump_index[m->jump_length - 1];
+    return m->carried + m->jump_spacing * (double)m->jump_index[m->jump_length - 1];
 }
 
 /* Of the cell below knot i > 0 of jumps. */
@@ -44,12 +44,12 @@ static int64_t middle(const prv_jump_mesh *m, size_t i)
 /* Jumps have two cells between their knots, so that outcomes are merged from either side of a middle. */
 static void set_knots(const prv_jump_mesh *m, double *x)
 {
-    for (size_t i = 0; i < m->bulk_length; i++) x[i] = m->least + m->bulk_step * (double)m->bulk_index[i];
+    for (size_t i = 0; i < m->bulk_length; i++) x[i] = m->least + m->bulk_spacing * (double)m->bulk_index[i];
     const double offset = m->least + m->carried;
     x += m->bulk_length;
     for (size_t i = 1; i < m->jump_length; i++) {
-        *x++ = offset + m->jump_step * (double)middle(m, i);
-        *x++ = offset + m->jump_step * (double)m->jump_index[i];
+        *x++ = offset + m->jump_spacing * (double)middle(m, i);
+        *x++ = offset + m->jump_spacing * (double)m->jump_index[i];
     }
 }
 
@@ -72,13 +72,13 @@ static prv_cells part_of(const prv_cells *cells, size_t first, size_t length)
 }
 
 /* `length` points of a lattice, whose knots are `apart` cells from each other. */
-static prv_status new_mesh(size_t length, double offset, double step, double tilt, size_t apart,
+static prv_status new_mesh(size_t length, double offset, double spacing, double tilt, size_t apart,
                            prv_mesh *mesh)
 {
     const prv_status status = prv_mesh_new(length, mesh);
     if (status != PRV_OK) return status;
     mesh->offset = offset;
-    mesh->step = step;
+    mesh->spacing = spacing;
     mesh->tilt = tilt;
     for (size_t i = 0; i < length; i++) mesh->knot[i] = apart * i;
     return PRV_OK;
@@ -95,13 +95,13 @@ static double merged_place(const prv_cells *cells, size_t i)
  * atom, one near the place of each other cell, and the last knot. Any points are sound. */
 static void set_targets(const prv_jump_mesh *m, const prv_cells *cells, prv_mesh *mesh)
 {
-    const double above = merged_place(cells, 1), part = above / m->bulk_step;
+    const double above = merged_place(cells, 1), part = above / m->bulk_spacing;
     mesh->offset = m->least + above;
     mesh->on_knots = true;
     mesh->index[0] = 0;
     for (size_t i = 1; i + 1 < m->bulk_length; i++) {
         const int64_t last = m->bulk_index[i + 1] - m->bulk_index[i] - 1;
-        const double place = merged_place(cells, i + 1) / m->bulk_step - part;
+        const double place = merged_place(cells, i + 1) / m->bulk_spacing - part;
         mesh->index[i] = m->bulk_index[i];
         if (last > 0)
             mesh->index[i] += place < 0.5 ? 0 : place < (double)last ? (int64_t)(place + 0.5) : last;
@@ -113,7 +113,7 @@ static prv_status enclose_bulk(const prv_jump_mesh *m, const prv_cells *cells, d
 {
     prv_mesh mesh;
     const prv_cells part = part_of(cells, 0, m->bulk_length);
-    prv_status status = new_mesh(m->bulk_length, m->least, m->bulk_step, m->tilt, 1, &mesh);
+    prv_status status = new_mesh(m->bulk_length, m->least, m->bulk_spacing, m->tilt, 1, &mesh);
     if (status == PRV_OK) status = prv_lattice_new(mesh.length, &l->dominating.bulk);
     if (status == PRV_OK) status = prv_lattice_new(mesh.length, &l->dominated.bulk);
     if (status != PRV_OK) goto done;
@@ -131,7 +131,7 @@ static prv_status enclose_jumps(const prv_jump_mesh *m, prv_cells *cells, double
                                 prv_jump_lattices *l)
 {
     prv_mesh mesh;
-    prv_status status = new_mesh(m->jump_length, m->least + m->carried, m->jump_step, m->tilt, 2, &mesh);
+    prv_status status = new_mesh(m->jump_length, m->least + m->carried, m->jump_spacing, m->tilt, 2, &mesh);
     if (status == PRV_OK) status = prv_lattice_new(mesh.length, &l->dominating.jumps);
     if (status == PRV_OK) status = prv_lattice_new(mesh.length, &l->dominated.jumps);
     if (status != PRV_OK) goto done;

@@ -1,9 +1,9 @@
 /* A step on two lattices: losses near the least one, its bulk, on a fine lattice, and jumps on a coarse one.
  *
  * With y the least loss of the step, S = loss - y >= 0 is cut in three: the bulk, S <= cut, on points of
- * bulk_step * Z; jumps, cut < S <= top, on carried + jump_step * Z; and one outcome for all losses above the
- * top. As outcomes without a place on a lattice need none where all that matters is whether one of them
- * occurs (JUMPS.md, section 1), the top may be low: no higher than the epsilon that is asked about. */
+ * bulk_spacing * Z; jumps, cut < S <= top, on carried + jump_spacing * Z; and one outcome for all losses
+ * above the top. As outcomes without a place on a lattice need none where all that matters is whether one of
+ * them occurs (JUMPS.md, section 1), the top may be low: no higher than the epsilon that is asked about. */
 #ifndef PRV_JUMP_LATTICES_H
 #define PRV_JUMP_LATTICES_H
 
@@ -12,13 +12,13 @@
 /* Where the knots lie. No bound relies on the choice. */
 typedef struct prv_jump_mesh {
     double least;        /* nats: the loss at which S is 0 */
-    double bulk_step;    /* nats */
+    double bulk_spacing; /* nats */
     size_t bulk_length;  /* of knots of the bulk, at least 2 */
     int64_t *bulk_index; /* [bulk_length] increasing from 0; the cut is the last one */
-    double jump_step;    /* nats */
+    double jump_spacing; /* nats */
     size_t jump_length;  /* of knots of jumps, at least 2; 0 where the top is the cut */
     int64_t
-        *jump_index; /* [jump_length] increasing from cut = carried + jump_step * jump_index[0] to the top.
+        *jump_index; /* [jump_length] increasing from cut = carried + jump_spacing * jump_index[0] to the top.
                         Neighbours differ by even numbers: the dominated lattice has the middles of cells. */
     double carried;  /* nats, in [0, cut): a jump counts as so much less, which its place in the bulk adds */
     double tilt;     /* about the saddle, for tightness alone */

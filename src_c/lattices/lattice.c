@@ -57,7 +57,7 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     const double *x = cells->knots, *m = cells->mass, *e = cells->excess;
     double *out = lattice->mass;
     lattice->offset = mesh->offset;
-    lattice->step = mesh->step;
+    lattice->spacing = mesh->spacing;
     lattice->length = mesh->length;
     memcpy(lattice->index, mesh->index, mesh->length * sizeof *mesh->index);
 

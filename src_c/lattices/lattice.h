@@ -1,6 +1,6 @@
 /* Stage 2: lattices from cells.
  *
- * A lattice has its atoms on offset + step * index. The dominating lattice bounds delta from above, the
+ * A lattice has its atoms on offset + spacing * index. The dominating lattice bounds delta from above, the
  * dominated one (merging.h) from below, each for every epsilon, and composition keeps both bounds (Zhu, Dong,
  * Wang 2022, Theorem 10). Composition, curves and questions see lattices alone. */
 #ifndef PRV_LATTICE_H
@@ -11,12 +11,12 @@
 
 typedef struct prv_lattice {
     size_t length;
-    double offset, step;   /* nats */
-    int64_t *index;        /* [length] increasing */
-    double *loss;          /* [length] nats: offset + step * index */
-    double *mass;          /* [length] >= 0; with infinite_mass they sum to at most 1 */
-    double infinite_mass;  /* at the loss +infinity */
-    double infinite_error; /* absolute error of infinite_mass, at most */
+    double offset, spacing; /* nats */
+    int64_t *index;         /* [length] increasing */
+    double *loss;           /* [length] nats: offset + spacing * index */
+    double *mass;           /* [length] >= 0; with infinite_mass they sum to at most 1 */
+    double infinite_mass;   /* at the loss +infinity */
+    double infinite_error;  /* absolute error of infinite_mass, at most */
     /* Bound of the effects of rounding. With D the curve of the finite atoms and delta that of the
      * mechanism's finite losses (losses above the last knot of a dominating lattice count as infinite), for
      * every real e: delta(e) <= (1 + relative) D(e - shift) if the lattice dominates, delta(e) >= D(e +
@@ -37,8 +37,8 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 /* The same split on the cells' own knots, without the outer cells: mass double[cells->length]. */
 void prv_split_cells(const prv_cells *cells, double *mass);
 
-/* The shift (nats) that compositions add by taking atoms to be exactly at offset + step * index, while cells
- * were computed at its rounded value: product and sum round by u of themselves each. */
+/* The shift (nats) that compositions add by taking atoms to be exactly at offset + spacing * index, while
+ * cells were computed at its rounded value: product and sum round by u of themselves each. */
 double prv_rounding_of_points(const prv_cells *cells, const prv_mesh *mesh);
 
 #endif

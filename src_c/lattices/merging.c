@@ -41,9 +41,9 @@ typedef struct merge {
 /* mass[i] becomes the loss of the cell merged into one atom, in steps above the cell's anchor plus the shift.
  */
 PRV_VECTOR static void merged_points(const double *restrict relative, size_t length, double shift,
-                                     double step, double *restrict mass)
+                                     double spacing, double *restrict mass)
 {
-    for (size_t i = 0; i < length; i++) mass[i] = (prv_vm_log(mass[i] / relative[i]) - shift) / step;
+    for (size_t i = 0; i < length; i++) mass[i] = (prv_vm_log(mass[i] / relative[i]) - shift) / spacing;
 }
 
 /* The lattice points of the targets. If the mesh says so, they are the knots. Otherwise they are one point
@@ -73,7 +73,7 @@ static void target_indices(const prv_cells *cells, const prv_mesh *mesh, prv_lat
         }
         wide++;
     }
-    merged_points(relative, wide, mesh->shift, mesh->step, mass);
+    merged_points(relative, wide, mesh->shift, mesh->spacing, mass);
     const double *point = mass;
     for (size_t i = 1; i < mesh->length; i++) {
         const int64_t last = mesh->index[i] - index[i] - 1;
@@ -99,16 +99,16 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
 {
     const double *x = cells->knots;
     lattice->offset = mesh->offset + mesh->shift;
-    lattice->step = mesh->step;
+    lattice->spacing = mesh->spacing;
     lattice->length = mesh->length;
     lattice->infinite_mass = cells->infinite_mass;
     lattice->infinite_error = cells->infinite_error;
     const int64_t *index = lattice->index;
     const size_t *knot = mesh->knot;
-    const double offset = lattice->offset, step = mesh->step;
+    const double offset = lattice->offset, spacing = mesh->spacing;
     double *target = lattice->loss;
     target_indices(cells, mesh, lattice);
-    for (size_t i = 0; i < mesh->length; i++) target[i] = offset + step * (double)index[i];
+    for (size_t i = 0; i < mesh->length; i++) target[i] = offset + spacing * (double)index[i];
     for (size_t i = 1, cell = 1; i < mesh->length; i++) {
         const double c = target[i];
         for (const size_t last = knot[i] - knot[0]; cell <= last; cell++) scratch[cell] = c - x[cell - 1];
@@ -304,7 +304,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
         if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
 
         /* 1. Cells that lie nearer to this target than to the next one. */
-        const double boundary = c + c_next + 2e-9 * mesh->step;
+        const double boundary = c + c_next + 2e-9 * mesh->spacing;
         const pool carried = p;
         const size_t first = s.next;
         const double first_left = s.left;
@@ -434,9 +434,9 @@ static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t 
         mass += cells->mass[i];
         relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
     }
-    if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->step;
-    const double above = fmod(log(mass / relative), mesh->step);
-    return above < 0.0 ? above + mesh->step : above;
+    if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->spacing;
+    const double above = fmod(log(mass / relative), mesh->spacing);
+    return above < 0.0 ? above + mesh->spacing : above;
 }
 
 /* The cells around a mesh cell, and their mesh: merging them alone tells which shift is best. */
@@ -458,7 +458,7 @@ static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size
 
 void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice)
 {
-    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->step;
+    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->spacing;
     const double crowded = 0.025; /* if no mesh cell has this share, the mesh resolves the law */
     double greatest = -HUGE_VAL, best = mesh->shift;
     heavy_cell last = {SIZE_MAX, 0.0};

@@ -12,13 +12,13 @@
 #define PRV_WIDEST_CELL 100.0
 
 typedef struct prv_mesh {
-    double offset, step; /* nats: lattice points are offset + step * index */
+    double offset, spacing; /* nats: lattice points are offset + spacing * index */
     size_t length;
     int64_t *index; /* [length] lattice points that are knots, increasing */
     size_t *knot;   /* [length] position of each among the cells' knots */
     bool on_knots; /* targets of the dominated lattice are the knots themselves, for losses with atoms on them
                     */
-    double shift;  /* nats, in [0, step): if not on_knots, targets lie this far above lattice points */
+    double shift;  /* nats, in [0, spacing): if not on_knots, targets lie this far above lattice points */
     double tilt;   /* about the saddle: weighs ways of merging against each other, for tightness alone */
 } prv_mesh;
 

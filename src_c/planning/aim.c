@@ -194,7 +194,7 @@ double prv_rough_epsilon(prv_direction *direction, double delta)
     return aim.epsilon;
 }
 
-double prv_law_step(const prv_direction *direction, const prv_aim *aim)
+double prv_law_spacing(const prv_direction *direction, const prv_aim *aim)
 {
     return sqrt(LAW_FACTOR * aim->width / (direction->all.count * (aim->saddle + 1.0)));
 }

@@ -68,8 +68,8 @@ double prv_width_wanted(const prv_options *options, prv_question question, const
 /* Whether bounds of a delta are within delta_relative_error of the upper one; false for an epsilon. */
 bool prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
 
-/* The step of the error law (nats): a width w takes sqrt(8 w / (k (lam + 1))), and here a little less. */
-double prv_law_step(const prv_direction *direction, const prv_aim *aim);
+/* The spacing of the error law (nats): a width w takes sqrt(8 w / (k (lam + 1))), and here a little less. */
+double prv_law_spacing(const prv_direction *direction, const prv_aim *aim);
 
 /* The part of delta that truncation may cost: a small part of the width wanted, for a delta of this slope. */
 double prv_truncation_share(double slope, double width);

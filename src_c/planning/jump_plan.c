@@ -196,13 +196,13 @@ typedef struct goal {
 
 /* Both lattices of a step, or one. */
 typedef struct steps {
-    double bulk;   /* nats: the step of the bulk's lattice */
+    double bulk;   /* nats: the spacing of the bulk's lattice */
     double cut;    /* nats; 0 if the bulk has all losses */
     double widest; /* nats: of cells of jumps */
     double work;   /* products, about */
 } steps;
 
-/* One lattice, whose cells grow from its step to the widest. */
+/* One lattice, whose cells grow from its spacing to the widest. */
 static steps steps_together(const view *v, const goal *g)
 {
     steps s = {0.0, 0.0, g->widest, 0.0};
@@ -280,29 +280,29 @@ static prv_status carried_by(const prv_direction *d, double least, double cut, d
     return status;
 }
 
-/* One lattice of this step. */
-static prv_status mesh_together(double step, double top, double widest, prv_jump_mesh *mesh)
+/* One lattice of this spacing. */
+static prv_status mesh_together(double spacing, double top, double widest, prv_jump_mesh *mesh)
 {
-    const double last = ceil(top / step);
+    const double last = ceil(top / spacing);
     if (!(last < MOST_POINTS)) return PRV_ERR_ENGINE;
-    const size_t length = knots_between(0, (int64_t)last, 1, widest / step, FINENESS, NULL);
+    const size_t length = knots_between(0, (int64_t)last, 1, widest / spacing, FINENESS, NULL);
     const prv_status status = prv_jump_mesh_new(length, 0, mesh);
     if (status != PRV_OK) return status;
-    knots_between(0, (int64_t)last, 1, widest / step, FINENESS, mesh->bulk_index);
-    mesh->bulk_step = step;
+    knots_between(0, (int64_t)last, 1, widest / spacing, FINENESS, mesh->bulk_index);
+    mesh->bulk_spacing = spacing;
     return PRV_OK;
 }
 
-static prv_status mesh_apart(const prv_direction *d, double step, double cut, double top, double widest,
+static prv_status mesh_apart(const prv_direction *d, double spacing, double cut, double top, double widest,
                              prv_jump_mesh *mesh)
 {
     double carried;
-    const int64_t first = FIRST_JUMP, cells = (int64_t)ceil(cut / step);
+    const int64_t first = FIRST_JUMP, cells = (int64_t)ceil(cut / spacing);
     prv_status status = carried_by(d, least_loss(d), cut, &carried);
     if (status != PRV_OK) return status;
-    const double jump_step = (cut - carried) / (double)first, last = ceil((top - carried) / jump_step);
+    const double jump_spacing = (cut - carried) / (double)first, last = ceil((top - carried) / jump_spacing);
     if (!(last < MOST_POINTS)) return PRV_ERR_ENGINE;
-    const double bulk_widest = (double)cells / FINENESS, jump_widest = widest / jump_step;
+    const double bulk_widest = (double)cells / FINENESS, jump_widest = widest / jump_spacing;
     /* A last cell need not end at the cut. */
     size_t bulk = knots_between(0, cells, 1, bulk_widest, FINENESS, NULL);
     const size_t jumps = knots_between(first, (int64_t)last, 2, jump_widest, 0.5 * FIRST_JUMP, NULL);
@@ -310,8 +310,8 @@ static prv_status mesh_apart(const prv_direction *d, double step, double cut, do
     if (status != PRV_OK) return status;
     knots_between(0, cells, 1, bulk_widest, FINENESS, mesh->bulk_index);
     knots_between(first, (int64_t)last, 2, jump_widest, 0.5 * FIRST_JUMP, mesh->jump_index);
-    mesh->bulk_step = cut / (double)mesh->bulk_index[bulk - 1];
-    mesh->jump_step = jump_step;
+    mesh->bulk_spacing = cut / (double)mesh->bulk_index[bulk - 1];
+    mesh->jump_spacing = jump_spacing;
     mesh->carried = carried;
     return PRV_OK;
 }

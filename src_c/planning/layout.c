@@ -24,7 +24,7 @@
 
 /* Room at either end of a window: coarse moments are off by about 1 %, and lattices have their own. */
 #define ROOM_PART 0.02
-#define ROOM_STEPS 4.0
+#define ROOM_SPACINGS 4.0
 
 /* Lower bounds are wanted at least this part of the width away from the guess of epsilon. */
 #define REACH_PART 0.1
@@ -43,7 +43,7 @@
 #define BULK_LAST 1e-3
 #define BULK_FACTOR 0.7
 
-/* prv_align_step divides a step by so much at most. */
+/* prv_align_spacing divides a spacing by so much at most. */
 #define MOST_ALIGNMENT 8.0
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
@@ -95,14 +95,14 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
 
 /* ---- Layout -------------------------------------------------------------------------------- */
 
-/* Support of the composition by the cells in use, one step beyond. */
-static void support_in_use(const prv_direction *direction, double step, double *least, double *greatest)
+/* Support of the composition by the cells in use, one spacing beyond. */
+static void support_in_use(const prv_direction *direction, double spacing, double *least, double *greatest)
 {
     *least = *greatest = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
-        *least += direction->counts[j] * (p->low[direction->first[j]] - step);
-        *greatest += direction->counts[j] * (p->high[direction->end[j] - 1] + step);
+        *least += direction->counts[j] * (p->low[direction->first[j]] - spacing);
+        *greatest += direction->counts[j] * (p->high[direction->end[j] - 1] + spacing);
     }
 }
 
@@ -114,21 +114,21 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     double low, high, least, greatest;
     w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
     w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
-    support_in_use(direction, layout->spacing.step, &least, &greatest);
+    support_in_use(direction, layout->spacing.lattice, &least, &greatest);
     /* A single step is not transformed, and wraps nowhere. */
     const bool whole = direction->all.count == 1.0 || greatest - least <= WHOLE_WINDOWS * (high - low);
     low = whole ? least : fmax(low, least);
     high = whole ? greatest : fmin(high, greatest);
-    const double room = ROOM_PART * (high - low) + ROOM_STEPS * layout->spacing.step;
+    const double room = ROOM_PART * (high - low) + ROOM_SPACINGS * layout->spacing.lattice;
     low -= room;
     high += room;
     /* At the end of a bounded support no shift is too large for the profile; but lattices carry
-     * rounding noise a step beyond it, and this much suffices. */
+     * rounding noise a spacing beyond it, and this much suffices. */
     const double most_shift = (5.0 - log_budget) / room;
     w->shift_up = fmin(w->shift_up, most_shift);
     w->shift_down = fmin(w->shift_down, most_shift);
     w->lowest = low;
-    layout->uniform_points = (high - low) / layout->spacing.law_step;
+    layout->uniform_points = (high - low) / layout->spacing.law;
     w->length = prv_transform_length(ceil(layout->uniform_points), false);
     const double reach = fmax(aim->reach, REACH_PART * aim->width); /* the shift slack is below that */
     w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
@@ -172,21 +172,19 @@ static double *new_weights(const prv_direction *direction)
     return prv_allocate(2 * longest, sizeof(double));
 }
 
-prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double step,
-                           bool exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
+                           bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     prv_use_whole_profiles(direction);
     layout->tilt = tilt;
     layout->memory_limit = memory_limit;
-    step = exact_step ? step
-                      : fmax(fmin(step, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_step(direction));
-    const double law_step = exact_step ? step : prv_align_step(direction, step);
-    layout->spacing = (prv_spacing){.step = law_step,
-                                    .law_step = law_step,
-                                    .count = direction->all.count,
-                                    .exact = exact_step,
-                                    .engine = engine};
+    spacing = exact_spacing
+                  ? spacing
+                  : fmax(fmin(spacing, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_spacing(direction));
+    const double law = exact_spacing ? spacing : prv_align_spacing(direction, spacing);
+    layout->spacing = (prv_spacing){
+        .lattice = law, .law = law, .count = direction->all.count, .exact = exact_spacing, .engine = engine};
     double *weight = new_weights(direction);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
@@ -235,11 +233,11 @@ done:
     return status;
 }
 
-prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double step,
-                          bool exact_step, prv_engine engine, double memory_limit, prv_layout *layout)
+prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
+                          bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
 {
-    const prv_status status = prv_layout_plan(direction, aim, tilt, step, exact_step, engine, memory_limit,
-                                              layout);
+    const prv_status status = prv_layout_plan(direction, aim, tilt, spacing, exact_spacing, engine,
+                                              memory_limit, layout);
     return status == PRV_OK ? add_meshes(direction, aim, layout) : status;
 }
 

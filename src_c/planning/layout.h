@@ -20,16 +20,16 @@ typedef struct prv_layout {
     double bytes;          /* of the largest buffers that this takes */
 } prv_layout;
 
-/* Lays out meshes of about `step` (aligned to the sharp features if there are any) and the window at the tilt
- * given. exact_step: takes the step as it is. PRV_ERR_MEMORY_LIMIT if this takes more bytes; layout->bytes is
- * then what it would take, before anything that large is allocated. */
-prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double step,
-                          bool exact_step, prv_engine engine, double memory_limit, prv_layout *layout);
+/* Lays out meshes of about `spacing` (aligned to the sharp features if there are any) and the window at the
+ * tilt given. exact_spacing: takes the spacing as it is. PRV_ERR_MEMORY_LIMIT if this takes more bytes;
+ * layout->bytes is then what it would take, before anything that large is allocated. */
+prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
+                          bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout);
 void prv_layout_free(prv_layout *layout);
 
 /* A layout without meshes; nothing is to be freed. Errors of prv_layout_new. */
-prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double step,
-                           bool exact_step, prv_engine engine, double memory_limit, prv_layout *layout);
+prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
+                           bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout);
 
 /* The layout, with meshes, of steps under that plan, which need not be those that the plan was made for.
  * `part` is their share of the plan's error budget. */

@@ -35,7 +35,7 @@ static double narrowest_cell(const prv_mechanism *m)
 }
 
 typedef struct mesh_builder {
-    double anchor, step;
+    double anchor, spacing;
     bool on_knots;
     int64_t period;   /* in steps; atoms lie at 0 and at a period from it, on either side */
     double narrowest; /* nats: no cell is narrower */
@@ -50,10 +50,10 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
     /* An atom in the middle of continuous mass gets a cell of its own: merged with what lies just below,
      * its ratio would fall short of the knot's, and nothing above could make up for that. */
     if (b->on_knots && (index == 0 || index == b->period || index == -b->period) && b->knot_length > 0) {
-        const double x = b->anchor + b->step * (double)index,
-                     width = fmax(1e-7 * b->step, 2.0 * b->narrowest);
+        const double x = b->anchor + b->spacing * (double)index,
+                     width = fmax(1e-7 * b->spacing, 2.0 * b->narrowest);
         const double below = x - width;
-        if (x - below > 8.0 * DBL_EPSILON * fabs(x) && width <= 0x1p-6 * b->step) {
+        if (x - below > 8.0 * DBL_EPSILON * fabs(x) && width <= 0x1p-6 * b->spacing) {
             if (b->index != NULL) b->knots[b->knot_length] = below;
             b->knot_length++;
         }
@@ -61,7 +61,7 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
     if (b->index != NULL) {
         b->index[b->lattice_length] = index;
         b->knot[b->lattice_length] = b->knot_length;
-        b->knots[b->knot_length] = b->anchor + b->step * (double)index;
+        b->knots[b->knot_length] = b->anchor + b->spacing * (double)index;
     }
     b->lattice_length++;
     b->knot_length++;
@@ -69,7 +69,7 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
     for (int i = 1; i < parts; i++, b->knot_length++)
         if (b->index != NULL)
             b->knots[b->knot_length] = b->anchor +
-                                       b->step * ((double)index + (double)stride * i / (double)parts);
+                                       b->spacing * ((double)index + (double)stride * i / (double)parts);
 }
 
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
@@ -83,16 +83,16 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
     b->lattice_length = b->knot_length = 0;
     int64_t index = bottom;
     while (index < top && b->knot_length <= b->most_knots) {
-        const double x = b->anchor + b->step * (double)index;
+        const double x = b->anchor + b->spacing * (double)index;
         while (cell + 1 < end && p->high[cell] <= x) cell++;
         int64_t stride = power_of_two(spacing[cell]);
         while (stride > 1 && index % stride != 0) stride /= 2;
         /* Do not step over where it should be finer. */
         while (stride > 1 && cell + 1 < end && spacing[cell + 1] < (double)stride &&
-               x + b->step * (double)stride > p->high[cell] + b->step)
+               x + b->spacing * (double)stride > p->high[cell] + b->spacing)
             stride /= 2;
         while (stride > 1 && index + stride > top) stride /= 2;
-        const double high = x + b->step * (double)stride;
+        const double high = x + b->spacing * (double)stride;
         double share = 0.0;
         for (size_t c = cell; c < end && p->low[c] < high; c++) {
             const double size = p->high[c] - p->low[c];
@@ -101,7 +101,7 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
         }
         int parts = share > HEAVIEST_CELL ? 8 : share > HEAVIER_CELL ? 4 : share > HEAVY_CELL ? 2 : 1;
         if (b->on_knots && parts < 2) parts = 2;
-        while (parts > 1 && b->step * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
+        while (parts > 1 && b->spacing * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
         put_knot(b, index, stride, parts, false);
         index += stride;
     }
@@ -164,7 +164,7 @@ static double spacings(const prv_direction *direction, size_t j, const prv_aim *
     double least = HUGE_VAL;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        const double wanted = shared->scale * cbrt(fmax(length, 1e-3 * shared->law_step) /
+        const double wanted = shared->scale * cbrt(fmax(length, 1e-3 * shared->law) /
                                                    fmax(cell_error(direction, j, shared, weight[c]), 1e-60));
         spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
         if (length > 0.0) least = fmin(least, wanted);
@@ -182,14 +182,14 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
                             const prv_spacing *shared, double memory_limit, double *weight, prv_mesh *mesh,
                             prv_cells *cells, double *bytes)
 {
-    const double saddle = aim->saddle, step = shared->step;
+    const double saddle = aim->saddle, lattice = shared->lattice;
     const prv_profile *p = &direction->profiles[j];
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const size_t first = direction->first[j], end = direction->end[j];
     double *spacing = weight + p->length;
     importance(direction, j, aim, weight);
     spacings(direction, j, aim, shared, weight, spacing);
-    for (size_t c = first; c < end; c++) spacing[c] /= step;
+    for (size_t c = first; c < end; c++) spacing[c] /= lattice;
 
     const double greatest = prv_greatest_loss(direction->mechanisms[j], direction->add);
     double low = p->low[first], high = fmin(p->high[end - 1], greatest);
@@ -198,16 +198,16 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     const double slack = 1e-6;
     /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and
      * what lies just above it has nowhere to go. */
-    const double bottom = floor((low - f.anchor) / step + slack) - 1.0;
+    const double bottom = floor((low - f.anchor) / lattice + slack) - 1.0;
     /* And one above the highest: rounding may place it on either side of its knot. */
-    const double top = fmax(ceil((high - f.anchor) / step - slack) + (f.anchor_is_atom ? 1.0 : 0.0),
+    const double top = fmax(ceil((high - f.anchor) / lattice - slack) + (f.anchor_is_atom ? 1.0 : 0.0),
                             bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
-    const double period = fmin(nearbyint(f.period / step), 0x1p60);
+    const double period = fmin(nearbyint(f.period / lattice), 0x1p60);
     const size_t most = prv_size_of(fmin(memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
     const double narrowest = narrowest_cell(direction->mechanisms[j]);
-    mesh_builder b = {f.anchor, step, f.anchor_is_atom, (int64_t)period, narrowest, 0, 0, most, NULL,
+    mesh_builder b = {f.anchor, lattice, f.anchor_is_atom, (int64_t)period, narrowest, 0, 0, most, NULL,
                       NULL,     NULL};
     const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {
@@ -222,7 +222,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
         return status;
     }
     mesh->offset = f.anchor;
-    mesh->step = step;
+    mesh->spacing = lattice;
     mesh->on_knots = f.anchor_is_atom;
     mesh->tilt = saddle;
     b.index = mesh->index;
@@ -232,7 +232,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     return PRV_OK;
 }
 
-double prv_narrowest_step(const prv_direction *direction)
+double prv_narrowest_spacing(const prv_direction *direction)
 {
     double narrowest = 0.0;
     for (size_t j = 0; j < direction->steps; j++)
@@ -240,7 +240,7 @@ double prv_narrowest_step(const prv_direction *direction)
     return narrowest;
 }
 
-double prv_align_step(const prv_direction *direction, double step)
+double prv_align_spacing(const prv_direction *direction, double spacing)
 {
     double period = 0.0, count = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
@@ -250,26 +250,26 @@ double prv_align_step(const prv_direction *direction, double step)
             count = direction->counts[j];
         }
     }
-    if (!(period > 0.0)) return step;
-    /* A lattice just finer than the step asked is taken whole: it is exact. */
-    if (period <= step) return period > 0.125 * step ? period : period * floor(step / period);
-    return period / ceil(period / step);
+    if (!(period > 0.0)) return spacing;
+    /* A lattice just finer than the spacing asked is taken whole: it is exact. */
+    if (period <= spacing) return period > 0.125 * spacing ? period : period * floor(spacing / period);
+    return period / ceil(period / spacing);
 }
 
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_spacing *shared)
 {
-    double load = 0.0, least = shared->law_step;
+    double load = 0.0, least = shared->law;
     for (size_t j = 0; j < direction->steps; j++) {
         importance(direction, j, aim, weight);
         load += mesh_load(direction, j, shared, weight);
     }
-    shared->scale = load > 0.0 ? shared->law_step * sqrt(error_share(shared->engine) / load) : HUGE_VAL;
+    shared->scale = load > 0.0 ? shared->law * sqrt(error_share(shared->engine) / load) : HUGE_VAL;
     if (shared->engine != PRV_ENGINE_SPECTRUM || shared->exact) return;
     for (size_t j = 0; j < direction->steps; j++) {
         importance(direction, j, aim, weight);
         least = fmin(least,
                      spacings(direction, j, aim, shared, weight, weight + direction->profiles[j].length));
     }
-    least = fmax(least, 2.0 * prv_narrowest_step(direction));
-    while (shared->step > least && shared->step > 0x1p-24 * shared->law_step) shared->step *= 0.5;
+    least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
+    while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
 }

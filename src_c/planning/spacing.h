@@ -1,5 +1,5 @@
-/* The knots of each step: spacings are powers of two times the lattice's step, fine where the tilted mass is.
- */
+/* The knots of each step: their distances are powers of two times the spacing of the lattice, and smallest
+ * where most of the tilted mass is. */
 #ifndef PRV_SPACING_H
 #define PRV_SPACING_H
 
@@ -13,23 +13,23 @@
 
 /* What the spacings of all steps have in common. */
 typedef struct prv_spacing {
-    double step;     /* of the lattice, nats */
-    double law_step; /* of the error law, nats: the step of a uniform mesh that is as good */
-    double scale;    /* of the spacings */
-    double count;    /* of all steps that the meshes are shared out over */
-    bool exact;      /* the step is as asked */
+    double lattice; /* of the lattice, nats */
+    double law;     /* of the error law, nats: of a uniform mesh that is as good */
+    double scale;   /* of the spacings */
+    double count;   /* of all steps that the meshes are shared out over */
+    bool exact;     /* the spacing of the lattice is as asked */
     prv_engine engine;
 } prv_spacing;
 
-/* `step`, or one near it that puts sharp features onto the lattice: the period of the most frequent mechanism
- * that has one becomes a multiple of it (or it a multiple of the period). */
-double prv_align_step(const prv_direction *direction, double step);
+/* `spacing`, or one near it that puts sharp features onto the lattice: the period of the most frequent
+ * mechanism that has one becomes a multiple of it (or it a multiple of the period). */
+double prv_align_spacing(const prv_direction *direction, double spacing);
 
-/* No lattice step may be less if cells are to be at least as wide as their rounding needs (nats; 0 for
- * discrete laws). */
-double prv_narrowest_step(const prv_direction *direction);
+/* No spacing of a lattice may be less if cells are to be at least as wide as their rounding needs (nats; 0
+ * for discrete laws). */
+double prv_narrowest_spacing(const prv_direction *direction);
 
-/* Sets shared->scale from shared->law_step; and for a spectrum shared->step, a power of two smaller, so that
+/* Sets shared->scale from shared->law; and for a spectrum shared->lattice, a power of two smaller, so that
  * the least spacing wanted is on the lattice. weight: twice the cells of the longest profile, scratch. */
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight,
                       prv_spacing *shared);

@@ -149,8 +149,8 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
     aim->strictness = STRICTNESS;
     plan->fineness = direction->fineness;
     const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
-    const double step = fmin(prv_law_step(direction, aim), 1.0 / aim->saddle);
-    status = prv_layout_plan(direction, aim, tilt, step, false, PRV_ENGINE_SPECTRUM,
+    const double spacing = fmin(prv_law_spacing(direction, aim), 1.0 / aim->saddle);
+    status = prv_layout_plan(direction, aim, tilt, spacing, false, PRV_ENGINE_SPECTRUM,
                              (double)options->memory_limit, &plan->layout);
     if (status != PRV_OK) return status;
     plan->layout.window.room_to_grow = ROOM_TO_GROW;
@@ -200,8 +200,8 @@ static prv_status choose_frequencies(const prv_past *past, const prv_enclosure *
     for (int side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
         for (size_t j = 0; j < n; j++)
             list[j] = side == PRV_DOMINATING ? &enclosures[j].dominating : &enclosures[j].dominated;
-        status = prv_growing_plan_new(list, counts, n, plan->layout.spacing.step, plan->layout.tilt, &window,
-                                      MOST_WORK * (double)n, &plan->side[side]);
+        status = prv_growing_plan_new(list, counts, n, plan->layout.spacing.lattice, plan->layout.tilt,
+                                      &window, MOST_WORK * (double)n, &plan->side[side]);
         if (status != PRV_OK) goto done;
     }
 done:

@@ -192,7 +192,7 @@ static void report_growth(const prv_growth *g, const prv_reading *reading, const
     prv_report_reading(reading, options->neighbors, add, width, 1, r);
     r->attained = 1;
     r->engine = PRV_ENGINE_SPECTRUM;
-    r->mesh_size = g->plan.layout.spacing.law_step;
+    r->mesh_size = g->plan.layout.spacing.law;
     r->tilt = g->plan.layout.tilt;
     r->cells = g->now.enclosed.knots;
     r->memory = prv_size_of(g->plan.layout.bytes);

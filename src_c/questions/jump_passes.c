@@ -46,7 +46,7 @@ typedef struct pass {
     prv_bounds bounds;
     double slope;          /* of the dominating curve at its bound */
     double rounding, lost; /* parts of the width, nats */
-    double step, bytes;
+    double spacing, bytes;
     size_t knots;
     bool beyond; /* the crossing lies above the top of the lattices */
 } pass;
@@ -141,7 +141,7 @@ static prv_status make_pass(const prv_task *t, double work, pass *p)
     prv_status status = prv_jump_plan(d, &p->aim, &mesh);
     if (status != PRV_OK) return status;
     status = prv_jump_lattices_new(d->mechanisms[0], d->add, &mesh, t->options, &lattices);
-    p->step = mesh.bulk_step;
+    p->spacing = mesh.bulk_spacing;
     p->knots = lattices.knots;
     const double part = PART_LEFT_OUT * fmin(p->aim.slope * p->aim.width, 1.0);
     const prv_jump_limits limits = {part * exp(p->aim.log_delta), p->aim.slope, work,
@@ -283,7 +283,7 @@ static void tell(const search *s)
     prv_outcome o;
     memset(&o, 0, sizeof o);
     o.engine = PRV_ENGINE_JUMPS;
-    o.step = p->step;
+    o.spacing = p->spacing;
     o.cells = p->knots;
     o.bytes = p->bytes;
     o.read.bounds = s->best;

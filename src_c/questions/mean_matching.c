@@ -35,9 +35,9 @@
 
 /* The parameters of the paper for one direction; the lattices of all its steps share them. */
 typedef struct setting {
-    double step; /* of the lattices, nats */
+    double spacing; /* of the lattices, nats */
     double eps_error, delta_error;
-    size_t length; /* of the circle, 2n + 1 points: 2L = length * step */
+    size_t length; /* of the circle, 2n + 1 points: 2L = length * spacing */
     double bytes;  /* of the largest buffers together */
 } setting;
 
@@ -46,10 +46,10 @@ static prv_status setting_new(const prv_direction *direction, const prv_options 
     const double spread = sqrt(0.5 * direction->all.count * log(12.0 / options->delta_error));
     s->delta_error = options->delta_error;
     s->eps_error = options->mesh_size > 0.0 ? options->mesh_size * spread : options->eps_error;
-    s->step = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
+    s->spacing = options->mesh_size > 0.0 ? options->mesh_size : options->eps_error / spread;
     const double limit = prv_truncation(direction, s->eps_error, s->delta_error);
     if (!isfinite(limit)) return PRV_ERR_PRECISION;
-    const double wanted = fmax(ceil(2.0 * limit / s->step), 3.0);
+    const double wanted = fmax(ceil(2.0 * limit / s->spacing), 3.0);
     s->length = prv_transform_length(wanted, true);
     const double n = fmax(wanted, (double)s->length), steps = (double)direction->steps;
     /* The lattices of all steps; and first the cells of one, then the transforms. */
@@ -99,7 +99,7 @@ static prv_status compose_once(const prv_direction *direction, const prv_lattice
                                const setting *s, const prv_fft *fft, bool precise, composition *c)
 {
     /* Sums are reduced modulo 2L to (-L, L]. The shifts serve a bound that is not used here. */
-    const double lowest = s->step * (1.0 - 0.5 * (double)s->length);
+    const double lowest = s->spacing * (1.0 - 0.5 * (double)s->length);
     const prv_window window = {.lowest = lowest, .length = s->length, .precise = precise};
     const prv_status status = prv_compose(list, direction->counts, direction->steps, 0.0, &window, fft,
                                           &c->work, &c->composed);
@@ -140,7 +140,7 @@ static prv_status discretize(const prv_direction *direction, size_t j, const prv
     prv_status status = prv_check_interrupt(options);
     if (status != PRV_OK) return status;
     prv_discretization_error error;
-    status = prv_discretize_prv(direction->mechanisms[j], direction->add, s->step, s->length / 2, options,
+    status = prv_discretize_prv(direction->mechanisms[j], direction->add, s->spacing, s->length / 2, options,
                                 lattice, &error);
     if (status != PRV_OK) return status;
     const double count = direction->counts[j];
@@ -259,7 +259,7 @@ static prv_report report_of(const prv_direction *direction, const prv_options *o
     r.accurate = 1;
     r.direction = prv_neighbors_of(direction->add, options->neighbors);
     r.engine = is_composed ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
-    r.mesh_size = s->step;
+    r.mesh_size = s->spacing;
     r.cells = c->errors.knots;
     r.transform_length = is_composed ? s->length : 0;
     r.transforms = c->transforms;

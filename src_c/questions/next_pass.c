@@ -33,12 +33,12 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 #define NEAR_UNAVOIDABLE 4.0
 
 /* The next mesh is to bring the mesh's part of the width to 0.8 of the width asked, less the slack, of which
- * up to half of this is counted. Its step falls by a factor in [1/50, 0.9]: less is guessed wrong, and
+ * up to half of this is counted. Its spacing falls by a factor in [1/50, 0.9]: less is guessed wrong, and
  * more hardly shows. */
 #define MESH_PART 0.8
 #define LEAST_FINER 0.02
 #define MOST_FINER 0.9
-/* If the mesh is too coarse to see the answer at all, its step falls by this factor. */
+/* If the mesh is too coarse to see the answer at all, its spacing falls by this factor. */
 #define FINER_UNSEEN 0.3
 /* If rounding of transforms hides the answer, a mesh coarser by this factor may be multiplied out. */
 #define COARSER_DIRECT 1.5
@@ -199,7 +199,7 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
 }
 
 /* The next mesh. `changed` tells whether the next pass is another one already. */
-static bool adapt_mesh(const prv_refinement *r, double width, bool changed, double *step)
+static bool adapt_mesh(const prv_refinement *r, double width, bool changed, double *spacing)
 {
     const prv_outcome *last = &r->last;
     const prv_reading *read = &last->read;
@@ -209,29 +209,30 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
         /* Multiplied out, as on a coarser mesh, the result is often closer than asked; unless that was tried.
          */
         if (r->narrowest.engine == PRV_ENGINE_CONVOLUTION && r->narrowest.read.transforms == 0) return false;
-        *step = COARSER_DIRECT * last->step;
+        *spacing = COARSER_DIRECT * last->spacing;
         return true;
     }
     if (!read->resolved || !isfinite(read->width)) {
         /* Nothing else is in the way: the mesh is too coarse to see the answer at all. */
-        if (!changed) *step = fmin(*step, FINER_UNSEEN * last->step);
+        if (!changed) *spacing = fmin(*spacing, FINER_UNSEEN * last->spacing);
         return true;
     }
     /* What the mesh may cost beside the slack, over what it did cost. */
     const double ratio = (MESH_PART * width - fmin(slack, 0.5 * MESH_PART * width)) /
                          fmax(read->width - slack, 1e-300);
     if (ratio < 1.0 && slack < 0.5 * read->width) {
-        /* The width is of second order in the step; of first, if the last pass did not do better than that.
+        /* The width is of second order in the spacing; of first, if the last pass did not do better than
+         * that.
          */
         const double factor = fmin(fmax(r->first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
-        *step = fmin(*step, last->step * factor);
+        *spacing = fmin(*spacing, last->spacing * factor);
         return true;
     }
-    *step = fmin(*step, last->step);
+    *spacing = fmin(*spacing, last->spacing);
     return changed;
 }
 
-bool prv_adapt(prv_refinement *r, double width, double *step)
+bool prv_adapt(prv_refinement *r, double width, double *spacing)
 {
     const prv_reading *read = &r->last.read;
     bool changed = false;
@@ -257,6 +258,6 @@ bool prv_adapt(prv_refinement *r, double width, double *step)
     if (adapt_tops(r, width)) changed = true;
     if (adapt_window(r, width)) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;
-    changed = adapt_mesh(r, width, changed, step);
+    changed = adapt_mesh(r, width, changed, spacing);
     return changed && !r->last.capped;
 }

@@ -20,8 +20,8 @@ bool prv_may_convolve_instead(const prv_refinement *refinement);
 /* Separates rare jumps from now on; false if there are none, or if this was tried before. */
 bool prv_separate_jumps_next(prv_refinement *refinement);
 
-/* Changes what kept the last pass above `width` (nats): the window, the tilt, the way of composing, or *step,
- * which is a guess before. Returns false if nothing is left to change. */
-bool prv_adapt(prv_refinement *refinement, double width, double *step);
+/* Changes what kept the last pass above `width` (nats): the window, the tilt, the way of composing, or
+ * *spacing, which is a guess before. Returns false if nothing is left to change. */
+bool prv_adapt(prv_refinement *refinement, double width, double *spacing);
 
 #endif

@@ -30,8 +30,8 @@
 #define WORK_OF_TRANSFORMS 20.0
 #define MOST_WORK_OF_TRANSFORMS 1e8
 
-/* If a layout exceeds the memory limit, its step grows by the excess and 5 % more, but at least by 5 % and at
- * most 64 times, so often at most. */
+/* If a layout exceeds the memory limit, its spacing grows by the excess and 5 % more, but at least by 5 % and
+ * at most 64 times, so often at most. */
 #define COARSER_BEYOND 1.05
 #define LEAST_COARSER 1.05
 #define MOST_COARSER 64.0
@@ -150,7 +150,7 @@ done:
 }
 
 /* Lays out meshes no finer than the memory limit allows. */
-static prv_status fit_layout(const prv_task *t, const prv_aim *aim, double tilt, double step, bool exact,
+static prv_status fit_layout(const prv_task *t, const prv_aim *aim, double tilt, double spacing, bool exact,
                              prv_layout *layout, bool *capped)
 {
     *capped = false;
@@ -158,22 +158,22 @@ static prv_status fit_layout(const prv_task *t, const prv_aim *aim, double tilt,
     for (int attempt = 0; attempt < MOST_LAYOUTS; attempt++) {
         const prv_status interrupted = prv_check_interrupt(t->options);
         if (interrupted != PRV_OK) return interrupted;
-        const prv_status status = prv_layout_new(t->direction, aim, tilt, step, exact, t->engine, limit,
+        const prv_status status = prv_layout_new(t->direction, aim, tilt, spacing, exact, t->engine, limit,
                                                  layout);
         if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
         *capped = true;
-        step *= fmin(fmax(COARSER_BEYOND * layout->bytes / (limit + 1.0), LEAST_COARSER), MOST_COARSER);
+        spacing *= fmin(fmax(COARSER_BEYOND * layout->bytes / (limit + 1.0), LEAST_COARSER), MOST_COARSER);
     }
     return PRV_ERR_MEMORY_LIMIT;
 }
 
-prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double step, bool exact,
+prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double spacing, bool exact,
                     prv_outcome *o)
 {
     prv_layout layout = {0};
     lattices l = {0};
     memset(o, 0, sizeof *o);
-    prv_status status = fit_layout(t, aim, tilt, step, exact, &layout, &o->capped);
+    prv_status status = fit_layout(t, aim, tilt, spacing, exact, &layout, &o->capped);
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.options = t->options;
@@ -183,7 +183,7 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
     status = build_lattices(t, aim, &layout, &l);
     if (status != PRV_OK) goto done;
 
-    o->step = layout.spacing.law_step;
+    o->spacing = layout.spacing.law;
     o->tilt = layout.tilt;
     o->cells = l.sums.knots;
     o->cells_rounding = prv_enclosed_rounding(&l.sums);

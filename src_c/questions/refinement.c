@@ -76,12 +76,12 @@ static const struct remedy {
     {PRV_ERR_PRECISION, convolve_precisely},
 };
 
-static prv_status pass_with_remedies(prv_refinement *r, double step, bool exact, prv_outcome *o)
+static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exact, prv_outcome *o)
 {
-    prv_status status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), step, exact, o);
+    prv_status status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         if (status != remedies[i].failure || !remedies[i].change(r)) continue;
-        status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), step, exact, o);
+        status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), spacing, exact, o);
     }
     return status;
 }
@@ -98,8 +98,8 @@ static void record(prv_refinement *r, const prv_outcome *o)
 {
     const prv_outcome *last = &r->last;
     r->transforms += o->read.transforms;
-    r->first_order = r->passes > 0 && isfinite(last->read.width) && o->step < last->step &&
-                     width_without_slack(&o->read) > last->read.width * o->step / last->step;
+    r->first_order = r->passes > 0 && isfinite(last->read.width) && o->spacing < last->spacing &&
+                     width_without_slack(&o->read) > last->read.width * o->spacing / last->spacing;
     if (r->passes == 0) {
         r->bounds = o->read.bounds;
     } else {
@@ -139,17 +139,17 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     r->aim.width = width;
     if (r->passes == 0) prv_widen_reach(&r->aim);
     /* The error law needs the mesh to resolve the tilt. */
-    double step = fmin(prv_law_step(t->direction, &r->aim), 1.0 / r->aim.saddle);
-    if (r->passes > 0 && !prv_adapt(r, width, &step)) {
+    double spacing = fmin(prv_law_spacing(t->direction, &r->aim), 1.0 / r->aim.saddle);
+    if (r->passes > 0 && !prv_adapt(r, width, &spacing)) {
         if (r->stopped_by == PRV_LIMIT_NONE)
             r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
         return PRV_OK;
     }
-    if (exact) step = t->options->mesh_size;
+    if (exact) spacing = t->options->mesh_size;
     prv_choose_way(r);
     if (r->stopped_by != PRV_LIMIT_NONE) return PRV_OK; /* PRV_ENGINE_FIRST has no other way */
     prv_outcome o;
-    const prv_status status = pass_with_remedies(r, step, exact, &o);
+    const prv_status status = pass_with_remedies(r, spacing, exact, &o);
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && r->passes > 0) {
         r->stopped_by = status == PRV_ERR_ENGINE && !r->rounding_decides ? PRV_LIMIT_ENGINE
                                                                          : PRV_LIMIT_ROUNDING;
@@ -171,7 +171,7 @@ void prv_refinement_report(const prv_refinement *r, prv_neighbors asked, double 
 {
     const prv_outcome *best = &r->narrowest;
     prv_report_reading(&best->read, asked, r->task.direction->add, width, accurate, report);
-    report->mesh_size = best->step;
+    report->mesh_size = best->spacing;
     report->memory = prv_size_of(best->bytes);
     report->tilt = best->tilt;
     report->cells = best->cells;

@@ -10,16 +10,16 @@
 
 #define U (0.5 * DBL_EPSILON)
 
-static prv_lattice lattice(size_t length, double offset, double step, int64_t first, int gaps)
+static prv_lattice lattice(size_t length, double offset, double spacing, int64_t first, int gaps)
 {
     prv_lattice y;
     if (prv_lattice_new(length, &y) != PRV_OK) abort();
     y.offset = offset;
-    y.step = step;
+    y.spacing = spacing;
     double total = 0.0;
     for (size_t i = 0; i < length; i++) {
         y.index[i] = i == 0 ? first : y.index[i - 1] + 1 + (gaps ? (int64_t)random_below(4) : 0);
-        y.loss[i] = offset + step * (double)y.index[i];
+        y.loss[i] = offset + spacing * (double)y.index[i];
         y.mass[i] = random_below(4) == 0 ? 0.0 : log_uniform(1e-12, 1.0);
         total += y.mass[i];
     }
@@ -43,15 +43,15 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
     prv_lattice y[3];
     const prv_lattice *list[3];
     double k[3];
-    const double step = log_uniform(1e-3, 1.0);
+    const double spacing = log_uniform(1e-3, 1.0);
     long double offset = 0.0L;
     double infinite = 1.0;
     int64_t first = 0;
     size_t span = 1;
     long double log_moment = 0.0L;
     for (size_t j = 0; j < steps; j++) {
-        y[j] = lattice(1 + random_below(9), uniform(-1.0, 1.0) * step, step, (int64_t)random_below(9) - 5,
-                       (int)random_below(2));
+        y[j] = lattice(1 + random_below(9), uniform(-1.0, 1.0) * spacing, spacing,
+                       (int64_t)random_below(9) - 5, (int)random_below(2));
         list[j] = &y[j];
         k[j] = counts[j];
         offset += (long double)k[j] * (long double)y[j].offset;
@@ -83,11 +83,11 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
             next = swap;
         }
     }
-    const double mean_of_window = (double)offset + step * ((double)first + at * (double)span);
-    const prv_window window = {.lowest = mean_of_window - 0.5 * step * (double)n,
+    const double mean_of_window = (double)offset + spacing * ((double)first + at * (double)span);
+    const prv_window window = {.lowest = mean_of_window - 0.5 * spacing * (double)n,
                                .length = n,
-                               .shift_up = uniform(0.1, 2.0) / step,
-                               .shift_down = uniform(0.1, 2.0) / step,
+                               .shift_up = uniform(0.1, 2.0) / spacing,
+                               .shift_down = uniform(0.1, 2.0) / spacing,
                                .tolerance = random_below(2) ? log_uniform(1e-12, 1e-3) : 0.0,
                                .precise = how == PRECISE};
     size_t longest = 0;
@@ -108,11 +108,11 @@ static void compose(size_t steps, const int *counts, double tilt, size_t n, way 
     t->moment += fabsl((long double)c.tilted.log_moment - log_moment) <=
                  (long double)c.tilted.relative_error + 1e-13L * fabsl(log_moment);
     /* The window starts at a lattice point at or just below the one asked. */
-    const long double point = (c.lowest - offset) / (long double)step;
+    const long double point = (c.lowest - offset) / (long double)spacing;
     const double rounded = floor((double)point + 0.5);
     t->place += fabsl(point - (long double)rounded) < 1e-9L &&
-                (double)c.lowest <= window.lowest + 1e-9 * step &&
-                (double)c.lowest > window.lowest - (1.0 + 1e-9) * step;
+                (double)c.lowest <= window.lowest + 1e-9 * spacing &&
+                (double)c.lowest > window.lowest - (1.0 + 1e-9) * spacing;
     /* Every mass: the circular sums of the truth. */
     const int64_t low = (int64_t)rounded;
     long double *circular = calloc(n, sizeof *circular);
@@ -178,7 +178,7 @@ static void binomial(way how, int k, double rare, size_t n)
     prv_lattice y;
     if (prv_lattice_new(2, &y) != PRV_OK) abort();
     y.offset = 0.0;
-    y.step = 0.125;
+    y.spacing = 0.125;
     y.index[0] = 0;
     y.index[1] = 3;
     y.loss[0] = 0.0;

@@ -24,17 +24,17 @@ static law law_new(size_t n, double tilt)
     memset(&l, 0, sizeof l);
     l.c.engine = PRV_ENGINE_CONVOLUTION;
     l.c.convolved.length = n;
-    l.c.step = log_uniform(1e-4, 1.0);
-    l.c.tilted.tilt = tilt / (l.c.step * (double)n);
+    l.c.spacing = log_uniform(1e-4, 1.0);
+    l.c.tilted.tilt = tilt / (l.c.spacing * (double)n);
     l.c.convolved.start = random_below(n);
-    l.c.lowest = (long double)uniform(-0.7, 0.1) * (long double)(l.c.step * (double)n);
+    l.c.lowest = (long double)uniform(-0.7, 0.1) * (long double)(l.c.spacing * (double)n);
     if (random_below(2)) prv_infinite_add(&l.c.tilted.infinite, log_uniform(1e-15, 1e-3), 0.0, 1.0);
     l.c.convolved.mass = calloc(n + 2, sizeof(double));
     l.loss = calloc(n, sizeof(double));
     l.mass = calloc(n, sizeof(double));
     long double total = 0.0L, moment = 0.0L;
     for (size_t i = 0; i < n; i++) {
-        l.loss[i] = (double)(l.c.lowest + (long double)l.c.step * (long double)i);
+        l.loss[i] = (double)(l.c.lowest + (long double)l.c.spacing * (long double)i);
         l.mass[i] = i > 0 && random_below(5) == 0
                         ? 0.0
                         : log_uniform(1e-6, 1.0) * exp(-l.c.tilted.tilt * (l.loss[i] - l.loss[0]));
@@ -42,7 +42,7 @@ static law law_new(size_t n, double tilt)
     }
     for (size_t i = 0; i < n; i++) {
         l.mass[i] = (double)((long double)l.mass[i] * (1.0L - (long double)l.c.tilted.infinite.mass) / total);
-        const long double x = l.c.lowest + (long double)l.c.step * (long double)i;
+        const long double x = l.c.lowest + (long double)l.c.spacing * (long double)i;
         moment += (long double)l.mass[i] * expl((long double)l.c.tilted.tilt * x);
     }
     l.c.tilted.support_low = l.loss[0];
@@ -50,7 +50,7 @@ static law law_new(size_t n, double tilt)
     l.c.tilted.log_moment = (double)logl(moment);
     const long double exact = expl((long double)l.c.tilted.log_moment);
     for (size_t i = 0; i < n; i++) {
-        const long double x = l.c.lowest + (long double)l.c.step * (long double)i;
+        const long double x = l.c.lowest + (long double)l.c.spacing * (long double)i;
         l.c.convolved.mass[(l.c.convolved.start + i) % n] = (double)((long double)l.mass[i] *
                                                                      expl((long double)l.c.tilted.tilt * x) /
                                                                      exact);
@@ -69,7 +69,7 @@ static long double finite_of(const law *l, long double epsilon)
 {
     long double sum = 0.0L;
     for (size_t i = l->c.convolved.length; i-- > 0;) {
-        const long double x = l->c.lowest + (long double)l->c.step * (long double)i;
+        const long double x = l->c.lowest + (long double)l->c.spacing * (long double)i;
         if (x > epsilon) sum -= (long double)l->mass[i] * expm1l(epsilon - x);
     }
     return sum;
@@ -115,12 +115,12 @@ static void deltas(double tilt)
         const double error = (double)fabsl((long double)v.plain - truth);
         worst = fmax(worst, error / ((double)truth * allowed + 2.0 * noise + 1e-320));
         const double finite = (double)finite_of(&l, (long double)epsilon);
-        if (finite > 1e-200 && epsilon < l.loss[n - 1] - 1e-6 * l.c.step) {
+        if (finite > 1e-200 && epsilon < l.loss[n - 1] - 1e-6 * l.c.spacing) {
             long double reverse = 0.0L;
             for (size_t i = n; i-- > 0;)
                 if (l.loss[i] > epsilon)
                     reverse += (long double)l.mass[i] * expl((long double)epsilon - (long double)l.loss[i]);
-            if (fabs(remainder(epsilon - l.loss[0], l.c.step)) > 1e-6 * l.c.step)
+            if (fabs(remainder(epsilon - l.loss[0], l.c.spacing)) > 1e-6 * l.c.spacing)
                 worst_slope = fmax(worst_slope, fabs(v.slope * finite / (double)reverse - 1.0));
         }
         /* Slack: delta of the shifted curve, plus additive times the scale, times the factor; less, divided.
@@ -168,7 +168,7 @@ static void epsilons(double tilt)
         const double epsilon = high > low ? uniform(low, high) : 0.0;
         const long double exact = delta_of(&l, (long double)epsilon);
         const double delta = (double)exact;
-        if (!(epsilon > 1e-3 * l.c.step && delta > 2.0 * l.c.tilted.infinite.mass && delta > 1e-250)) {
+        if (!(epsilon > 1e-3 * l.c.spacing && delta > 2.0 * l.c.tilted.infinite.mass && delta > 1e-250)) {
             law_free(&l);
             continue;
         }
@@ -210,7 +210,7 @@ static void by_hand(void)
     c.convolved.mass = mass;
     c.convolved.length = 3;
     c.lowest = 0.0L;
-    c.step = 1.0;
+    c.spacing = 1.0;
     c.tilted.support_high = 2.0;
     prv_infinite_add(&c.tilted.infinite, 0.25, 0.0, 1.0);
     c.tilted.log_moment = log(0.75);

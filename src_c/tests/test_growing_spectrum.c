@@ -5,7 +5,7 @@
 
 enum { STEPS = 3 };
 
-static const double step = 0.01, tilt = 2.0;
+static const double spacing = 0.01, tilt = 2.0;
 
 /* Atoms of random masses, `gap` points of the lattice apart. */
 static prv_lattice random_lattice(int64_t gap)
@@ -14,13 +14,13 @@ static prv_lattice random_lattice(int64_t gap)
     prv_lattice y;
     if (prv_lattice_new(ATOMS, &y) != PRV_OK) abort();
     y.offset = uniform(-0.1, 0.1);
-    y.step = step;
+    y.spacing = spacing;
     y.infinite_mass = 0.0;
     double total = 0.0;
     for (size_t i = 0; i < ATOMS; i++) {
         const int64_t place = (int64_t)i - ATOMS / 2, index = gap * place;
         y.index[i] = index;
-        y.loss[i] = y.offset + step * (double)index;
+        y.loss[i] = y.offset + spacing * (double)index;
         y.mass[i] = uniform(0.5, 1.0) * exp(-0.02 * (double)(place * place));
         total += y.mass[i];
     }
@@ -39,7 +39,7 @@ static prv_growing_plan plan_for(const prv_lattice *const *list, size_t steps)
                                .high_epsilon = 4.0,
                                .room_to_grow = 3.0};
     prv_growing_plan plan;
-    if (prv_growing_plan_new(list, counts, steps, step, tilt, &window, 1e9, &plan) != PRV_OK) abort();
+    if (prv_growing_plan_new(list, counts, steps, spacing, tilt, &window, 1e9, &plan) != PRV_OK) abort();
     return plan;
 }
 

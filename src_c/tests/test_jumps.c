@@ -72,11 +72,11 @@ static void test_powers(void)
 
 /* ---- Laws ------------------------------------------------------------------------------------ */
 
-static void new_lattice(size_t length, double offset, double step, prv_lattice *y)
+static void new_lattice(size_t length, double offset, double spacing, prv_lattice *y)
 {
     if (prv_lattice_new(length, y) != PRV_OK) exit(2);
     y->offset = offset;
-    y->step = step;
+    y->spacing = spacing;
 }
 
 /* A lattice that dominates itself and is dominated by itself, with a few points of bulk and jumps. */
@@ -91,7 +91,7 @@ static void add_point(small *s, prv_lattice *y, size_t at, int64_t index, double
 {
     y->index[at] = index;
     y->mass[at] = mass;
-    y->loss[at] = y->offset + y->step * (double)index;
+    y->loss[at] = y->offset + y->spacing * (double)index;
     s->loss[s->points] = y->loss[at];
     s->mass[s->points++] = mass;
 }
@@ -102,11 +102,11 @@ static void new_small(small *s, size_t bulk, size_t jumps, double rare)
     if (prv_jump_mesh_new(bulk, jumps, &s->mesh) != PRV_OK) exit(2);
     prv_jump_mesh *m = &s->mesh;
     m->least = -0x1p-7; /* all places are exact */
-    m->bulk_step = 0x1p-8;
-    m->jump_step = 0x1p-4;
+    m->bulk_spacing = 0x1p-8;
+    m->jump_spacing = 0x1p-4;
     m->tilt = 3.0;
     prv_jump_lattice *y = &s->lattices.dominating;
-    new_lattice(bulk, m->least, m->bulk_step, &y->bulk);
+    new_lattice(bulk, m->least, m->bulk_spacing, &y->bulk);
     double left = 1.0 - rare, mass = 0.0, relative = 0.0;
     for (size_t i = 0; i < bulk; i++) {
         m->bulk_index[i] = (int64_t)(i * (1 + i / 2));
@@ -114,13 +114,13 @@ static void new_small(small *s, size_t bulk, size_t jumps, double rare)
         add_point(s, &y->bulk, i, m->bulk_index[i], q);
         left -= q;
         mass += q;
-        relative += q * exp(-m->bulk_step * (double)m->bulk_index[i]);
+        relative += q * exp(-m->bulk_spacing * (double)m->bulk_index[i]);
     }
     /* Any number up to the place of the bulk merged; a multiple of a power of two. */
     m->carried = floor(-log(relative / mass) * 0x1p20) * 0x1p-20;
     double rest = rare;
     if (jumps > 0) {
-        new_lattice(jumps, m->least + m->carried, m->jump_step, &y->jumps);
+        new_lattice(jumps, m->least + m->carried, m->jump_spacing, &y->jumps);
         for (size_t i = 0; i < jumps; i++) {
             m->jump_index[i] = (int64_t)(4 + 2 * i);
             const double q = rest * uniform(0.1, 0.5);
@@ -218,9 +218,9 @@ static void test_steps(void)
         if (prv_jump_mesh_new(bulk, jumps, &mesh) != PRV_OK) exit(2);
         const double cut = log1p(p * log_uniform(3.0, 30.0));
         mesh.least = log1p(-p);
-        mesh.bulk_step = cut / (double)(bulk - 1);
+        mesh.bulk_spacing = cut / (double)(bulk - 1);
         mesh.carried = 0.01 * cut;
-        mesh.jump_step = (cut - mesh.carried) / 4.0;
+        mesh.jump_spacing = (cut - mesh.carried) / 4.0;
         mesh.tilt = 10.0;
         for (size_t k = 0; k < bulk; k++) mesh.bulk_index[k] = (int64_t)k;
         for (size_t k = 0; k < jumps; k++) mesh.jump_index[k] = (int64_t)(4 + 2 * k);

@@ -199,18 +199,18 @@ typedef struct built {
 } built;
 
 /* `count` knots on lattice points index[]; targets as given. */
-static void build_frame(built *b, size_t count, double offset, double step, const int64_t *index)
+static void build_frame(built *b, size_t count, double offset, double spacing, const int64_t *index)
 {
     if (prv_cells_new(count, &b->cells) != PRV_OK || prv_mesh_new(count, &b->mesh) != PRV_OK ||
         prv_lattice_new(count, &b->above) != PRV_OK || prv_lattice_new(count, &b->below) != PRV_OK)
         abort();
     b->left = malloc((count + 1) * sizeof *b->left);
     b->mesh.offset = offset;
-    b->mesh.step = step;
+    b->mesh.spacing = spacing;
     for (size_t i = 0; i < count; i++) {
         b->mesh.index[i] = index != NULL ? index[i] : (int64_t)i;
         b->mesh.knot[i] = i;
-        b->cells.knots[i] = offset + step * (double)b->mesh.index[i];
+        b->cells.knots[i] = offset + spacing * (double)b->mesh.index[i];
     }
 }
 
@@ -243,7 +243,7 @@ static int is_valid(const prv_lattice *l, double total)
     long double sum = (long double)l->infinite_mass;
     for (size_t i = 0; i < l->length; i++) {
         if (!(l->mass[i] >= 0.0 && isfinite(l->mass[i]))) return 0;
-        const double at = l->offset + l->step * (double)l->index[i];
+        const double at = l->offset + l->spacing * (double)l->index[i];
         if (fabs(l->loss[i] - at) > 4.0 * U * (fabs(l->offset) + fabs(at))) return 0;
         if (i > 0 && !(l->loss[i] > l->loss[i - 1] && l->index[i] > l->index[i - 1])) return 0;
         sum += (long double)l->mass[i];
@@ -258,7 +258,7 @@ typedef struct tally {
     double above, below;
 } tally;
 
-static void run_pair(const pair *s, double step, double offset_part, int on_knots, int random_mesh,
+static void run_pair(const pair *s, double spacing, double offset_part, int on_knots, int random_mesh,
                      double tilt, tally *t)
 {
     const double mu = 1.0 / s->noise;
@@ -270,10 +270,10 @@ static void run_pair(const pair *s, double step, double offset_part, int on_knot
         high = s->add ? -bottom : top;
         low = s->add ? -top : bottom;
     }
-    high += 2.0 * step;
-    low -= 2.0 * step;
-    size_t count = (size_t)fmin(ceil((high - low) / step) + 2.0, 3000.0);
-    const double offset = low + offset_part * step;
+    high += 2.0 * spacing;
+    low -= 2.0 * spacing;
+    size_t count = (size_t)fmin(ceil((high - low) / spacing) + 2.0, 3000.0);
+    const double offset = low + offset_part * spacing;
     int64_t *index = malloc(count * sizeof *index);
     for (size_t i = 0; i < count; i++)
         index[i] = i == 0 ? 0
@@ -281,11 +281,12 @@ static void run_pair(const pair *s, double step, double offset_part, int on_knot
                                 (random_mesh ? 1 + (int64_t)random_below(random_below(3) ? 2 : 30) : 1);
     /* Where 3000 knots do not reach the top they start around the bulk instead. */
     double from = offset;
-    if ((double)index[count - 1] * step < high - low && !random_mesh)
-        from = low + floor(uniform(0.0, (high - low) / step - (double)count)) * step + offset_part * step;
+    if ((double)index[count - 1] * spacing < high - low && !random_mesh)
+        from = low + floor(uniform(0.0, (high - low) / spacing - (double)count)) * spacing +
+               offset_part * spacing;
 
     built b;
-    build_frame(&b, count, from, step, index);
+    build_frame(&b, count, from, spacing, index);
     prv_mechanism *base = NULL, *m = NULL;
     if ((s->is_laplace ? prv_mechanism_laplace(s->noise, 1.0, &base)
                        : prv_mechanism_gaussian(s->noise, &base)) != PRV_OK ||
@@ -302,10 +303,10 @@ static void run_pair(const pair *s, double step, double offset_part, int on_knot
     t->below = fmax(t->below, below);
     t->tried++;
     if (above > 0.0 || below > 0.0)
-        printf("     %s noise %g p %g %s step %g (%zu knots from %.17g) on_knots %d random %d tilt %g: "
+        printf("     %s noise %g p %g %s spacing %g (%zu knots from %.17g) on_knots %d random %d tilt %g: "
                "dominating short by %.3g, dominated over by %.3g of delta (at %.17g: %.17g, %.17g)\n",
-               s->is_laplace ? "Laplace" : "Gaussian", s->noise, s->p, s->add ? "add" : "remove", step, count,
-               from, on_knots, random_mesh, tilt, above, below, worst_epsilon, worst_low, worst_high);
+               s->is_laplace ? "Laplace" : "Gaussian", s->noise, s->p, s->add ? "add" : "remove", spacing,
+               count, from, on_knots, random_mesh, tilt, above, below, worst_epsilon, worst_low, worst_high);
     build_free(&b);
     free(index);
     prv_mechanism_free(base);
@@ -324,9 +325,9 @@ static void closed_forms(int is_laplace)
                 const pair s = {is_laplace, add, noises[i], probabilities[j]};
                 for (int on_knots = 0; on_knots <= 1; on_knots++)
                     for (int random_mesh = 0; random_mesh <= 1; random_mesh++)
-                        for (double step = (i + j) % 2 ? 1e-7 : 1e-6; step < 11.0; step *= 100.0)
-                            run_pair(&s, step * uniform(0.5, 1.0), uniform(0.0, 1.0), on_knots, random_mesh,
-                                     random_below(2) ? log_uniform(1e-2, 1e4) : 0.0, &t);
+                        for (double spacing = (i + j) % 2 ? 1e-7 : 1e-6; spacing < 11.0; spacing *= 100.0)
+                            run_pair(&s, spacing * uniform(0.5, 1.0), uniform(0.0, 1.0), on_knots,
+                                     random_mesh, random_below(2) ? log_uniform(1e-2, 1e4) : 0.0, &t);
             }
             check(t.invalid == 0 && t.above == 0.0 && t.below == 0.0,
                   "%s noise %g p %g: %d pairs of lattices bracket the curve, masses valid",
@@ -363,9 +364,9 @@ static void many_spacings(void)
     } cases[] = {
         {0.8, 1e-3, 9.2, -5.0, 0.02, 1}, {0.8, 1e-3, 7.1, -0.02, 5.0, 0}, {0.3, 1e-4, 10.0, -12.0, 0.01, 1}};
     for (size_t k = 0; k < 3; k++) {
-        const double step = 3e-6, p = cases[k].p, edge = cases[k].add ? -log1p(-p) : log1p(-p);
-        int64_t at = cases[k].add ? (int64_t)((cases[k].low - edge) / step) : 0;
-        const int64_t end = cases[k].add ? 0 : (int64_t)((cases[k].high - edge) / step);
+        const double spacing = 3e-6, p = cases[k].p, edge = cases[k].add ? -log1p(-p) : log1p(-p);
+        int64_t at = cases[k].add ? (int64_t)((cases[k].low - edge) / spacing) : 0;
+        const int64_t end = cases[k].add ? 0 : (int64_t)((cases[k].high - edge) / spacing);
         int64_t index[2048];
         size_t count = 0, parts = 0, knot[2048];
         while (count < 2048) {
@@ -375,20 +376,20 @@ static void many_spacings(void)
             if (at >= end) break;
             int64_t stride = 4096;
             while (stride > 1 && (at % stride != 0 || at + stride > end ||
-                                  20.0 * step * (double)stride > fabs(edge + step * (double)at)))
+                                  20.0 * spacing * (double)stride > fabs(edge + spacing * (double)at)))
                 stride /= 2;
             if (stride == 64) parts++;
             at += stride;
         }
         built b;
-        build_frame(&b, count, edge, step, index);
+        build_frame(&b, count, edge, spacing, index);
         prv_cells_free(&b.cells);
         if (prv_cells_new(count + parts, &b.cells) != PRV_OK) abort();
         for (size_t i = 0; i < count; i++) {
             b.mesh.knot[i] = knot[i];
-            b.cells.knots[knot[i]] = edge + step * (double)index[i];
+            b.cells.knots[knot[i]] = edge + spacing * (double)index[i];
             if (i > 0 && knot[i] == knot[i - 1] + 2)
-                b.cells.knots[knot[i] - 1] = edge + step * (double)(index[i] - 32);
+                b.cells.knots[knot[i] - 1] = edge + spacing * (double)(index[i] - 32);
         }
         b.left = realloc(b.left, (count + parts + 1) * sizeof *b.left);
         double *scratch = malloc(2 * (count + parts) * sizeof *scratch);
@@ -423,7 +424,7 @@ static void many_spacings(void)
 static void random_cells(unsigned kind, tally *t)
 {
     const size_t count = 1 + random_below(kind % 4 == 0 ? 4 : 60);
-    const double step = log_uniform(1e-7, 5.0); /* no spacing above PRV_WIDEST_CELL */
+    const double spacing = log_uniform(1e-7, 5.0); /* no spacing above PRV_WIDEST_CELL */
     int64_t *index = malloc(count * sizeof *index);
     int64_t at = (int64_t)random_below(2000) - 1000;
     for (size_t i = 0; i < count; i++) {
@@ -431,7 +432,7 @@ static void random_cells(unsigned kind, tally *t)
         at += kind % 3 == 0 ? 1 : 1 + (int64_t)random_below(random_below(4) ? 3 : 19);
     }
     built b;
-    build_frame(&b, count, uniform(-step, step), step, index);
+    build_frame(&b, count, uniform(-spacing, spacing), spacing, index);
     prv_cells *c = &b.cells;
     long double total = 0.0L;
     for (size_t i = 0; i <= count; i++) {
@@ -483,9 +484,9 @@ static void random_cells(unsigned kind, tally *t)
     if (!is_valid(&b.above, 1.0) || !is_valid(&b.below, 1.0)) t->invalid++;
     if (over > 0.0 || short_by > 0.0 || (t->invalid > 0 && t->tried == t->invalid))
         printf(
-            "     kind %u, %zu knots, step %g, on_knots %d, tilt %g: dominating short by %.3g, dominated over by "
+            "     kind %u, %zu knots, spacing %g, on_knots %d, tilt %g: dominating short by %.3g, dominated over by "
             "%.3g of delta (at %.17g: %.17g, %.17g)\n",
-            kind, count, step, b.mesh.on_knots, b.mesh.tilt, short_by, over, worst_epsilon, worst_low,
+            kind, count, spacing, b.mesh.on_knots, b.mesh.tilt, short_by, over, worst_epsilon, worst_low,
             worst_high);
     t->above = fmax(t->above, short_by);
     t->below = fmax(t->below, over);
@@ -519,12 +520,12 @@ static void discrete_losses(void)
     for (int trial = 0; trial < 2000; trial++) {
         const size_t n = 1 + random_below(6);
         double loss[8], q[8], total = 0.0, infinite = random_below(3) ? 0.0 : log_uniform(1e-12, 0.3);
-        const double step = log_uniform(1e-6, 3.0);
+        const double spacing = log_uniform(1e-6, 3.0);
         const int on = (int)random_below(2);
         /* A table needs sum q e^-loss <= 1: start with losses and fair masses, then scale. */
         for (size_t i = 0; i < n; i++) {
             const int64_t at = (int64_t)(i * 7) + (int64_t)random_below(6) - 10;
-            loss[i] = on ? step * (double)at : step * ((double)at + uniform(0.05, 0.95));
+            loss[i] = on ? spacing * (double)at : spacing * ((double)at + uniform(0.05, 0.95));
             q[i] = log_uniform(1e-9, 1.0) * fmin(1.0, exp(loss[i]));
             total += q[i];
         }
@@ -544,7 +545,7 @@ static void discrete_losses(void)
         }
         const size_t count = 64;
         built b;
-        build_frame(&b, count, -15.0 * step, step, NULL);
+        build_frame(&b, count, -15.0 * spacing, spacing, NULL);
         if (prv_cells_compute(m, 0, PRV_DOMINATING, &b.cells) != PRV_OK) abort();
         b.mesh.on_knots = on ? 1 : (int)random_below(2);
         b.mesh.tilt = random_below(2) ? log_uniform(0.1, 1e4) : 0.0;
@@ -571,9 +572,9 @@ static void by_hand(void)
     built b;
     /* Randomized response of epsilon ln 2 on its own lattice: both lattices are the loss itself. */
     prv_mechanism *m = NULL;
-    const double step = log(2.0);
-    if (prv_mechanism_approximate_dp(step, 0.0, &m) != PRV_OK) abort();
-    build_frame(&b, 5, -2.0 * step, step, NULL);
+    const double spacing = log(2.0);
+    if (prv_mechanism_approximate_dp(spacing, 0.0, &m) != PRV_OK) abort();
+    build_frame(&b, 5, -2.0 * spacing, spacing, NULL);
     if (prv_cells_compute(m, 0, PRV_DOMINATING, &b.cells) != PRV_OK) abort();
     b.mesh.on_knots = 1;
     build_lattices(&b);
@@ -590,7 +591,7 @@ static void by_hand(void)
 
     /* One atom of loss 0 in the middle of a cell of width 2 ln 2 splits 1 : 2, since both masses are kept:
      * a + b = 1 and 2a + b/2 = 1. */
-    build_frame(&b, 2, -step, 2.0 * step, NULL);
+    build_frame(&b, 2, -spacing, 2.0 * spacing, NULL);
     b.cells.mass[0] = b.cells.mass[2] = b.cells.relative[0] = b.cells.relative[2] = 0.0;
     b.cells.mass[1] = 1.0;
     b.cells.relative[1] = 0.5; /* P's mass 1 times e^-ln 2 */

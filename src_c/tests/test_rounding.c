@@ -23,24 +23,24 @@ typedef struct problem {
 } problem;
 
 /* Laws of many atoms (`smooth`), or of one heavy atom and rare jumps. */
-static void problem_new(problem *p, double step, double tilt_by_step, double most_count, int smooth)
+static void problem_new(problem *p, double spacing, double tilt_by_spacing, double most_count, int smooth)
 {
     p->steps = 1 + random_below(STEPS);
     p->length = prv_transform_length(uniform(48.0, 400.0), 0);
     if (p->length > LONGEST) abort();
-    p->tilt = tilt_by_step / step;
+    p->tilt = tilt_by_spacing / spacing;
     for (size_t j = 0; j < p->steps; j++) {
         const size_t atoms = smooth ? 20 + random_below(20) : 2 + random_below(6);
         if (prv_lattice_new(atoms, &p->y[j]) != PRV_OK) abort();
         prv_lattice *y = &p->y[j];
-        y->offset = uniform(-1.0, 1.0) * step;
-        y->step = step;
+        y->offset = uniform(-1.0, 1.0) * spacing;
+        y->spacing = spacing;
         double total = 0.0;
         for (size_t i = 0; i < atoms; i++) {
             y->index[i] = (int64_t)i - (int64_t)(atoms / 2) +
                           (smooth || i == 0 ? 0 : (int64_t)random_below(3));
             if (i > 0 && y->index[i] <= y->index[i - 1]) y->index[i] = y->index[i - 1] + 1;
-            y->loss[i] = y->offset + step * (double)y->index[i];
+            y->loss[i] = y->offset + spacing * (double)y->index[i];
             /* Masses that the tilt makes comparable. */
             const double share = smooth ? uniform(0.5, 1.0) : i == atoms / 2 ? 1.0 : log_uniform(1e-9, 1e-3);
             y->mass[i] = share * exp(-p->tilt * y->loss[i]);

@@ -63,12 +63,12 @@ typedef struct problem {
     size_t span;
 } problem;
 
-static prv_lattice random_lattice(size_t length, double step, size_t gap)
+static prv_lattice random_lattice(size_t length, double spacing, size_t gap)
 {
     prv_lattice y;
     if (prv_lattice_new(length, &y) != PRV_OK) abort();
     y.offset = uniform(-0.3, 0.3);
-    y.step = step;
+    y.spacing = spacing;
     y.infinite_mass = random_below(2) ? log_uniform(1e-12, 0.1) : 0.0;
     int64_t index = -(int64_t)random_below(20);
     double total = 0.0;
@@ -79,7 +79,7 @@ static prv_lattice random_lattice(size_t length, double step, size_t gap)
         const int between = nearly_periodic && i > 0 && random_below(8) == 0;
         if (nearly_periodic) index = 8 * index + between;
         y.index[i] = index;
-        y.loss[i] = y.offset + step * (double)index;
+        y.loss[i] = y.offset + spacing * (double)index;
         y.mass[i] = random_below(6) == 0 ? 0.0 : log_uniform(1e-3, 1.0) * (i == length / 2 ? 1.0 : rare);
         if (between) y.mass[i] *= 1e-5;
         total += y.mass[i];
@@ -95,11 +95,11 @@ static void problem_new(problem *p, size_t most_atoms, size_t most_count)
 {
     memset(p, 0, sizeof *p);
     p->steps = 1 + random_below(MOST_STEPS);
-    const double step = log_uniform(1e-3, 0.5);
+    const double spacing = log_uniform(1e-3, 0.5);
     p->tilt = log_uniform(0.3, 5.0);
     p->span = 1;
     for (size_t j = 0; j < p->steps; j++) {
-        p->y[j] = random_lattice(2 + random_below(most_atoms), step, 1 + random_below(4));
+        p->y[j] = random_lattice(2 + random_below(most_atoms), spacing, 1 + random_below(4));
         p->list[j] = &p->y[j];
         p->counts[j] = (double)(1 + random_below(most_count));
         const prv_lattice *y = p->list[j];
@@ -143,10 +143,10 @@ static void problem_free(problem *p)
 static void direct(const problem *p, long double x, long double *finite, long double *reverse)
 {
     *finite = *reverse = 0.0L;
-    const long double step = (long double)p->list[0]->step, lam = (long double)p->tilt;
+    const long double spacing = (long double)p->list[0]->spacing, lam = (long double)p->tilt;
     for (size_t i = p->span; i-- > 0;) {
-        const long double y = p->offset + step * (long double)(p->first + (int64_t)i), s = y - x;
-        if (s < -1e-6L * step) break;
+        const long double y = p->offset + spacing * (long double)(p->first + (int64_t)i), s = y - x;
+        if (s < -1e-6L * spacing) break;
         *finite -= p->mass[i] * expl(-lam * s) * expm1l(-s);
         *reverse += p->mass[i] * expl(-(lam + 1.0L) * s);
     }
@@ -154,8 +154,8 @@ static void direct(const problem *p, long double x, long double *finite, long do
 
 static prv_window random_window(const problem *p, double tolerance)
 {
-    const double step = p->list[0]->step, width = step * (double)p->span;
-    const double at = (double)p->offset + step * (double)p->first + width * uniform(0.0, 0.9);
+    const double spacing = p->list[0]->spacing, width = spacing * (double)p->span;
+    const double at = (double)p->offset + spacing * (double)p->first + width * uniform(0.0, 0.9);
     return (prv_window){.low_epsilon = at,
                         .high_epsilon = at + width * uniform(0.0, 0.2),
                         .tolerance = tolerance,
@@ -186,16 +186,16 @@ static void against_truth(size_t atoms, size_t count, int trials)
         const double error = s.left_out + s.rounding;
         for (int i = 0; i < 40; i++) {
             const double at = random_below(2) ? uniform(window.low_epsilon, window.high_epsilon)
-                                              : s.low + s.points * c.step * uniform(-0.5, 1.0);
-            const double n = floor((double)(((long double)at - c.lowest) / (long double)c.step));
-            const long double x = c.lowest + (long double)n * (long double)c.step;
+                                              : s.low + s.points * c.spacing * uniform(-0.5, 1.0);
+            const double n = floor((double)(((long double)at - c.lowest) / (long double)c.spacing));
+            const long double x = c.lowest + (long double)n * (long double)c.spacing;
             double finite, reverse;
             long double true_finite, true_reverse;
             prv_spectrum_at(&s, n, &finite, &reverse);
             direct(&p, x, &true_finite, &true_reverse);
             const double relative = c.tilted.relative_error * (double)true_finite;
             lower = lower && finite >= (double)true_finite - error - relative;
-            if ((double)x - c.step < low || (double)x > high) continue;
+            if ((double)x - c.spacing < low || (double)x > high) continue;
             looked++;
             upper = upper && finite <= (double)true_finite + error + relative + images;
             most = fmax(most, (finite - (double)true_finite) / (error + relative + images));
@@ -214,12 +214,12 @@ static void against_truth(size_t atoms, size_t count, int trials)
 static long double periodic(const problem *p, long double x, long double period)
 {
     long double sum = 0.0L;
-    const long double step = (long double)p->list[0]->step, lam = (long double)p->tilt;
+    const long double spacing = (long double)p->list[0]->spacing, lam = (long double)p->tilt;
     for (size_t i = 0; i < p->span; i++) {
-        const long double y = p->offset + step * (long double)(p->first + (int64_t)i);
+        const long double y = p->offset + spacing * (long double)(p->first + (int64_t)i);
         long double s = fmodl(y - x, period);
-        if (s < -1e-6L * step) s += period;
-        if (s > period - 1e-6L * step) s -= period;
+        if (s < -1e-6L * spacing) s += period;
+        if (s > period - 1e-6L * spacing) s -= period;
         sum += p->mass[i] * (expl(-lam * s) / -expm1l(-lam * period) -
                              expl(-(lam + 1.0L) * s) / -expm1l(-(lam + 1.0L) * period));
     }
@@ -247,8 +247,8 @@ static void against_full_sum(size_t atoms, size_t count, int trials)
             const double n = floor(uniform(-0.5, 0.5) * s.points);
             double finite, reverse;
             prv_spectrum_at(&s, n, &finite, &reverse);
-            const long double x = c.lowest + (long double)n * (long double)c.step;
-            const double truth = (double)periodic(&p, x, (long double)s.points * (long double)c.step);
+            const long double x = c.lowest + (long double)n * (long double)c.spacing;
+            const double truth = (double)periodic(&p, x, (long double)s.points * (long double)c.spacing);
             const double error = fabs(finite - truth);
             const double allowed = s.left_out + s.rounding + (c.tilted.relative_error + 1e-14) * truth;
             ok = ok && error <= allowed;
@@ -292,7 +292,7 @@ static void rounding(size_t atoms, double k, double rare, int trials)
             square += w * (long double)y.loss[i] * (long double)y.loss[i];
         }
         const double center = (double)(mean / moment), variance = (double)(square / moment) - center * center;
-        const double reach = 8.0 * sqrt(k * variance) + 2.0 * y.step * (double)atoms;
+        const double reach = 8.0 * sqrt(k * variance) + 2.0 * y.spacing * (double)atoms;
         const prv_window window = {.low_epsilon = k * center,
                                    .high_epsilon = k * center + 0.1 * reach,
                                    .shift_up = 6.0 / sqrt(k * variance),
@@ -305,8 +305,8 @@ static void rounding(size_t atoms, double k, double rare, int trials)
             continue;
         }
         const long double turn = 6.283185307179586476925286766559L / (long double)s.points;
-        const long double q = (long double)c.step, r = expl(-(long double)tilt * q), r1 = r * expl(-q);
-        const int64_t unit = (int64_t)(c.step / y.step + 0.5);
+        const long double q = (long double)c.spacing, r = expl(-(long double)tilt * q), r1 = r * expl(-q);
+        const int64_t unit = (int64_t)(c.spacing / y.spacing + 0.5);
         size_t heaviest = 0;
         for (size_t i = 0; i < y.length; i++)
             if (logl((long double)y.mass[i]) + (long double)tilt * (long double)y.loss[i] >
@@ -328,7 +328,7 @@ static void rounding(size_t atoms, double k, double rare, int trials)
             power[j] = (long double)k * (0.5L * log1pl(2.0L * x + x * x + z * z) + I * atan2l(z, 1.0L + x));
         }
         for (int i = 0; i < 8; i++) {
-            const double n = floor((k * center + reach * uniform(-0.3, 0.5) - (double)c.lowest) / c.step);
+            const double n = floor((k * center + reach * uniform(-0.3, 0.5) - (double)c.lowest) / c.spacing);
             long double sum = 0.0L, reversed = 0.0L;
             for (size_t j = 0; j < s.count; j++) {
                 const long double theta = turn * (long double)number[j];
@@ -399,10 +399,10 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         prv_lattice y[2];
         prv_source sources[4]; /* as prv_spectrum_new has them */
         double weight[2][64], jumps[64];
-        const double tilt = log_uniform(0.1, 5.0), step = log_uniform(1e-3, 0.3);
+        const double tilt = log_uniform(0.1, 5.0), spacing = log_uniform(1e-3, 0.3);
         int64_t divisor = 0;
         for (size_t m = 0; m < steps; m++) {
-            y[m] = random_lattice(2 + random_below(atoms - 1), step, 1 + random_below(30));
+            y[m] = random_lattice(2 + random_below(atoms - 1), spacing, 1 + random_below(30));
             prv_tilt(y[m].loss, y[m].mass, y[m].length, tilt, weight[m]);
             divisor = prv_unit(&y[m], weight[m], divisor);
         }
@@ -432,7 +432,8 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
             prv_source_scale(&sources[steps + m], (double)divisor);
             if (apart) sources[m].most_gap = 0.75;
         }
-        const double unit = step * (double)divisor, points = 2.0 * (double)(200 + random_below(2000)) + 1.0;
+        const double unit = spacing * (double)divisor,
+                     points = 2.0 * (double)(200 + random_below(2000)) + 1.0;
         const size_t first = 1 + random_below(150);
         const double tolerance = log_uniform(1e-12, 1.0);
         double result;
@@ -484,7 +485,7 @@ static void jumps_at_a_zero_of_the_bulk(void)
     for (size_t m = 0; m < 2; m++) {
         if (prv_lattice_new(3 - m, &y[m]) != PRV_OK) abort();
         y[m].offset = y[m].infinite_mass = 0.0;
-        y[m].step = 1.0;
+        y[m].spacing = 1.0;
         for (size_t i = 0; i < 3 - m; i++) {
             const long double w = i == 2 - m ? rare[m] : bulk[m][i];
             y[m].index[i] = place[m][i];
@@ -544,7 +545,7 @@ static void bulk_alone(double bulk_tilt)
     prv_lattice y;
     if (prv_lattice_new(3, &y) != PRV_OK) abort();
     y.offset = y.infinite_mass = 0.0;
-    y.step = 0.01;
+    y.spacing = 0.01;
     for (size_t i = 0; i < 3; i++) {
         y.index[i] = index[i];
         y.loss[i] = 0.01 * (double)index[i];
@@ -607,7 +608,7 @@ static void shapes(void)
         .low_epsilon = 100.0, .high_epsilon = 100.0, .shift_up = 0.1, .shift_down = 0.1, .tolerance = 1e-9};
     prv_spectrum s;
     prv_composed c;
-    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 1e8, &s, &c) == PRV_OK && c.step == 1.5 &&
+    check(prv_spectrum_new(&list, &k, 1, 0.1, &window, 1e8, &s, &c) == PRV_OK && c.spacing == 1.5 &&
               s.count < 300,
           "the unit is the greatest common divisor of the distances");
     prv_spectrum_free(&s);

@@ -17,15 +17,15 @@ static void random_law(law *l)
     memset(l, 0, sizeof *l);
     prv_composed *c = &l->composed;
     c->engine = PRV_ENGINE_CONVOLUTION;
-    c->step = log_uniform(1e-3, 0.1);
-    c->lowest = -(long double)c->step * uniform(0.3, 0.7) * LENGTH;
+    c->spacing = log_uniform(1e-3, 0.1);
+    c->lowest = -(long double)c->spacing * uniform(0.3, 0.7) * LENGTH;
     c->convolved.length = LENGTH;
     c->convolved.start = random_below(LENGTH);
     c->convolved.mass = l->on_circle;
     double total = 0.0;
     for (size_t i = 0; i < LENGTH; i++) {
         const double z = 6.0 * (double)i / LENGTH - 3.0;
-        l->loss[i] = (double)(c->lowest + (long double)c->step * (long double)i);
+        l->loss[i] = (double)(c->lowest + (long double)c->spacing * (long double)i);
         l->mass[i] = uniform(0.2, 1.0) * exp(-0.5 * z * z);
         total += l->mass[i];
     }
