@@ -13,7 +13,7 @@ if not (ROOT / "benchmarks").is_dir():
 
 @pytest.fixture(scope="module")
 def searches():
-    sys.path.insert(0, str(ROOT))
+    sys.path.append(str(ROOT))
     try:
         return importlib.import_module("benchmarks.searches")
     finally:
