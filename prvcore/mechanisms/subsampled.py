@@ -60,7 +60,7 @@ class PoissonSubsampled(_Subsampled):
     """A mechanism on a Poisson sample.
 
     With (P, Q) the pair of the mechanism and p the sampling probability, removing a record has the
-    pair ((1-p)P + pQ, P), adding one (Q, (1-p)Q + pP) [1]_. That is for one record: of a
+    pair (P, (1-p)P + pQ), adding one ((1-p)Q + pP, Q) [1]_. That is for one record: of a
     `GroupPoissonSubsampledGaussian` it is the same with the product of both probabilities.
 
     Parameters

@@ -8,8 +8,8 @@
 enum { PRV_FREQUENCY_BLOCK = 32 };
 
 /* Atoms of one step. */
-typedef struct source {
-    size_t length;    /* a multiple of GROUP, padded with weight 0 */
+typedef struct prv_source {
+    size_t length;    /* rounded up to whole vectors: the last atoms have weight 0 */
     double *position; /* units q above the step's heaviest atom, increasing */
     double *weight;   /* tilted; those of all atoms of the step sum to 1 */
     double total;     /* sum w */
@@ -27,12 +27,12 @@ typedef struct source {
 /* The first atom of the greatest weight. */
 size_t prv_heaviest(const double *weight, size_t length);
 
-/* The greatest divisor of all distances between atoms, in steps of the lattice, and of `divisor` (0: of
+/* The greatest divisor of all distances between atoms, in spacings of the lattice, and of `divisor` (0: of
  * none). */
 int64_t prv_unit(const prv_lattice *lattice, const double *weight, int64_t divisor);
 
-/* The atoms of positive weight, weight[lattice->length], their positions counted in steps of the lattice from
- * the one at `origin`; prv_source_scale counts them in units. Free source->block with prv_release.
+/* The atoms of positive weight, weight[lattice->length], their positions counted in spacings of the lattice
+ * from the one at `origin`; prv_source_scale counts them in units. Free source->block with prv_release.
  * PRV_ERR_MEMORY. */
 prv_status prv_source_new(const prv_lattice *lattice, const double *weight, size_t origin, double count,
                           prv_source *source);

@@ -19,8 +19,9 @@ typedef struct prv_spectral_power {
     size_t transforms;
 } prv_spectral_power;
 
-/* Transforms the weights on work->weight and takes the power, into work->spectrum, by repeated squaring. Each
- * multiplies the relative error by at most k. count: k, an integer >= 1. Uses work->real too. O(n log(n k)).
+/* Transforms the weights on work->weight and takes the power, into work->spectrum, by repeated squaring. The
+ * power multiplies the relative error of the spectrum by at most k. count: k, an integer >= 1. Uses
+ * work->real too. O(n log(n k)).
  */
 void prv_spectral_power_plain(const prv_lattice *lattice, double count, const prv_fft *fft,
                               prv_workspace *work, prv_spectral_power *power);

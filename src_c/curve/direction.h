@@ -1,4 +1,4 @@
-/* The steps of one direction, coarsely: their profiles, and the moments of their sum. */
+/* The steps of one direction: their mechanisms, coarse profiles, and the moments of their sum. */
 #ifndef PRV_DIRECTION_H
 #define PRV_DIRECTION_H
 

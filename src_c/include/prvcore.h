@@ -115,7 +115,8 @@ PRV_API const char *prv_status_message(prv_status status);
 /* ==== Mechanisms ========================================================================== */
 
 /* One mechanism: its pair (P, Q) of output distributions on neighbouring data sets, or a pair that
- * dominates all of these. Never modified once made. */
+ * dominates all of these. Pairs are written in this order everywhere: the loss is log(dQ/dP). Never modified
+ * once made. */
 typedef struct prv_mechanism prv_mechanism;
 
 /* Frees a mechanism that no query uses any more. NULL is allowed.
@@ -181,8 +182,8 @@ PRV_API prv_status prv_mechanism_randomized_response(double epsilon, uint64_t ca
 /* ---- Sampling ---------------------------------------------------------------------------- */
 
 /* The base mechanism on a Poisson sample: each record enters independently with probability p =
- * sampling_probability, 0 or in [2^-1022, 1]. If a record is removed, the pair is ((1-p)P + pQ, P); if it
- * is added, (Q, (1-p)Q + pP) (Zhu, Dong, Wang 2022, Theorem 11).
+ * sampling_probability, 0 or in [2^-1022, 1]. If a record is removed, the pair is (P, (1-p)P + pQ); if it
+ * is added, ((1-p)Q + pP, Q) (Zhu, Dong, Wang 2022, Theorem 11).
  *
  * The base is copied. If the base is a Poisson sample itself, the product of the probabilities must be in
  * the same range, and bounds allow for its rounding. The theorem is about a single record: if

@@ -31,10 +31,10 @@ void prv_cells_free(prv_cells *cells)
     cells->knots = NULL;
 }
 
-/* ---- Cells of samples without replacement --------------------------------------------------- */
+/* ---- Folded cells: samples without replacement ------------------------------------------------ */
 
-/* Cells of one direction with a knot at 0 and at `count` knots from `from` on, which lie on one side of 0. */
-static prv_status cells_of_side(const prv_mechanism *m, bool add, prv_side side, const double *from,
+/* Cells of one direction with a knot at 0 and at `count` knots from `from` on, which are all of one sign. */
+static prv_status cells_of_sign(const prv_mechanism *m, bool add, prv_side side, const double *from,
                                 size_t count, prv_cells *cells)
 {
     prv_mechanism direction = *m;
@@ -65,9 +65,9 @@ static prv_status folded_cells(const prv_mechanism *m, prv_side side, prv_cells 
     while (below < length && x[below] < 0.0) below++;
     const size_t zero = below < length && x[below] == 0.0 ? 1 : 0;
     prv_cells low = {0}, high = {0};
-    prv_status status = cells_of_side(m, true, side, x, below, &low);
+    prv_status status = cells_of_sign(m, true, side, x, below, &low);
     if (status != PRV_OK) goto done;
-    status = cells_of_side(m, false, side, x + below + zero, length - below - zero, &high);
+    status = cells_of_sign(m, false, side, x + below + zero, length - below - zero, &high);
     if (status != PRV_OK) goto done;
     const size_t above = length - below - zero; /* knots; high has one cell more above 0 */
     const double outside = sum_of(low.mass, below + 1) + sum_of(high.mass + 1, above + 1) +

@@ -31,8 +31,7 @@ typedef struct prv_cells {
     double infinite_error; /* absolute error of infinite_mass, at most */
     double tail_error;     /* a of the contract below, relative and in nats */
     double least_width;    /* nats: the contract holds if its knots are at least so far apart; 0 for atoms */
-    const prv_options
-        *options; /* asked whether long work goes on; NULL after prv_cells_new, and may stay NULL */
+    const prv_options *options; /* asked whether long work goes on; may be NULL, as after prv_cells_new */
 } prv_cells;
 
 /* Meshes of laws that are known by their tails have no cells narrower than this (nats), which exceeds
@@ -46,15 +45,18 @@ void prv_cells_free(prv_cells *cells);
 /* Fills everything but knots and options, of the direction 'add' or 'remove'. O(length), times the number of
  * components of a mixture; vectorised. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED and those of callbacks.
  *
- * The contract of rounding, proved in bounds.rst ("Cells"). Let a = tail_error, delta the curve of the
- * mechanism's finite losses, where losses above the last knot count as infinite, and D the curve of the
- * lattice on knots y[0] = x[0] < y[1] < ... that are some of the x[i], at least least_width apart, the last x
- * among them. The lattice has, of each cell (y[j-1], y[j]] of mass M and excess E, min(E / (1 - e^(y[j-1] -
- * y[j])), M) at the upper knot and the rest of M at the lower one, and mass[0] at x[0]. (E is the sum of mass
- * - relative, relative to y[j-1], and M the sum of mass, over the cells that (y[j-1], y[j]] is made of.) Let
- * C be the curve of the pair with one outcome for each inner cell, of masses mass[i] and relative[i]. Then,
- * for every real epsilon, delta(epsilon) <= (1 + 1.5 a) D(epsilon - 2.5 a),    delta(epsilon) >= C(epsilon
- * + 2.5 a) / (1 + 1.5 a). The absolute error of a callback's values comes on top (prv_absolute_cdf_error). */
+ * The contract of rounding, proved in bounds.rst ("Cells"), is about three privacy curves:
+ *   delta   of the mechanism's finite losses, where losses above the last knot count as infinite;
+ *   C       of the pair with one outcome for each inner cell, of masses mass[i] and relative[i];
+ *   D       of a lattice on knots y[0] = x[0] < y[1] < ... that are some of the x[i], at least least_width
+ *           apart, the last x among them. Of the cells that (y[j-1], y[j]] is made of let M be the sum of
+ *           mass, and E the sum of mass - relative, relative to y[j-1]. The lattice has, of these, the mass
+ *           min(E / (1 - e^(y[j-1] - y[j])), M) at the upper knot and the rest of M at the lower one; and
+ *           mass[0] at x[0].
+ * With a = tail_error, for every real epsilon,
+ *     delta(epsilon) <= (1 + 1.5 a) D(epsilon - 2.5 a),
+ *     delta(epsilon) >= C(epsilon + 2.5 a) / (1 + 1.5 a).
+ * The absolute error of a callback's values comes on top (prv_absolute_cdf_error). */
 prv_status prv_cells_compute(const prv_mechanism *mechanism, bool add, prv_side side, prv_cells *cells);
 
 /* The factor 1 + relative and the shift (nats) of that contract: of these cells, and for any sum of

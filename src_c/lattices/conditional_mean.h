@@ -1,5 +1,5 @@
-/* The mean of one step's loss from its own law, for mean-matching. If a mesh does not resolve the loss, the
- * mean of a lattice is another one. */
+/* The mean of one step's loss, computed from the law of the loss for mean-matching. If a mesh is too coarse
+ * to resolve the law, the mean of the lattice differs from it. */
 #ifndef PRV_CONDITIONAL_MEAN_H
 #define PRV_CONDITIONAL_MEAN_H
 

@@ -131,7 +131,7 @@ static prv_status scaled_cells(const prv_mechanism *m, size_t first, const doubl
     return PRV_OK;
 }
 
-/* Q's and P's masses of the cells of ((1-p)P + pQ, P) at increasing knots x: mass, mass_p double[length + 1].
+/* Q's and P's masses of the cells of (P, (1-p)P + pQ) at increasing knots x: mass, mass_p double[length + 1].
  * If `reversed`, P and Q are those of the reverse of the base. y gets the base losses at the knots; y, tail_q
  * and tail_p have room for `length`. */
 static prv_status forward_cells(const prv_mechanism *m, bool reversed, const double *x, size_t length,

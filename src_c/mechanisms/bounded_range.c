@@ -56,8 +56,8 @@ double prv_most_log_moment(double range, double lam)
     return fmin(moment + 16.0 * PRV_UNIT * terms * PRV_SECOND_ORDER, most);
 }
 
-/* log of E[e^(lam L)] under the first measure of the pair of a sample, of losses y of mass e^log_p under the
- * base's P: in 'remove' the losses are those of ((1-p)P + pQ, P), in 'add' those of (Q, (1-p)Q + pP). */
+/* log of E[e^(lam L)] under the second measure of the pair of a sample, of losses y of mass e^log_p under the
+ * base's P: in 'remove' the losses are those of (P, (1-p)P + pQ), in 'add' those of ((1-p)Q + pP, Q). */
 static double log_term(double y, double log_p, double p, bool add, double lam)
 {
     if (add) return log_p + y - lam * prv_subsampled_loss(-y, p);

@@ -1,8 +1,8 @@
 /* A mechanism inside the core: its pair (P, Q) and its parameters.
  *
  * Every mechanism is a base pair (P, Q) and a sampling probability p; p = 1 is the base itself. The pair of
- * the direction 'remove' is ((1-p)P + pQ, P). That of 'add' is the reverse of the sampled reverse of the
- * base, (Q, (1-p)Q + pP): for a base that equals its own reverse (all built-in ones) it is the reverse of
+ * the direction 'remove' is (P, (1-p)P + pQ). That of 'add' is the reverse of the sampled reverse of the
+ * base, ((1-p)Q + pP, Q): for a base that equals its own reverse (all built-in ones) it is the reverse of
  * 'remove'.
  *
  * A mechanism that is made of other mechanisms owns these parts: a choice does. For bounds of delta and

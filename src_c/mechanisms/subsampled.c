@@ -79,7 +79,7 @@ double prv_subsampled_loss_error(double y, double error)
 
 /* ---- Atoms ----------------------------------------------------------------------------------- */
 
-/* The atoms of ((1-p)P + pQ, P). Outcomes stay the same, and P's mass where Q vanishes becomes an atom at
+/* The atoms of (P, (1-p)P + pQ). Outcomes stay the same, and P's mass where Q vanishes becomes an atom at
  * log(1-p). */
 static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
 {
@@ -107,7 +107,7 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
     return s;
 }
 
-/* The symmetric pair whose losses above 0 are those of ((1-p)P + pQ, P), of a pair that is its own
+/* The symmetric pair whose losses above 0 are those of (P, (1-p)P + pQ), of a pair that is its own
  * reverse. */
 static prv_atoms *atoms_folded(const prv_atoms *a, double p)
 {
@@ -157,7 +157,7 @@ static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms
 
 /* ---- Mixtures -------------------------------------------------------------------------------- */
 
-/* ((1-p)P + pQ, P) is a mixture with one more component, at 0. */
+/* (P, (1-p)P + pQ) is a mixture with one more component, at 0. */
 static prv_status mixture_subsampled(const prv_gaussian_mixture *m, double p, prv_gaussian_mixture **sampled)
 {
     const size_t n = m->q.length;

@@ -32,8 +32,8 @@ typedef struct prv_aim {
     double strictness; /* divides the cost that truncation may have; 1 to begin with */
 } prv_aim;
 
-/* False if Chernoff's bound of epsilon at delta hardly gets down to this epsilon > 0. A fraction of its cost.
- */
+/* False if Chernoff's bound of epsilon at delta (prv_chernoff_epsilon) hardly gets down to this epsilon > 0.
+ * Takes a fraction of its time. */
 bool prv_chernoff_may_reach(prv_direction *direction, double delta, double epsilon);
 
 /* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
@@ -68,7 +68,8 @@ double prv_width_wanted(const prv_options *options, prv_question question, const
 /* Whether bounds of a delta are within delta_relative_error of the upper one; false for an epsilon. */
 bool prv_is_relatively_close(const prv_options *options, prv_question question, double lower, double upper);
 
-/* The spacing of the error law (nats): a width w takes sqrt(8 w / (k (lam + 1))), and here a little less. */
+/* The spacing (nats) at which bounds are to be aim->width apart, by the error law: lattices of spacing h keep
+ * those of k steps about h^2 k (lam + 1) / 8 apart at the tilt lam. Slack has a part of the width. */
 double prv_law_spacing(const prv_direction *direction, const prv_aim *aim);
 
 /* The part of delta that truncation may cost: a small part of the width wanted, for a delta of this slope. */

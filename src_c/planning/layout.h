@@ -36,8 +36,9 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
 prv_status prv_layout_another(const prv_layout *plan, prv_direction *direction, const prv_aim *aim,
                               double part, prv_layout *layout);
 
-/* Finds losses by which rare jumps can be told from the bulk, so that the bulk alone does not reach epsilon,
- * and fills window->separate and what belongs to it (window.h). False if there is no such loss. */
+/* Finds the loss above which rare jumps are separated, so that the bulk alone does not reach epsilon, and
+ * fills window->separate and the fields of the window that belong to it. False if there is no
+ * such loss. */
 bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window *window);
 
 #endif

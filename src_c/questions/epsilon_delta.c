@@ -77,8 +77,8 @@ static bool is_above_all(const prv_direction *directions, size_t count, double d
 }
 
 /* Answers without composing if eps_error, or a threshold, is so large that 0 and a bound that needs no
- * composition are close enough. Not for relative widths (the caller wants digits), nor if a mesh or an engine
- * was asked for. */
+ * composition are close enough. Not for relative widths (the caller wants digits), nor if the
+ * caller chose a mesh_size or an engine. */
 static bool is_within_width(prv_direction *directions, size_t count, const prv_options *options, double delta,
                             prv_bounds *b, prv_report *r)
 {

@@ -49,7 +49,7 @@ typedef prv_status (*prv_answer_one)(void *context, const prv_options *options, 
 prv_status prv_answer_each(const prv_options *options, size_t length, prv_answer_one answer, void *context,
                            prv_bounds *bounds, prv_report *reports);
 
-/* A public question whose values are answered one by one, over the directions of the composition. */
+/* A public query whose values are answered one by one, over the directions of the composition. */
 typedef struct prv_query {
     prv_check_value check;
     prv_status (*answer)(prv_directions *directions, const prv_options *options, double value,

@@ -1,5 +1,6 @@
 /* Bounds read off the composition of the dominating lattices and that of the dominated ones, and where their
- * distance comes from. */
+ * distance comes from. Reading adds the slack of the certificate, and two errors that the certificate does
+ * not know: of the values of callbacks, and of masses below the normal numbers (prv_underflown). */
 #ifndef PRV_READING_H
 #define PRV_READING_H
 

@@ -54,7 +54,7 @@ static tails bounded_range(long double y, long double mu)
 
 typedef enum noise_kind { GAUSSIAN, LAPLACE, BOUNDED_RANGE } noise_kind;
 
-/* Of ((1-p)P + pQ, P), or of its reverse. */
+/* Of (P, (1-p)P + pQ), or of its reverse. */
 static tails truth(noise_kind kind, long double x, long double mu, long double p, int add)
 {
     const long double y = base_loss(add ? -x : x, p);
