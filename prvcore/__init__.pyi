@@ -22,6 +22,7 @@ from prvcore.dpsgd.sweeps import (
     dpsgd_steps,
 )
 from prvcore.files.schedule import read_schedule
+from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
@@ -51,6 +52,7 @@ __all__ = [
     "Accountant",
     "AccuracyWarning",
     "ApproximateDP",
+    "BallsInBins",
     "BoundedRange",
     "Bounds",
     "BudgetExceededError",
@@ -78,6 +80,7 @@ __all__ = [
     "PrivacyOdometer",
     "Progress",
     "PureDP",
+    "RandomAllocation",
     "RandomizedResponse",
     "StepShare",
     "SubsampledWithoutReplacement",

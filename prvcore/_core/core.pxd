@@ -45,6 +45,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_MOMENTS
         PRV_ERR_GROUPS
         PRV_ERR_ARITHMETIC
+        PRV_ERR_PART
         PRV_ERR_BOUNDS
         PRV_STATUS_COUNT
 
@@ -176,6 +177,13 @@ cdef extern from "prvcore.h" nogil:
     ctypedef struct prv_step:
         const prv_mechanism *mechanism
         uint64_t count
+
+    prv_status prv_mechanism_composed(
+        const prv_step *steps, size_t step_count, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_random_allocation(
+        const prv_mechanism *base, uint64_t batches, prv_mechanism **mechanism
+    )
 
     ctypedef enum prv_discretization:
         PRV_BRACKETING

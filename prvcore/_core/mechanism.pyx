@@ -1,6 +1,7 @@
 """Mechanisms of the C core, and the callbacks through which it asks a user's own."""
 
 from cpython.exc cimport PyErr_Occurred
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -12,6 +13,7 @@ from prvcore._core.core cimport (
     prv_mechanism_bounded_range,
     prv_mechanism_cdfs,
     prv_mechanism_check_neighbors,
+    prv_mechanism_composed,
     prv_mechanism_curve,
     prv_mechanism_discrete_gaussian,
     prv_mechanism_discrete_laplace,
@@ -22,12 +24,14 @@ from prvcore._core.core cimport (
     prv_mechanism_group_gaussian,
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
+    prv_mechanism_random_allocation,
     prv_mechanism_randomized_response,
     prv_mechanism_shuffled_from_below,
     prv_mechanism_subsampled_without_replacement,
     prv_mechanism_table,
     prv_mechanism_truncated_poisson_gaussian,
     prv_status,
+    prv_step,
 )
 from prvcore._core.status cimport check
 
@@ -213,6 +217,32 @@ def poisson_subsampled(Handle base not None, double sampling_probability):
     check(
         prv_mechanism_poisson_subsampled(base.pointer, sampling_probability, &handle.pointer)
     )
+    return handle
+
+
+def composed(handles, counts):
+    """Return the Handle of several mechanisms on the same records, from Handles and counts."""
+    cdef Handle handle = Handle.__new__(Handle)
+    cdef size_t length = len(handles), i
+    cdef prv_step *steps = <prv_step *>PyMem_Malloc(max(length, 1) * sizeof(prv_step))
+    if steps == NULL:
+        raise MemoryError
+    try:
+        handle.context = tuple((<Handle?>part).context for part in handles)
+        for i in range(length):
+            steps[i].mechanism = (<Handle>handles[i]).pointer
+            steps[i].count = counts[i]
+        check(prv_mechanism_composed(steps, length, &handle.pointer))
+    finally:
+        PyMem_Free(steps)
+    return handle
+
+
+def random_allocation(Handle base not None, uint64_t batches):
+    """Return the Handle of a mechanism on batches, of which each record is in one at random."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = base.context
+    check(prv_mechanism_random_allocation(base.pointer, batches, &handle.pointer))
     return handle
 
 

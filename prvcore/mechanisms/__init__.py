@@ -8,6 +8,7 @@ from prvcore._names import loaded_when_asked
 
 # The module of each mechanism, which is loaded when the first of its mechanisms is asked for.
 HOMES = {
+    "allocated": ("BallsInBins", "RandomAllocation"),
     "base": ("Mechanism",),
     "composed": ("Composed",),
     "custom": ("FromCDFs", "FromPrivacyCurve", "FromTable"),

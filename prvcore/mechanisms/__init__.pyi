@@ -1,5 +1,6 @@
 # What __init__.py loads when it is asked for: for type checkers and editors.
 
+from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
@@ -27,6 +28,7 @@ from prvcore.mechanisms.subsampled import (
 
 __all__ = [
     "ApproximateDP",
+    "BallsInBins",
     "BoundedRange",
     "Composed",
     "DiscreteGaussian",
@@ -43,6 +45,7 @@ __all__ = [
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",
     "PureDP",
+    "RandomAllocation",
     "RandomizedResponse",
     "SubsampledWithoutReplacement",
     "TruncatedPoissonSubsampledGaussian",

@@ -11,7 +11,7 @@ from prvcore._core import mechanism as core
 from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism
 
-__all__ = ["Composed", "on_one_sample"]
+__all__ = ["Composed", "on_same_records"]
 
 
 @public
@@ -26,8 +26,8 @@ class Composed(Mechanism):
     Parameters
     ----------
     mechanisms : Mechanism or iterable
-        Mechanisms or pairs (mechanism, count), as `compose` takes them. All must be `Gaussian` or
-        `NoisyCount`. Later ones may use the results of earlier ones.
+        Mechanisms or pairs (mechanism, count), as `compose` takes them. Later ones may use the
+        results of earlier ones.
 
     Attributes
     ----------
@@ -37,12 +37,17 @@ class Composed(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        `mechanisms` has something else, or the counts add up to more than 2^53.
+        `mechanisms` has something else, or the counts add up to more than 2^53. `compose` raises
+        ValueError for parts that have no pair of their own here: `BoundedRange`, truncated samples,
+        samples of fixed size, and groups.
 
     Notes
     -----
     Gaussian mechanisms on the same records are one Gaussian mechanism of noise multiplier s,
     1 / s^2 = sum of count / s_j^2. The bounds allow for the rounding of s.
+
+    Other parts have no such formula. The pair of all is enclosed between two discrete ones, which
+    are made as fine as a question needs. The parts may be made of others in turn.
 
     Calibration of the noise multiplies the noise of all parts by one factor.
 
@@ -71,12 +76,6 @@ class Composed(Mechanism):
             if count
         )
         object.__setattr__(self, "mechanisms", steps)
-        for mechanism, _ in steps:
-            if mechanism._gaussian_noise() is None:
-                raise ValueError(
-                    "mechanisms on the same records must be Gaussian, NoisyCount or Composed, "
-                    f"got {mechanism!r}"
-                )
 
     def _key(self) -> tuple[Any, ...]:
         return ("Composed", *((mechanism._key(), count) for mechanism, count in self.mechanisms))
@@ -110,17 +109,23 @@ class Composed(Mechanism):
         return tuple(found)
 
     def _handle(self) -> core.Handle:
-        noise = self._gaussian_noise()
-        assert noise is not None  # looked at by the constructor
-        if not noise:
-            return core.approximate_dp(0.0, 0.0)
-        return core.gaussians(
-            np.array([each for each, _ in noise]),
-            np.array([count for _, count in noise], dtype=np.uint64),
-        )
+        noise: list[tuple[float, int]] = []
+        others: list[tuple[Mechanism, int]] = []
+        for mechanism, count in self.mechanisms:
+            found = mechanism._gaussian_noise()
+            if found is None:
+                others.append((mechanism, count))
+            else:
+                noise.extend((each, number * count) for each, number in found)
+        handles, counts = [mechanism._handle() for mechanism, _ in others], [n for _, n in others]
+        if noise:
+            values = np.array([each for each, _ in noise])
+            handles.append(core.gaussians(values, np.array([n for _, n in noise], np.uint64)))
+            counts.append(1)
+        return core.composed(handles, counts)
 
 
-def on_one_sample(mechanisms: Any, name: str) -> Mechanism:
+def on_same_records(mechanisms: Any, name: str) -> Mechanism:
     """Return what a sampler is given, a mechanism or several, as one mechanism."""
     if isinstance(mechanisms, Mechanism):
         return mechanisms

@@ -9,7 +9,7 @@ from prvcore._core import mechanism as core
 from prvcore._names import public
 from prvcore._steps import Mechanisms
 from prvcore.mechanisms.base import Mechanism
-from prvcore.mechanisms.composed import on_one_sample
+from prvcore.mechanisms.composed import on_same_records
 
 __all__ = [
     "GroupPoissonSubsampledGaussian",
@@ -31,7 +31,7 @@ class _Subsampled(Mechanism):
     sampling_probability: float
 
     def __post_init__(self) -> None:
-        self._check(mechanism=on_one_sample, sampling_probability=_arguments.probability)
+        self._check(mechanism=on_same_records, sampling_probability=_arguments.probability)
 
     def _parameter(self, name: str) -> float | None:
         return self.mechanism._parameter(name) if name == "noise" else self.sampling_probability
@@ -118,7 +118,7 @@ class SubsampledWithoutReplacement(_Subsampled):
     mechanism : Mechanism or iterable
         What runs on the sample: noise without sampling, `PureDP`, `ApproximateDP`, `BoundedRange`,
         a `RandomizedResponse` whose answers are published without names, or several Gaussian
-        mechanisms that run on the same sample.
+        mechanisms that run on the same sample (others only alone).
     sampling_probability : float
         Size of the sample over the number of records, in [0, 1].
 

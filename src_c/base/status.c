@@ -54,6 +54,9 @@ const char *prv_status_message(prv_status status)
         return "this thread does not round to nearest, flushes subnormal numbers to 0, or cuts long double: bounds would "
                "not hold; call fesetround(FE_TONEAREST), switch flush-to-zero (FTZ, DAZ) off, or ask in a thread "
                "made before a library built with -ffast-math switched it on";
+    case PRV_ERR_PART:
+        return "this is not known of mechanisms that are made of others, or of such parts: bounded ranges, truncated "
+               "samples and samples of fixed size cannot be parts";
     case PRV_ERR_BOUNDS:
         return "a lower bound came out above an upper bound: this is a fault of prvcore, please report it";
     case PRV_STATUS_COUNT: break;

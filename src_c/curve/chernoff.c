@@ -188,7 +188,8 @@ double prv_most_total_variation(const prv_direction *direction)
 double prv_log_complement(const prv_direction *direction, double epsilon)
 {
     double best = HUGE_VAL;
-    if (prv_direction_absolute_error(direction) > 0.0) return best;
+    /* Merged cells of atoms that dominate a mechanism have no larger moment than it has. */
+    if (prv_direction_absolute_error(direction) > 0.0 || prv_is_enclosed(direction)) return best;
     /* The bound is convex in t, and each t gives one. Only the order of magnitude matters: a few will do. */
     for (double t = 0.0625; t < 1.0; t += 0.0625) {
         double log_bound = t * epsilon, size = fabs(log_bound) + 1.0, error = 0.0;

@@ -21,13 +21,20 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
     if (neighbors == PRV_REPLACE_ONE) status = prv_mechanism_replaced(m, &pair);
     if (status != PRV_OK) return status;
     if (pair != NULL) m = pair;
-    status = prv_profile_new(m, direction->add, 1, &direction->profiles[k]);
+    prv_mechanism *enclosed = NULL;
+    if (m->base == PRV_BASE_COMBINED) {
+        status = prv_enclose(m, direction->add, &direction->enclosing, NULL, &enclosed);
+        if (status == PRV_OK) m = enclosed;
+    }
+    if (status == PRV_OK) status = prv_profile_new(m, direction->add, 1, &direction->profiles[k]);
     if (status != PRV_OK) {
         prv_mechanism_free(pair);
+        prv_mechanism_free(enclosed);
         return status;
     }
     direction->steps++;
     direction->replaced[k] = pair;
+    direction->enclosed[k] = enclosed;
     direction->mechanisms[k] = m;
     direction->counts[k] = (double)step->count;
     direction->first[k] = 0;
@@ -46,8 +53,10 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
     direction->profiles = prv_allocate(step_count, sizeof *direction->profiles);
     direction->first = prv_allocate(2 * step_count, sizeof *direction->first);
     direction->replaced = prv_allocate(step_count, sizeof *direction->replaced);
+    direction->enclosed = prv_allocate(step_count, sizeof *direction->enclosed);
+    direction->enclosing = PRV_COARSE_FINENESS;
     if (direction->mechanisms == NULL || direction->counts == NULL || direction->profiles == NULL ||
-        direction->first == NULL || direction->replaced == NULL) {
+        direction->first == NULL || direction->replaced == NULL || direction->enclosed == NULL) {
         prv_direction_free(direction);
         return PRV_ERR_MEMORY;
     }
@@ -68,8 +77,10 @@ void prv_direction_free(prv_direction *direction)
     for (size_t j = 0; j < direction->steps; j++) {
         prv_profile_free(&direction->profiles[j]);
         prv_mechanism_free(direction->replaced[j]);
+        prv_mechanism_free(direction->enclosed[j]);
     }
     prv_release(direction->replaced);
+    prv_release(direction->enclosed);
     prv_release(direction->mechanisms);
     prv_release(direction->counts);
     prv_release(direction->profiles);
@@ -82,6 +93,77 @@ void prv_directions_free(prv_directions *directions)
     for (size_t i = 0; i < directions->count; i++) prv_direction_free(&directions->each[i]);
     directions->count = 0;
 }
+
+/* ---- Combined mechanisms ------------------------------------------------------------------- */
+
+int prv_is_enclosed(const prv_direction *direction)
+{
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->enclosed[j] != NULL) return 1;
+    return 0;
+}
+
+int prv_any_combined(const prv_step *steps, size_t step_count)
+{
+    for (size_t j = 0; j < step_count; j++)
+        if (steps[j].count > 0 && steps[j].mechanism->base == PRV_BASE_COMBINED) return 1;
+    return 0;
+}
+
+prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *fineness,
+                                 const prv_options *options)
+{
+    direction->enclosing = *fineness;
+    for (size_t j = 0; j < direction->steps; j++) {
+        if (direction->enclosed[j] == NULL) continue;
+        prv_mechanism *enclosed = NULL;
+        const prv_status status = prv_enclose(direction->enclosed[j]->enclosed, direction->add, fineness,
+                                              options, &enclosed);
+        if (status != PRV_OK) return status;
+        prv_mechanism_free(direction->enclosed[j]);
+        direction->mechanisms[j] = direction->enclosed[j] = enclosed;
+    }
+    return prv_direction_profile(direction, direction->fineness);
+}
+
+/* The epsilon at which the curve of these atoms reaches delta, about. */
+static double crossing(const prv_atoms *a, double delta)
+{
+    double q = a->q_only, p = 0.0; /* of the atoms above */
+    for (size_t i = a->length; i-- > 0;) {
+        const double x = a->loss[i];
+        if (q - exp(x) * p >= delta) return log((q - delta) / p);
+        q += a->q[i];
+        p += a->q[i] * exp(-x);
+    }
+    return p > 0.0 && q > delta ? log((q - delta) / p) : 0.0;
+}
+
+/* The log-moment of atoms up to a loss. */
+static double log_moment_up_to(const prv_atoms *a, double top, double saddle)
+{
+    size_t length = a->length;
+    while (length > 1 && a->loss[length - 1] > top) length--;
+    return prv_tilt(a->loss, a->q, length, saddle, NULL).log_moment;
+}
+
+double prv_enclosing_gap(const prv_direction *direction, double saddle, double delta)
+{
+    double gap = 0.0;
+    for (size_t j = 0; j < direction->steps; j++) {
+        if (direction->enclosed[j] == NULL) continue;
+        const prv_atoms *above = direction->enclosed[j]->enclosing[PRV_DOMINATING],
+                        *below = direction->enclosed[j]->enclosing[PRV_DOMINATED];
+        if (above->length == 0 || below->length == 0) return HUGE_VAL;
+        if (direction->all.count == 1.0) return crossing(above, delta) - crossing(below, delta);
+        const double top = direction->profiles[j].high[direction->end[j] - 1];
+        gap += direction->counts[j] *
+               (log_moment_up_to(above, top, saddle) - log_moment_up_to(below, top, saddle));
+    }
+    return gap / saddle;
+}
+
+/* ---- Profiles --------------------------------------------------------------------------------- */
 
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness)
 {

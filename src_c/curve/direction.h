@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "lattices/combining.h"
 #include "lattices/profile.h"
 #include "curve/gate.h"
 
@@ -17,6 +18,8 @@ typedef struct prv_direction {
     const prv_mechanism **mechanisms; /* [steps] */
     prv_mechanism **replaced; /* [steps] of PRV_REPLACE_ONE: the pairs that were made for it, or NULL */
     double *counts;           /* [steps], > 0 */
+    prv_mechanism **enclosed; /* [steps] of combined mechanisms: what encloses them, or NULL */
+    prv_fineness enclosing;   /* how finely */
     prv_profile *profiles;    /* [steps] */
     size_t *first, *end;      /* [steps] range of the profile's cells in use */
     prv_totals all;
@@ -34,6 +37,19 @@ prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *c
 /* Replaces the profiles by ones of this fineness, all of whose cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness);
 void prv_direction_free(prv_direction *direction);
+
+/* 1 if a mechanism is combined of others, which two pairs enclose. */
+int prv_is_enclosed(const prv_direction *direction);
+/* 1 if one of the steps has a combined mechanism. */
+int prv_any_combined(const prv_step *steps, size_t step_count);
+/* Encloses combined mechanisms anew, and makes their profiles as fine as before. All cells are in use then.
+ */
+prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *fineness,
+                                 const prv_options *options);
+/* How far apart (nats of epsilon, about) bounds are by the pairs that enclose the mechanisms: of one
+ * mechanism, at delta; else what the log-moments of both pairs at the tilt `saddle`, of losses in use, differ
+ * by, over the tilt. O(atoms). */
+double prv_enclosing_gap(const prv_direction *direction, double saddle, double delta);
 
 /* One direction or both. */
 typedef struct prv_directions {

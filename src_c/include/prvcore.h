@@ -105,6 +105,8 @@ typedef enum prv_status {
     PRV_ERR_MOMENTS,              /* a Renyi divergence was asked of a mechanism given by functions */
     PRV_ERR_GROUPS,               /* mechanisms are composed that have groups of different sizes */
     PRV_ERR_ARITHMETIC,           /* the thread does not round to nearest, flushes subnormals, or cuts x87 */
+    PRV_ERR_PART,                 /* a part of a combined mechanism has no attained pair of its own, or a
+                                     combined mechanism was asked for what is known of others alone */
     PRV_ERR_BOUNDS,               /* a lower bound exceeds an upper one: please report this fault */
     PRV_STATUS_COUNT
 } prv_status;
@@ -202,6 +204,25 @@ PRV_API prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, d
 PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base,
                                                                 double sampling_probability,
                                                                 prv_mechanism **mechanism);
+
+/* ---- Mechanisms made of others ----------------------------------------------------------- */
+
+/* Several mechanisms on the same records, one after another, as one mechanism: what may be sampled or
+ * allocated as a whole. steps as for prv_epsilon; the mechanisms are copied. Its pair is the product of
+ * theirs. PRV_ERR_COUNT if the counts add up to more than 2^53, PRV_ERR_PART if a mechanism has no attained
+ * pair of its own (bounded ranges, truncated samples, samples of fixed size), PRV_ERR_GROUPS if one is for
+ * groups, PRV_ERR_NEIGHBORS if the mechanisms have no neighbours in common. */
+typedef struct prv_step prv_step;
+PRV_API prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count,
+                                          prv_mechanism **mechanism);
+
+/* Random allocation: the base mechanism runs on each of `batches` in [1, 2^32] (else PRV_ERR_BATCHES), and
+ * each record is in one of these batches, drawn at random and independently of all other records. With R the
+ * density of the base's pair, the density of this pair is the mean of `batches` independent R (PAIRS.md,
+ * section 10); later batches may use the results of earlier ones. The pair is that of a record that is added
+ * or removed; none is known of a replaced one. The base is copied. Errors as for prv_mechanism_composed. */
+PRV_API prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t batches,
+                                                   prv_mechanism **mechanism);
 
 /* ---- Mechanisms of your own -------------------------------------------------------------- */
 
@@ -324,10 +345,10 @@ PRV_API prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter
 /* A mechanism that runs `count` times. A composition is an array of these. The order of steps does not
  * matter but to a history. Steps with the same mechanism, by its pointer, are taken together; other steps
  * are not compared, and each adds its own cost. Counts may add up to 2^53, else PRV_ERR_COUNT. */
-typedef struct prv_step {
+struct prv_step {
     const prv_mechanism *mechanism;
     uint64_t count; /* if 0, the step does nothing, and its mechanism is not looked at */
-} prv_step;
+};
 
 /* What every query checks first. PRV_ERR_NEIGHBORS if no pair of a mechanism is known for these neighbours,
  * PRV_ERR_GROUPS if neighbours of two mechanisms differ by groups of different sizes. O(step_count). */

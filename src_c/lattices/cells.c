@@ -156,9 +156,8 @@ static void put_sums(const cell_sums *s, size_t cell, prv_cells *cells, size_t *
     if (s->atoms > *most_atoms) *most_atoms = s->atoms;
 }
 
-static void atom_cells(const prv_mechanism *m, bool add, prv_cells *cells)
+static void atom_cells(const prv_atoms *a, prv_cells *cells)
 {
-    const prv_atoms *a = m->atoms[add];
     const double *x = cells->knots;
     const size_t length = cells->length;
     const double reach = fmax(fabs(x[0]), fabs(x[length - 1]));
@@ -286,14 +285,16 @@ prv_rounding prv_cells_rounding(const prv_cells *cells)
 
 prv_status prv_cells_compute(const prv_mechanism *m, bool add, prv_side side, prv_cells *cells)
 {
-    cells->infinite_error = prv_infinite_mass_error(m, add);
+    if (m->base == PRV_BASE_COMBINED) return PRV_ERR_PART; /* to be enclosed first */
+    /* The atoms that enclose a mechanism have all of their mass at infinity. */
+    cells->infinite_error = m->base == PRV_BASE_ENCLOSED ? 0.0 : prv_infinite_mass_error(m, add);
     if (m->base == PRV_BASE_CHOICE) return choice_cells(m, add, side, cells);
     if (m->folded) return folded_cells(m, side, cells);
     /* Densities within a factor of 1 +- e, e <= 1/4, of the true ones give masses within that factor, and
      * losses within -log(1 - e) < 2 e. */
     const double densities = 2.0 * m->density_error;
-    if (m->base == PRV_BASE_ATOMS) {
-        atom_cells(m, add, cells);
+    if (m->base == PRV_BASE_ATOMS || m->base == PRV_BASE_ENCLOSED) {
+        atom_cells(m->base == PRV_BASE_ATOMS ? m->atoms[add] : m->enclosing[side], cells);
         cells->tail_error += densities;
         clip_relative(cells->knots, cells->mass + 1, cells->length - 1, cells->relative + 1);
         return PRV_OK;

@@ -38,8 +38,9 @@ prv_status prv_enclosure_new(const prv_mechanism *m, bool add, prv_mesh *mesh, p
                              double saddle, const prv_options *options, prv_enclosure *e)
 {
     memset(e, 0, sizeof *e);
-    const bool other_cells = m->base == PRV_BASE_CURVE ||
-                             m->base == PRV_BASE_CDFS; /* for the dominated side */
+    /* for the dominated side */
+    const bool other_cells = m->base == PRV_BASE_CURVE || m->base == PRV_BASE_CDFS ||
+                             m->base == PRV_BASE_ENCLOSED;
     double *scratch = NULL;
     cells->options = options;
     prv_status status = prv_lattice_new(mesh->length, &e->dominating);

@@ -302,6 +302,7 @@ static prv_status place_knots(const prv_mechanism *m, bool add, double fineness,
     case PRV_BASE_BOUNDED_RANGE: laplace_knots(m, add, fineness, knots, length); return PRV_OK;
     case PRV_BASE_MIXTURE: mixture_knots(m, add, fineness, knots, length); return PRV_OK;
     case PRV_BASE_ATOMS: atom_knots(m->atoms[add], knots, length); return PRV_OK;
+    case PRV_BASE_ENCLOSED: atom_knots(m->enclosing[PRV_DOMINATING], knots, length); return PRV_OK;
     default: return callback_knots(m, add, fineness, knots, length);
     }
 }

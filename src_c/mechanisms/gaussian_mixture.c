@@ -112,6 +112,32 @@ done:
     return status;
 }
 
+static prv_status copy_components(const prv_components *c, prv_components *copy)
+{
+    const prv_status status = components_new(c->length, copy);
+    if (status != PRV_OK) return status;
+    memcpy(copy->center, c->center, c->length * sizeof *c->center);
+    memcpy(copy->weight, c->weight, c->length * sizeof *c->weight);
+    copy->reach = c->reach;
+    return PRV_OK;
+}
+
+prv_status prv_gaussian_mixture_copy(const prv_gaussian_mixture *mixture, prv_gaussian_mixture **copy)
+{
+    prv_gaussian_mixture *m = prv_allocate(1, sizeof *m);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    *m = *mixture;
+    m->q.center = m->p.center = NULL;
+    prv_status status = copy_components(&mixture->q, &m->q);
+    if (status == PRV_OK) status = copy_components(&mixture->p, &m->p);
+    if (status != PRV_OK) {
+        prv_gaussian_mixture_free(m);
+        return status;
+    }
+    *copy = m;
+    return PRV_OK;
+}
+
 void prv_gaussian_mixture_free(prv_gaussian_mixture *m)
 {
     if (m == NULL) return;

@@ -26,6 +26,8 @@ typedef struct prv_gaussian_mixture {
  * normalised). P is N(0, 1), or the mirror image of Q if `mirrored`. PRV_ERR_MEMORY. */
 prv_status prv_gaussian_mixture_new(const double *centers, const double *weights, size_t length,
                                     bool mirrored, prv_gaussian_mixture **mixture);
+/* The same numbers. */
+prv_status prv_gaussian_mixture_copy(const prv_gaussian_mixture *mixture, prv_gaussian_mixture **copy);
 void prv_gaussian_mixture_free(prv_gaussian_mixture *mixture);
 
 /* l(z), and its inverse, which is infinite where the tails of z underflow. */

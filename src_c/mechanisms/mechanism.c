@@ -26,6 +26,11 @@ void prv_mechanism_free(prv_mechanism *m)
     prv_atoms_free(m->base_atoms);
     prv_gaussian_mixture_free(m->mixture);
     prv_gaussian_mixture_free(m->base_mixture);
+    for (size_t i = 0; i < m->part_count; i++) prv_mechanism_free(m->parts[i]);
+    prv_release(m->parts);
+    prv_release(m->part_counts);
+    prv_atoms_free(m->enclosing[0]);
+    prv_atoms_free(m->enclosing[1]);
     prv_mechanism_free(m->part[0]);
     prv_mechanism_free(m->part[1]);
     prv_mechanism_free(m->attained);
@@ -40,6 +45,10 @@ prv_mechanism *prv_mechanism_like(const prv_mechanism *m)
     like->atoms[0] = like->atoms[1] = like->base_atoms = NULL;
     like->mixture = like->base_mixture = NULL;
     like->part[0] = like->part[1] = like->attained = NULL;
+    like->part_count = 0;
+    like->parts = NULL;
+    like->part_counts = NULL;
+    like->enclosing[0] = like->enclosing[1] = NULL;
     return like;
 }
 

@@ -23,6 +23,8 @@ typedef enum prv_base {
     PRV_BASE_BOUNDED_RANGE, /* mu is the range */
     PRV_BASE_MIXTURE,       /* a Poisson sample of it is a mixture again */
     PRV_BASE_CHOICE,        /* one of two mechanisms, chosen at random; the output shows which */
+    PRV_BASE_COMBINED,      /* made of other mechanisms: combined.h */
+    PRV_BASE_ENCLOSED,      /* a combined one in one direction, between two pairs with atoms */
     PRV_BASE_ATOMS,         /* a Poisson sample of it has atoms again */
     PRV_BASE_CDFS,          /* a callback gives the cdfs of the loss */
     PRV_BASE_CURVE          /* a callback gives the privacy curve */
@@ -44,9 +46,17 @@ typedef enum prv_replacement {
     PRV_REPLACED_ALIKE,       /* the pair was stated for any neighbours */
     PRV_REPLACED_TWICE,       /* noise on a query, which changes twice as much */
     PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures, mirror images */
-    PRV_REPLACED_SEEN,  /* a Poisson sample without noise: the output tells whether the record is in it */
-    PRV_REPLACED_CHOICE /* a truncated Poisson sample: a choice between two such pairs */
+    PRV_REPLACED_SEEN,   /* a Poisson sample without noise: the output tells whether the record is in it */
+    PRV_REPLACED_CHOICE, /* a truncated Poisson sample: a choice between two such pairs */
+    PRV_REPLACED_PARTS   /* a product of those of its parts */
 } prv_replacement;
+
+/* How a combined mechanism follows from its parts: PAIRS.md, section 10. */
+typedef enum prv_combination {
+    PRV_COMBINED_PRODUCT, /* one after another, on the same records */
+    PRV_COMBINED_SAMPLE,  /* its only part runs on a Poisson sample, of sampling_probability */
+    PRV_COMBINED_AVERAGE  /* its only part runs on each of `batches`, of which a record is in one at random */
+} prv_combination;
 
 struct prv_mechanism {
     prv_base base;
@@ -71,6 +81,13 @@ struct prv_mechanism {
     prv_gaussian_mixture *mixture, *base_mixture; /* on a sample, and before; base_mixture may be NULL */
     prv_atoms *atoms[2];   /* [0] remove, [1] add, on a sample; both the same pointer if symmetric */
     prv_atoms *base_atoms; /* before sampling; NULL unless sampled and without noise to make them from */
+    prv_combination combination; /* of a combined mechanism: */
+    size_t part_count;
+    prv_mechanism **parts; /* [part_count], owned */
+    uint64_t *part_counts; /* [part_count], how often each runs */
+    uint64_t batches;
+    const prv_mechanism *enclosed; /* of an enclosed mechanism: what it encloses, not owned */
+    prv_atoms *enclosing[2]; /* of pairs, in the same direction, that dominate and are dominated (prv_side) */
     prv_cdf_callback cdfs;
     prv_curve_callback curve;
     void *context;           /* of the callback */

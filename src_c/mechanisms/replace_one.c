@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "mechanisms/combined.h"
 #include "mechanisms/noise.h"
 
 /* The pair of Gaussian noise on a Poisson sample. */
@@ -57,6 +58,7 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     }
     case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);
     case PRV_REPLACED_CHOICE: return choice_replaced(m, pair);
+    case PRV_REPLACED_PARTS: return prv_combined_replaced(m, pair);
     }
     return PRV_ERR_NEIGHBORS;
 }

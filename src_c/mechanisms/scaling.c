@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/arithmetic.h"
+#include "mechanisms/combined.h"
 #include "mechanisms/noise.h"
 #include "mechanisms/subsampled.h"
 
@@ -46,6 +47,7 @@ static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism
 
 bool prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
 {
+    if (m->base == PRV_BASE_COMBINED) return prv_combined_has(m, parameter);
     if (m->base == PRV_BASE_CHOICE)
         return parameter == PRV_NOISE_SCALE && prv_has_parameter(m->part[0], parameter) &&
                prv_has_parameter(m->part[1], parameter);
@@ -55,6 +57,8 @@ bool prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
 
 bool prv_falls_with_noise(const prv_mechanism *m)
 {
+    for (size_t i = 0; i < m->part_count; i++)
+        if (!prv_falls_with_noise(m->parts[i])) return 0;
     return m->noise != PRV_NOISE_DISCRETE_GAUSSIAN;
 }
 
@@ -83,6 +87,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
     if (arithmetic != PRV_OK) return arithmetic;
     if (!prv_has_parameter(m, parameter)) return PRV_ERR_PARAMETER;
     if (!(factor >= 0.0 && isfinite(factor))) return PRV_ERR_PARAMETER;
+    if (m->base == PRV_BASE_COMBINED) return prv_combined_scaled(m, parameter, factor, mechanism);
     if (m->base == PRV_BASE_CHOICE) return choice_scaled(m, factor, mechanism);
     const bool noise = parameter == PRV_NOISE_SCALE;
     double p = noise ? m->sampling_probability : m->sampling_probability * factor;

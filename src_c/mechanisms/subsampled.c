@@ -7,6 +7,7 @@
 #include "base/arithmetic.h"
 #include "numerics/binomial.h"
 #include "numerics/rounding.h"
+#include "mechanisms/combined.h"
 #include "mechanisms/noise.h"
 #include "mechanisms/replace_one.h"
 
@@ -81,7 +82,7 @@ double prv_subsampled_loss_error(double y, double error)
 
 /* The atoms of (P, (1-p)P + pQ). Outcomes stay the same, and P's mass where Q vanishes becomes an atom at
  * log(1-p). */
-static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
+prv_atoms *prv_atoms_subsampled(const prv_atoms *a, double p)
 {
     const size_t extra = a->p_only > 0.0 && p < 1.0 ? 1 : 0;
     prv_atoms *s = prv_atoms_new(a->length + extra);
@@ -111,7 +112,7 @@ static prv_atoms *atoms_subsampled(const prv_atoms *a, double p)
  * reverse. */
 static prv_atoms *atoms_folded(const prv_atoms *a, double p)
 {
-    prv_atoms *s = atoms_subsampled(a, p);
+    prv_atoms *s = prv_atoms_subsampled(a, p);
     size_t above = 0;
     while (s != NULL && above < s->length && s->loss[s->length - 1 - above] > 0.0) above++;
     prv_atoms *f = s != NULL ? prv_atoms_new(2 * above + 1) : NULL;
@@ -147,8 +148,8 @@ static prv_status atoms_subsampled_pair(const prv_atoms *remove, const prv_atoms
         return m->atoms[0] != NULL ? PRV_OK : PRV_ERR_MEMORY;
     }
     prv_atoms *reversed = prv_atoms_reversed(add);
-    prv_atoms *subsampled = reversed != NULL ? atoms_subsampled(reversed, p) : NULL;
-    m->atoms[0] = atoms_subsampled(remove, p);
+    prv_atoms *subsampled = reversed != NULL ? prv_atoms_subsampled(reversed, p) : NULL;
+    m->atoms[0] = prv_atoms_subsampled(remove, p);
     m->atoms[1] = subsampled != NULL ? prv_atoms_reversed(subsampled) : NULL;
     prv_atoms_free(reversed);
     prv_atoms_free(subsampled);
@@ -290,6 +291,8 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
         return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->group_size > 1) return group_gaussian(base->scale, both, base->group_size, mechanism);
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
+    if (base->base == PRV_BASE_COMBINED)
+        return p < 1.0 ? prv_combined_sampled(base, p, mechanism) : prv_mechanism_copy(base, mechanism);
     prv_mechanism *m = prv_mechanism_like(base);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->sampling_probability = both.p;
@@ -330,6 +333,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
     if (arithmetic != PRV_OK) return arithmetic;
     if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->sampled || base->base == PRV_BASE_CHOICE || base->group_size > 1) return PRV_ERR_NEIGHBORS;
+    if (base->base == PRV_BASE_COMBINED) return PRV_ERR_PART;
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
     if (status != PRV_OK) return status;

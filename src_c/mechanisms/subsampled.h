@@ -15,6 +15,9 @@ double prv_base_loss(double loss, double p);
  * derivative is at most 1.5 (1 + |y|) times the loss. */
 double prv_subsampled_loss_error(double y, double error);
 
+/* The atoms of ((1-p)P + pQ, P), from those of (Q, P); NULL if there is no memory. */
+prv_atoms *prv_atoms_subsampled(const prv_atoms *a, double p);
+
 /* The mechanism of a group with its noise multiplied by noise_factor, and another sampling probability if
  * `probability` is not its own. */
 prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability,

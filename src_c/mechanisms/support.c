@@ -4,10 +4,13 @@
 #include <math.h>
 
 #include "numerics/rounding.h"
+#include "mechanisms/combined.h"
 #include "mechanisms/subsampled.h"
 
 bool prv_is_symmetric(const prv_mechanism *m)
 {
+    if (m->base == PRV_BASE_COMBINED) return prv_combined_is_symmetric(m);
+    if (m->base == PRV_BASE_ENCLOSED) return prv_is_symmetric(m->enclosed);
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0] == m->atoms[1];
     if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
     if (m->folded) return 1;
@@ -15,8 +18,17 @@ bool prv_is_symmetric(const prv_mechanism *m)
     return m->sampling_probability == 1.0;
 }
 
+/* What is combined, of an enclosed mechanism too; else NULL. */
+static const prv_mechanism *combined(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_ENCLOSED) return m->enclosed;
+    return m->base == PRV_BASE_COMBINED ? m : NULL;
+}
+
 double prv_infinite_mass(const prv_mechanism *m, bool add)
 {
+    double error;
+    if (combined(m) != NULL) return prv_combined_infinite_mass(combined(m), add, &error);
     if (m->base == PRV_BASE_CHOICE)
         return m->part_weight[0] * prv_infinite_mass(m->part[0], add) +
                m->part_weight[1] * prv_infinite_mass(m->part[1], add);
@@ -30,6 +42,11 @@ double prv_infinite_mass(const prv_mechanism *m, bool add)
 
 double prv_infinite_mass_error(const prv_mechanism *m, bool add)
 {
+    if (combined(m) != NULL) {
+        double error;
+        prv_combined_infinite_mass(combined(m), add, &error);
+        return error;
+    }
     if (m->base == PRV_BASE_CHOICE) {
         double error = 0.0;
         for (int i = 0; i < 2; i++)
@@ -55,6 +72,10 @@ double prv_greatest_loss(const prv_mechanism *m, bool add)
 {
     const double p = m->sampling_probability;
     if (m->folded) add = 0;
+    if (combined(m) != NULL) {
+        double error;
+        return prv_combined_greatest_loss(combined(m), add, &error);
+    }
     switch (m->base) {
     case PRV_BASE_MIXTURE: return add ? -m->mixture->lowest_loss : HUGE_VAL;
     case PRV_BASE_CHOICE: return prv_greatest_loss(m->part[part_with_greatest_loss(m, add)], add);
@@ -75,13 +96,18 @@ bool prv_greatest_loss_is_reached(const prv_mechanism *m)
 {
     if (m->base == PRV_BASE_CHOICE)
         return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
-    return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE;
+    return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE && combined(m) == NULL;
 }
 
 double prv_greatest_loss_error(const prv_mechanism *m, bool add)
 {
     const double greatest = prv_greatest_loss(m, add);
     if (!isfinite(greatest)) return 0.0;
+    if (combined(m) != NULL) {
+        double error;
+        prv_combined_greatest_loss(combined(m), add, &error);
+        return error;
+    }
     if (m->base == PRV_BASE_CHOICE)
         return prv_greatest_loss_error(m->part[part_with_greatest_loss(m, add)], add);
     double relative = 2.0 * PRV_UNIT;
@@ -125,6 +151,20 @@ static prv_features atoms_features(const prv_atoms *a)
     return f;
 }
 
+/* So few atoms that each of them matters. */
+#define FEW_ATOMS 512
+
+/* Of a lattice or of few atoms, as those of discrete losses; others lie so close together that none of them
+ * matters. */
+static prv_features enclosed_features(const prv_atoms *a)
+{
+    const prv_features f = atoms_features(a);
+    const double reach = a->length > 0 ? a->loss[a->length - 1] - a->loss[0] : 0.0;
+    const double spacing = reach / fmax((double)a->length - 1.0, 1.0);
+    const bool is_lattice = fabs(f.period - spacing) <= 1e-9 * spacing;
+    return is_lattice || a->length <= FEW_ATOMS ? f : (prv_features){0.0, 0.0, false};
+}
+
 prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
 {
     const double p = m->sampling_probability;
@@ -144,6 +184,7 @@ prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
         return fabs(second.anchor) > fabs(first.anchor) ? second : first;
     }
     case PRV_BASE_ATOMS: return atoms_features(m->atoms[add]);
+    case PRV_BASE_ENCLOSED: return enclosed_features(m->enclosing[0]);
     case PRV_BASE_MIXTURE: {
         const double edge = m->mixture->lowest_loss;
         if (isfinite(edge)) f.anchor = add ? upper_edge(m) : edge;
@@ -164,6 +205,7 @@ prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
 
 double prv_absolute_cdf_error(const prv_mechanism *m)
 {
+    if (combined(m) != NULL) return prv_combined_absolute_error(combined(m));
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0]->mass_error;
     return m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE ? 4.0 * DBL_EPSILON : 0.0;
 }

@@ -31,7 +31,8 @@ static int64_t power_of_two(double x)
 /* Laws that are known by their tails need cells that are wide beside the rounding of tails: cells.h. */
 static double narrowest_cell(const prv_mechanism *m)
 {
-    return m->base == PRV_BASE_ATOMS ? 0.0 : PRV_NARROWEST_CELL;
+    const bool atoms = m->base == PRV_BASE_ATOMS || m->base == PRV_BASE_ENCLOSED;
+    return atoms ? 0.0 : PRV_NARROWEST_CELL;
 }
 
 typedef struct mesh_builder {

@@ -11,6 +11,7 @@
 #include "planning/aim.h"
 #include "questions/bracketing.h"
 #include "questions/closed_answer.h"
+#include "questions/enclosed_step.h"
 #include "questions/mean_matching.h"
 #include "questions/question.h"
 
@@ -206,6 +207,8 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     if (ask_epsilon && (is_within_width(p->directions, p->count, options, value, b, r) ||
                         is_above_threshold(p->directions, p->count, options, value, b, r)))
         return prv_gate_range(0.0, greatest, b);
+    if (prv_is_enclosed_step(p->directions, p->count, options))
+        return prv_read_enclosed_step(p->directions, p->count, options, p->question, value, b, r);
     return prv_bracket(p->directions, p->count, options, p->question, value, b, r);
 }
 

@@ -304,6 +304,7 @@ prv_status prv_jump_passes(prv_refinement *r)
 {
     const prv_task *t = &r->task;
     if (!prv_is_engine_open(t->options) || t->options->mesh_size > 0.0) return PRV_ERR_ENGINE;
+    if (prv_is_enclosed(t->direction)) return PRV_ERR_ENGINE;
     if (!prv_may_count_jumps(t->direction) || !(exp(r->aim.log_delta) > LEAST_DELTA)) return PRV_ERR_ENGINE;
     search s;
     begin(r, &s);

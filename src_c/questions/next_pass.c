@@ -51,7 +51,8 @@ prv_engine prv_likely_engine(const prv_direction *direction)
     /* Spectra of discrete laws have few frequencies whatever the number of steps. */
     bool discrete = true;
     for (size_t j = 0; j < direction->steps; j++)
-        discrete = discrete && direction->mechanisms[j]->base == PRV_BASE_ATOMS;
+        discrete = discrete && (direction->mechanisms[j]->base == PRV_BASE_ATOMS ||
+                                direction->mechanisms[j]->base == PRV_BASE_ENCLOSED);
     return direction->all.count >= MANY_STEPS || (direction->all.count > 1.0 && discrete)
                ? PRV_ENGINE_SPECTRUM
                : PRV_ENGINE_CONVOLUTION;

@@ -16,7 +16,7 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
     memset(r, 0, sizeof *r);
     const prv_engine engine = prv_is_engine_open(options) ? prv_likely_engine(direction) : options->engine;
     r->task = (prv_task){direction, options, question, value, engine, PRV_JUMPS_UNTRIED, false};
-    r->rounding_demand = r->aim.strictness = 1.0;
+    r->rounding_demand = r->aim.strictness = r->enclosing_factor = 1.0;
     prv_take_aim(direction, options, question, value, &r->aim);
 }
 
@@ -131,8 +131,48 @@ static void correct_aim(prv_refinement *r)
     if (read->resolved && read->slope > 0.0 && read->slope < 1e100) r->aim.slope = read->slope;
 }
 
+/* ---- Combined mechanisms ------------------------------------------------------------------- */
+
+/* The pairs that enclose combined mechanisms may take this part of the width, and mass at infinity this one.
+ * They are made at most so many times finer at once. */
+#define ENCLOSING_PART 0.4
+#define CUT_PART 1e-3
+#define MOST_FINER 32.0
+#define FIRST_FINER 4.0
+
+/* Encloses combined mechanisms as finely as a width needs, if they are not: the distance of both pairs is of
+ * second order in the step of their lattices. */
+static prv_status enclose_finely(prv_refinement *r, double width)
+{
+    prv_direction *direction = r->task.direction;
+    if (!prv_is_enclosed(direction)) return PRV_OK;
+    prv_fineness f = direction->enclosing;
+    const double delta = exp(r->aim.log_delta), part = ENCLOSING_PART * width;
+    prv_use_whole_profiles(direction);
+    prv_cut_tops(direction, r->aim.top_share * delta / (double)direction->steps);
+    const double guess = prv_enclosing_gap(direction, r->aim.saddle, delta);
+    /* What was guessed is no more than the width that the last pass found. */
+    if (r->passes > 0 && isfinite(r->last.read.width) && guess > 0.0)
+        r->enclosing_factor = fmin(r->enclosing_factor,
+                                   fmax(width_without_slack(&r->last.read), 0.0) / guess);
+    const double gap = guess * r->enclosing_factor;
+    const double cut = CUT_PART * fmin(r->aim.slope * width, 1.0) * delta / direction->all.count;
+    const bool is_wide = gap > part, cuts = f.cut > cut;
+    if (!is_wide && !cuts) return PRV_OK;
+    const double most = r->passes == 0 ? FIRST_FINER : MOST_FINER;
+    if (is_wide) f.share *= fmax(0.95 * sqrt(part / gap), 1.0 / most);
+    f.cut = fmax(0.1 * cut, 1e-300);
+    f.low_cut = fmin(CUT_PART * width / direction->all.count, 1e-8);
+    const prv_status status = prv_direction_enclose(direction, &f, r->task.options);
+    if (status == PRV_OK && r->passes == 0)
+        prv_take_aim(direction, r->task.options, r->task.question, r->task.value, &r->aim);
+    return status;
+}
+
 prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
 {
+    const prv_status enclosed = enclose_finely(r, width);
+    if (enclosed != PRV_OK) return enclosed;
     const prv_task *t = &r->task;
     const bool exact = t->options->mesh_size > 0.0;
     r->aim.asked = asked;

@@ -16,10 +16,11 @@ typedef struct prv_refinement {
     size_t transforms;  /* of all passes */
     size_t tilt_choice; /* of the next pass: next_pass.h */
     double
-        rounding_demand;   /* factor on the guess of rounding, by which the tilt is chosen; 1 to begin with */
-    bool first_order;      /* the width falls like the spacing or more slowly, not like its square */
-    bool rounding_decides; /* rounding alone is wider than asked, or hides the answer */
-    prv_limit stopped_by;  /* PRV_LIMIT_NONE as long as something is left to try */
+        rounding_demand; /* factor on the guess of rounding, by which the tilt is chosen; 1 to begin with */
+    double enclosing_factor; /* on the guess of what enclosed mechanisms take of the width */
+    bool first_order;        /* the width falls like the spacing or more slowly, not like its square */
+    bool rounding_decides;   /* rounding alone is wider than asked, or hides the answer */
+    prv_limit stopped_by;    /* PRV_LIMIT_NONE as long as something is left to try */
 } prv_refinement;
 
 /* A refinement without passes, aimed at the value by the direction's coarse profiles. */

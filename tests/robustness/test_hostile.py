@@ -42,6 +42,8 @@ KINDS = {
     prv.DiscreteLaplace: 2,
     prv.FromTable: 3,
     prv.NoisyCount: 2,
+    prv.BallsInBins: 3,
+    prv.RandomAllocation: 2,
 }
 QUESTIONS = ["epsilon", "delta", "power", "trade_off", "error_budget"]
 

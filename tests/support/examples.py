@@ -57,6 +57,9 @@ BUILT_IN = [
     prv.NoisyCount(deviation=1.5, centred=False),
     prv.Composed([prv.Gaussian(3.0), (prv.Gaussian(4.0), 2), prv.NoisyCount(2.0, centred=True)]),
     prv.PoissonSubsampled([prv.Gaussian(1.2), prv.NoisyCount(0.8, centred=True)], 0.01),
+    prv.PoissonSubsampled([prv.Gaussian(2.0), prv.Laplace(2.0)], 0.1),
+    prv.RandomAllocation(prv.Gaussian(2.0), batches=10),
+    prv.BallsInBins(prv.Laplace(4.0), bins=5, epochs=2),
 ]
 OWN = [
     prv.FromCDFs(gaussian_cdf_q, gaussian_cdf_p),

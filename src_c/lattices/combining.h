@@ -1,0 +1,27 @@
+/* Combined mechanisms between two pairs with atoms: laws of their parts on geometric lattices (ratio_law.h),
+ * combined as the mechanism says. */
+#ifndef PRV_COMBINING_H
+#define PRV_COMBINING_H
+
+#include <stdbool.h>
+
+#include "lattices/cells.h"
+
+/* How fine the lattices are. No bound relies on it. */
+typedef struct prv_fineness {
+    double share;   /* the step of a lattice, as a part of the deviation of log R */
+    double cut;     /* mass that may be moved to infinite losses, of all operations together */
+    double low_cut; /* mass that may be moved at the end of small losses, in each operation */
+} prv_fineness;
+
+/* A first look. */
+#define PRV_COARSE_FINENESS ((prv_fineness){0.125, 1e-40, 1e-8})
+
+/* The mechanism of PRV_BASE_ENCLOSED that encloses a combined one in a direction. It refers to `mechanism`,
+ * which must outlive it. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, PRV_ERR_MEMORY_LIMIT if the lattices
+ * need more than options->memory_limit bytes (options may be NULL), those of callbacks. If laws are too wide
+ * for any lattice, the pairs are trivial: an infinite loss, and no loss. */
+prv_status prv_enclose(const prv_mechanism *mechanism, bool add, const prv_fineness *fineness,
+                       const prv_options *options, prv_mechanism **enclosed);
+
+#endif

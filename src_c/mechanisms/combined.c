@@ -1,0 +1,290 @@
+#include "mechanisms/combined.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "base/arithmetic.h"
+#include "numerics/rounding.h"
+#include "mechanisms/noise.h"
+#include "mechanisms/replace_one.h"
+#include "mechanisms/scaling.h"
+#include "mechanisms/subsampled.h"
+#include "mechanisms/support.h"
+
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+static prv_status copy_atoms(const prv_mechanism *m, prv_mechanism *copy)
+{
+    for (int add = 0; add < 2 && m->atoms[0] != NULL; add++) {
+        if (add == 1 && m->atoms[1] == m->atoms[0]) {
+            copy->atoms[1] = copy->atoms[0];
+            continue;
+        }
+        copy->atoms[add] = prv_atoms_copy(m->atoms[add]);
+        if (copy->atoms[add] == NULL) return PRV_ERR_MEMORY;
+    }
+    if (m->base_atoms == NULL) return PRV_OK;
+    copy->base_atoms = prv_atoms_copy(m->base_atoms);
+    return copy->base_atoms != NULL ? PRV_OK : PRV_ERR_MEMORY;
+}
+
+static prv_status copy_parts(const prv_mechanism *m, prv_mechanism *copy)
+{
+    copy->part_count = 0;
+    copy->parts = NULL;
+    copy->part_counts = NULL;
+    if (m->part_count == 0) return PRV_OK;
+    copy->parts = prv_allocate(m->part_count, sizeof *copy->parts);
+    copy->part_counts = prv_allocate(m->part_count, sizeof *copy->part_counts);
+    if (copy->parts == NULL || copy->part_counts == NULL) return PRV_ERR_MEMORY;
+    for (; copy->part_count < m->part_count; copy->part_count++) {
+        const size_t i = copy->part_count;
+        const prv_status status = prv_mechanism_copy(m->parts[i], &copy->parts[i]);
+        if (status != PRV_OK) return status;
+        copy->part_counts[i] = m->part_counts[i];
+    }
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_copy(const prv_mechanism *m, prv_mechanism **copy)
+{
+    prv_mechanism *c = prv_mechanism_like(m);
+    if (c == NULL) return PRV_ERR_MEMORY;
+    prv_status status = copy_atoms(m, c);
+    if (status == PRV_OK && m->mixture != NULL) status = prv_gaussian_mixture_copy(m->mixture, &c->mixture);
+    if (status == PRV_OK && m->base_mixture != NULL)
+        status = prv_gaussian_mixture_copy(m->base_mixture, &c->base_mixture);
+    for (int i = 0; i < 2 && status == PRV_OK; i++)
+        if (m->part[i] != NULL) status = prv_mechanism_copy(m->part[i], &c->part[i]);
+    if (status == PRV_OK && m->attained != NULL) status = prv_mechanism_copy(m->attained, &c->attained);
+    if (status == PRV_OK) status = copy_parts(m, c);
+    return prv_mechanism_finish(status, c, copy);
+}
+
+/* ---- Constructors ---------------------------------------------------------------------------- */
+
+/* Parts whose lower bounds are those of their own pairs, of which a combination is made; whoever has a pair
+ * for groups, or for other data sets only, has none that may be combined. */
+static prv_status check_part(const prv_mechanism *m)
+{
+    if (m->group_size > 1) return PRV_ERR_GROUPS;
+    const int own = m->attained == NULL && m->base != PRV_BASE_CHOICE && m->base != PRV_BASE_BOUNDED_RANGE;
+    return own ? PRV_OK : PRV_ERR_PART;
+}
+
+/* A combination with room for these parts, which are copied; parts with a count of 0 are left out. */
+static prv_status combined_new(prv_combination kind, const prv_step *steps, size_t step_count,
+                               prv_mechanism **mechanism)
+{
+    prv_mechanism *m = prv_mechanism_new(PRV_BASE_COMBINED);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->combination = kind;
+    m->parts = prv_allocate(step_count, sizeof *m->parts);
+    m->part_counts = prv_allocate(step_count, sizeof *m->part_counts);
+    prv_status status = m->parts != NULL && m->part_counts != NULL ? PRV_OK : PRV_ERR_MEMORY;
+    for (size_t i = 0; i < step_count && status == PRV_OK; i++) {
+        if (steps[i].count == 0) continue;
+        status = check_part(steps[i].mechanism);
+        if (status == PRV_OK) status = prv_mechanism_copy(steps[i].mechanism, &m->parts[m->part_count]);
+        if (status == PRV_OK) m->part_counts[m->part_count++] = steps[i].count;
+    }
+    return prv_mechanism_finish(status, m, mechanism);
+}
+
+prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    uint64_t total = 0;
+    const prv_mechanism *only = NULL;
+    for (size_t i = 0; i < step_count; i++) {
+        if (steps[i].count > PRV_MOST_STEPS - total) return PRV_ERR_COUNT;
+        total += steps[i].count;
+        if (steps[i].count > 0) only = steps[i].mechanism;
+    }
+    if (total == 0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    if (total == 1) return prv_mechanism_copy(only, mechanism);
+    prv_status status = combined_new(PRV_COMBINED_PRODUCT, steps, step_count, mechanism);
+    if (status != PRV_OK) return status;
+    prv_mechanism *m = *mechanism;
+    m->replacement = PRV_REPLACED_PARTS;
+    for (size_t i = 0; i < m->part_count; i++) {
+        if (m->parts[i]->replacement == PRV_REPLACED_UNKNOWN) m->replacement = PRV_REPLACED_UNKNOWN;
+        m->replaced_only = m->replaced_only || m->parts[i]->replaced_only;
+    }
+    if (!(m->replaced_only && m->replacement == PRV_REPLACED_UNKNOWN)) return PRV_OK;
+    prv_mechanism_free(m);
+    return PRV_ERR_NEIGHBORS; /* some parts have no pair for some neighbours, some none for the others */
+}
+
+prv_status prv_combined_sampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
+{
+    const prv_status status = combined_new(PRV_COMBINED_SAMPLE, &(prv_step){base, 1}, 1, mechanism);
+    if (status != PRV_OK) return status;
+    (*mechanism)->sampled = 1;
+    (*mechanism)->sampling_probability = p;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t batches,
+                                           prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (batches < 1 || batches > (uint64_t)1 << 32) return PRV_ERR_BATCHES;
+    if (base->replaced_only) return PRV_ERR_NEIGHBORS;
+    if (batches == 1) return prv_mechanism_copy(base, mechanism);
+    const prv_status status = combined_new(PRV_COMBINED_AVERAGE, &(prv_step){base, 1}, 1, mechanism);
+    if (status == PRV_OK) (*mechanism)->batches = batches;
+    return status;
+}
+
+/* ---- Changes --------------------------------------------------------------------------------- */
+
+/* The combination of other parts, in the place of those of m. `made` is freed. */
+static prv_status combination_like(prv_status status, const prv_mechanism *m, prv_mechanism **made, double p,
+                                   prv_mechanism **mechanism)
+{
+    prv_step *steps = prv_allocate(m->part_count, sizeof *steps);
+    if (steps == NULL) status = status == PRV_OK ? PRV_ERR_MEMORY : status;
+    for (size_t i = 0; i < m->part_count && status == PRV_OK; i++)
+        steps[i] = (prv_step){made[i], m->part_counts[i]};
+    if (status == PRV_OK) {
+        switch (m->combination) {
+        case PRV_COMBINED_PRODUCT: status = prv_mechanism_composed(steps, m->part_count, mechanism); break;
+        case PRV_COMBINED_SAMPLE: status = prv_mechanism_poisson_subsampled(made[0], p, mechanism); break;
+        case PRV_COMBINED_AVERAGE:
+            status = prv_mechanism_random_allocation(made[0], m->batches, mechanism);
+            break;
+        }
+    }
+    prv_release(steps);
+    for (size_t i = 0; i < m->part_count && made != NULL; i++) prv_mechanism_free(made[i]);
+    prv_release(made);
+    return status;
+}
+
+static prv_mechanism **room_for_parts(const prv_mechanism *m)
+{
+    prv_mechanism **made = prv_allocate(m->part_count, sizeof *made);
+    for (size_t i = 0; i < m->part_count && made != NULL; i++) made[i] = NULL;
+    return made;
+}
+
+prv_status prv_combined_replaced(const prv_mechanism *m, prv_mechanism **pair)
+{
+    prv_mechanism **made = room_for_parts(m);
+    if (made == NULL) return PRV_ERR_MEMORY;
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i < m->part_count && status == PRV_OK; i++) {
+        status = prv_mechanism_replaced(m->parts[i], &made[i]);
+        if (status == PRV_OK && made[i] == NULL) status = prv_mechanism_copy(m->parts[i], &made[i]);
+    }
+    status = combination_like(status, m, made, 1.0, pair);
+    if (status == PRV_OK) (*pair)->replaced_only = 1;
+    return status;
+}
+
+int prv_combined_has(const prv_mechanism *m, prv_parameter parameter)
+{
+    if (parameter == PRV_SAMPLING_PROBABILITY) return m->combination == PRV_COMBINED_SAMPLE;
+    for (size_t i = 0; i < m->part_count; i++)
+        if (prv_has_parameter(m->parts[i], parameter)) return 1;
+    return 0;
+}
+
+prv_status prv_combined_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
+                               prv_mechanism **mechanism)
+{
+    prv_mechanism **made = room_for_parts(m);
+    if (made == NULL) return PRV_ERR_MEMORY;
+    const int of_parts = parameter == PRV_NOISE_SCALE;
+    double p = m->sampling_probability * (of_parts ? 1.0 : factor);
+    if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i < m->part_count && status == PRV_OK; i++) {
+        const int scales = of_parts && prv_has_parameter(m->parts[i], parameter);
+        status = scales ? prv_mechanism_scaled(m->parts[i], parameter, factor, &made[i])
+                        : prv_mechanism_copy(m->parts[i], &made[i]);
+    }
+    return combination_like(status, m, made, p, mechanism);
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+int prv_combined_is_symmetric(const prv_mechanism *m)
+{
+    if (m->combination != PRV_COMBINED_PRODUCT) return 0;
+    for (size_t i = 0; i < m->part_count; i++)
+        if (!prv_is_symmetric(m->parts[i])) return 0;
+    return 1;
+}
+
+double prv_combined_absolute_error(const prv_mechanism *m)
+{
+    double error = 0.0;
+    for (size_t i = 0; i < m->part_count; i++)
+        error += (double)m->part_counts[i] * prv_absolute_cdf_error(m->parts[i]);
+    return m->combination == PRV_COMBINED_AVERAGE ? error * (double)m->batches : error;
+}
+
+/* Q is the special measure of 'remove', of which one batch has a part; of 'add' it is the null measure, and
+ * only what no batch explains has an infinite loss. Each step below is off by a few roundings of itself. */
+double prv_combined_infinite_mass(const prv_mechanism *m, int add, double *error)
+{
+    double finite = 0.0, off = 0.0; /* the logarithm of the mass of finite losses, and its error */
+    for (size_t i = 0; i < m->part_count; i++) {
+        const double count = (double)m->part_counts[i], mass = fmin(prv_infinite_mass(m->parts[i], add), 1.0),
+                     e = prv_infinite_mass_error(m->parts[i], add);
+        finite += count * log1p(-mass);
+        off += e > 0.0 ? (mass + e < 1.0 ? count * e / (1.0 - mass - e) : HUGE_VAL) : 0.0;
+    }
+    double mass = -expm1(finite);
+    double relative = 16.0 * PRV_UNIT * (2.0 + (double)m->part_count);
+    double absolute = fmin(off, 1.0);
+    if (m->combination == PRV_COMBINED_SAMPLE) {
+        mass = add ? 0.0 : m->sampling_probability * mass;
+        absolute = add ? 0.0 : m->sampling_probability * absolute;
+    } else if (m->combination == PRV_COMBINED_AVERAGE && add) {
+        const double t = (double)m->batches, most = mass + absolute + relative * mass;
+        absolute = pow(fmin(most, 1.0), t);
+        mass = pow(mass, t);
+        absolute = fmax(absolute - mass, 0.0);
+        relative *= t;
+    }
+    *error = mass > 0.0 || absolute > 0.0 ? absolute + fmin(relative, 1.0) * mass : 0.0;
+    return fmin(mass, 1.0);
+}
+
+double prv_combined_greatest_loss(const prv_mechanism *m, int add, double *error)
+{
+    double greatest = 0.0;
+    *error = 0.0;
+    for (size_t i = 0; i < m->part_count; i++) {
+        const double count = (double)m->part_counts[i];
+        greatest += count * prv_greatest_loss(m->parts[i], add);
+        *error += count * prv_greatest_loss_error(m->parts[i], add);
+    }
+    /* In the direction 'add' an infinite loss of a part is a finite one of the whole: that of a record which
+     * is not sampled, or is in one of the other batches. */
+    const int ends = add && m->combination != PRV_COMBINED_PRODUCT &&
+                     (prv_infinite_mass(m->parts[0], add) > 0.0 ||
+                      prv_infinite_mass_error(m->parts[0], add) > 0.0);
+    if (ends && m->combination == PRV_COMBINED_SAMPLE) {
+        const double never = -log1p(-m->sampling_probability);
+        *error = 4.0 * PRV_UNIT * never;
+        return never;
+    }
+    if (ends) greatest += log((double)m->batches);
+    if (m->combination == PRV_COMBINED_SAMPLE) {
+        const double p = m->sampling_probability;
+        if (isfinite(greatest)) *error = *error * 1.5 + 16.0 * PRV_UNIT * (1.0 + fabs(greatest));
+        greatest = add ? -prv_subsampled_loss(-greatest, p) : prv_subsampled_loss(greatest, p);
+    }
+    /* Of an average, at most that of each batch, else: it lies between its terms. */
+    *error = isfinite(greatest) ? *error + 4.0 * PRV_UNIT * fabs(greatest) * (double)(m->part_count + 1)
+                                : 0.0;
+    return greatest;
+}

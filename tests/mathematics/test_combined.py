@@ -1,0 +1,354 @@
+"""Mechanisms that are made of others, against exact enumeration and against integrals."""
+
+import itertools
+import math
+import random
+
+import mpmath
+import pytest
+from mpmath import mpf
+
+import prvcore as prv
+
+# Exact laws: [(R, mass under the null measure)], and the special measure's mass at R = infinity.
+
+
+def law_of(mechanism, direction):
+    """Return the exact law of R in a direction, of mechanisms with a few outcomes."""
+    kind = type(mechanism)
+    if kind is prv.Composed:
+        law = ([(mpf(1), mpf(1))], mpf(0))
+        for part, count in mechanism.mechanisms:
+            for _ in range(count):
+                law = product(law, law_of(part, direction))
+        return law
+    if kind is prv.PoissonSubsampled:
+        p = mpf(mechanism.sampling_probability)
+        atoms, infinite = law_of(mechanism.mechanism, direction)
+        return merged([(1 - p + p * r, m) for r, m in atoms]), p * infinite
+    if kind is prv.RandomAllocation:
+        return average(law_of(mechanism.mechanism, direction), mechanism.batches)
+    if kind is prv.BallsInBins:
+        whole = prv.Composed([(mechanism.mechanism, mechanism.epochs)])
+        return average(law_of(whole, direction), mechanism.bins)
+    losses, masses, infinite = table_of(mechanism)
+    p = [mass * mpmath.exp(-loss) for mass, loss in zip(masses, losses, strict=True)]
+    if direction == "remove":
+        atoms = [(mpmath.exp(loss), mass) for loss, mass in zip(losses, p, strict=True)]
+        return merged([*atoms, (mpf(0), 1 - sum(p))]), infinite
+    atoms = [(mpmath.exp(-loss), mass) for loss, mass in zip(losses, masses, strict=True)]
+    return merged([*atoms, (mpf(0), infinite)]), 1 - sum(p)
+
+
+def table_of(mechanism):
+    """Return losses, masses and mass at infinity, of the exact mechanism that is meant."""
+    if isinstance(mechanism, prv.FromTable):
+        masses = [mpf(float(mass)) for mass in mechanism.probabilities]
+        total = sum(masses) + mpf(mechanism.mass_at_infinity)
+        return (
+            [mpf(float(loss)) for loss in mechanism.losses],
+            [mass / total for mass in masses],
+            mpf(mechanism.mass_at_infinity) / total,
+        )
+    epsilon, delta = mpf(mechanism.epsilon), mpf(getattr(mechanism, "delta", 0))
+    high = (1 - delta) / (1 + mpmath.exp(-epsilon))
+    return [-epsilon, epsilon], [1 - delta - high, high], delta
+
+
+def merged(atoms):
+    """Merge what has one R to far more digits than it is compared to."""
+    found = {}
+    for r, mass in atoms:
+        key = mpmath.nstr(r, 40)
+        if mass != 0:
+            before = found.get(key, (r, mpf(0)))
+            found[key] = (before[0], before[1] + mass)
+    return list(found.values())
+
+
+def product(a, b):
+    (left, s), (right, u) = a, b
+    atoms = merged([(x * y, m * n) for x, m in left for y, n in right])
+    return atoms, s + u - s * u
+
+
+def average(law, batches):
+    atoms, infinite = law
+    sums = [(mpf(0), mpf(1))]
+    for _ in range(batches):
+        sums = merged([(x + y, m * n) for x, m in sums for y, n in atoms])
+    return [(x / batches, m) for x, m in sums], infinite
+
+
+def exact_delta(law, epsilon, direction):
+    atoms, infinite = law
+    a = mpmath.exp(mpf(epsilon))
+    if direction == "remove":
+        return sum(m * (r - a) for r, m in atoms if r > a) + infinite
+    return sum(m * (1 - a * r) for r, m in atoms if a * r < 1)
+
+
+def holds(mechanism, count=1, epsilons=(0.0, 0.1, 0.4, 1.0)):
+    with mpmath.workdps(50):
+        for direction in ("remove", "add"):
+            law, one = ([(mpf(1), mpf(1))], mpf(0)), law_of(mechanism, direction)
+            for _ in range(count):
+                law = product(law, one)
+            curve = prv.compose(mechanism, count, neighbors=direction)
+            for epsilon in epsilons:
+                exact, found = exact_delta(law, epsilon, direction), curve.delta(epsilon)
+                assert found.lower <= exact <= found.upper, (direction, epsilon)
+                if exact > 1e-12:
+                    yield (found.upper - found.lower) / float(exact)
+
+
+TABLE = prv.FromTable([-0.9, -0.2, 0.3, 1.1], [0.05, 0.3, 0.35, 0.25], mass_at_infinity=0.05)
+MECHANISMS = [
+    prv.RandomAllocation(prv.PureDP(1.0), 2),
+    prv.RandomAllocation(prv.PureDP(0.7), 7),
+    prv.RandomAllocation(prv.ApproximateDP(1.0, 0.01), 3),
+    prv.RandomAllocation(TABLE, 3),
+    prv.RandomAllocation(prv.PoissonSubsampled(prv.PureDP(1.5), 0.3), 4),
+    prv.RandomAllocation([prv.PureDP(0.5), TABLE], 2),
+    prv.BallsInBins(prv.PureDP(0.5), bins=3, epochs=3),
+    prv.PoissonSubsampled([prv.PureDP(0.5), (prv.PureDP(0.8), 2)], 0.2),
+    prv.PoissonSubsampled([TABLE, prv.ApproximateDP(0.3, 1e-3)], 0.6),
+    prv.PoissonSubsampled(prv.RandomAllocation(prv.PureDP(1.2), 3), 0.5),
+    prv.Composed([prv.RandomAllocation(prv.PureDP(1.0), 2), prv.PureDP(0.3)]),
+    prv.PoissonSubsampled([prv.PoissonSubsampled([prv.PureDP(0.9), TABLE], 0.4), TABLE], 0.7),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=range(len(MECHANISMS)))
+def test_small_cases_are_enumerated(mechanism):
+    widths = list(holds(mechanism))
+    assert max(widths) < 0.05
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS[:4], ids=range(4))
+def test_compositions_of_small_cases_are_enumerated(mechanism):
+    assert max(holds(mechanism, count=2)) < 0.05
+
+
+def random_mechanism(rng, depth):
+    kind = rng.choice(["leaf", "product", "sample", "average"]) if depth else "leaf"
+    if kind == "leaf":
+        epsilon = rng.uniform(0.05, 1.0)
+        low, high = 0.5 * math.exp(-epsilon), 0.45 * math.exp(epsilon / 2)
+        return rng.choice(
+            [
+                prv.PureDP(2 * epsilon),
+                prv.ApproximateDP(2 * epsilon, rng.choice([0.0, 1e-6, 0.05])),
+                prv.FromTable([-epsilon, epsilon / 2], [low, high], 1.0 - low - high),
+            ]
+        )
+    inner = random_mechanism(rng, depth - 1)
+    if kind == "product":
+        return prv.Composed([inner, random_mechanism(rng, depth - 1)])
+    if kind == "sample":
+        return prv.PoissonSubsampled(inner, rng.choice([0.01, 0.3, 0.9]))
+    return prv.RandomAllocation(inner, rng.choice([2, 3]))
+
+
+def size(mechanism):
+    """Return about how many atoms an exact law has, at most."""
+    if isinstance(mechanism, prv.Composed):
+        return math.prod(size(part) ** count for part, count in mechanism.mechanisms)
+    if isinstance(mechanism, prv.PoissonSubsampled):
+        return size(mechanism.mechanism)
+    if isinstance(mechanism, prv.RandomAllocation):
+        return math.comb(size(mechanism.mechanism) + mechanism.batches - 1, mechanism.batches)
+    return 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_random_nestings(seed):
+    rng = random.Random(seed)
+    mechanism = random_mechanism(rng, 3)
+    while size(mechanism) > 2000:
+        mechanism = random_mechanism(rng, 3)
+    assert all(width < 1.0 for width in holds(mechanism, epsilons=(0.0, 0.3, 1.5)))
+
+
+# delta of two batches, (remove, add), by quadrature: (noise, epsilon)
+QUADRATURE = {
+    (1.0, 1.0): (5.92065010859e-2, 5.01976623695e-2),
+    (1.0, 3.0): (1.67702771412e-4, 1.59026508187e-5),
+    (0.5, 4.0): (4.4825117911e-2, 1.66118602073e-2),
+    (2.0, 0.5): (1.83265947609e-2, 1.73974858468e-2),
+}
+
+
+@pytest.mark.parametrize(("noise", "epsilon"), QUADRATURE)
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_two_batches_by_quadrature(noise, epsilon, direction):
+    value = QUADRATURE[noise, epsilon][direction == "add"]
+    mechanism = prv.RandomAllocation(prv.Gaussian(noise), 2)
+    found = prv.delta_from_eps(mechanism, epsilon, neighbors=direction, eps_error=1e-4)
+    assert found.lower <= value * (1 + 1e-10)
+    assert value * (1 - 1e-10) <= found.upper
+    assert found.upper - found.lower <= 2e-3 * value
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_three_batches_by_integrals(direction):
+    """Over two of the three outcomes; the third one has a closed form."""
+    noise, epsilon = mpf(1), mpf("0.8")
+
+    def outer(x, y):
+        a = mpmath.exp(epsilon)
+        rest = mpmath.exp(x / noise - 1 / (2 * noise**2)) + mpmath.exp(
+            y / noise - 1 / (2 * noise**2)
+        )
+        density = mpmath.npdf(x) * mpmath.npdf(y)
+        edge = 3 * a - rest if direction == "remove" else 3 / a - rest
+        if edge <= 0:
+            return density * ((rest + 1) / 3 - a) if direction == "remove" else mpf(0)
+        z = noise * (mpmath.log(edge) + 1 / (2 * noise**2))
+        if direction == "remove":
+            return density * (mpmath.ncdf(1 / noise - z) - edge * mpmath.ncdf(-z)) / 3
+        return density * a / 3 * (edge * mpmath.ncdf(z) - mpmath.ncdf(z - 1 / noise))
+
+    with mpmath.workdps(12):
+        points = [-7, -3, 0, 2, 4, 8]
+        exact = float(mpmath.quad(outer, points, points, maxdegree=5))
+    mechanism = prv.RandomAllocation(prv.Gaussian(1.0), 3)
+    found = prv.delta_from_eps(mechanism, 0.8, neighbors=direction)
+    assert found.lower <= exact * (1 + 1e-6)
+    assert exact * (1 - 1e-6) <= found.upper
+
+
+# epsilon of one epoch, a record removed, by transforms on a linear lattice of R: (noise, batches,
+# delta)
+TRANSFORMS = {
+    (1.0, 8, 1e-8): 3.7185208,
+    (1.0, 10, 1e-5): 2.1888480,
+    (1.0, 64, 1e-8): 1.7986617,
+    (2.0, 64, 1e-8): 0.3295370,
+    (0.8, 100, 1e-5): 1.3739190,
+    (1.0, 1000, 1e-5): 0.1388466,
+    (0.5, 1000, 1e-6): 4.1060159,
+}
+
+
+@pytest.mark.parametrize(("noise", "batches", "delta"), TRANSFORMS)
+def test_epochs_by_transforms(noise, batches, delta):
+    epsilon = TRANSFORMS[noise, batches, delta]
+    epoch = prv.RandomAllocation(prv.Gaussian(noise), batches)
+    found = prv.eps_from_delta(epoch, delta, neighbors="remove", eps_error=3e-3 * epsilon)
+    assert found.lower <= epsilon + 1e-7
+    assert epsilon - 1e-7 <= found.upper
+    assert found.upper - found.lower <= 3.1e-3 * epsilon
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize("p", [0.02, 0.4])
+def test_laplace_and_gaussian_on_one_sample(direction, p):
+    noise, scale, epsilon = 1.3, 1.7, 0.5
+    mechanism = prv.PoissonSubsampled([prv.Gaussian(noise), prv.Laplace(scale)], p)
+    with mpmath.workdps(25):
+        a, q, mu = mpmath.exp(mpf(epsilon)), mpf(p), 1 / mpf(scale)
+
+        def laplace(t):
+            """Delta of the Laplace mechanism at log t."""
+            if t <= 0:
+                return 1 - t
+            if mpmath.log(t) >= mu:
+                return mpf(0)
+            return 1 - t if mpmath.log(t) <= -mu else 1 - mpmath.sqrt(t * mpmath.exp(-mu))
+
+        def integrand(x):
+            ratio = mpmath.exp(x / mpf(noise) - 1 / (2 * mpf(noise) ** 2))
+            if direction == "remove":
+                return mpmath.npdf(x) * q * ratio * laplace((a - 1 + q) / (q * ratio))
+            c = (1 - a * (1 - q)) / (a * q * ratio)
+            return mpmath.npdf(x) * a * q * ratio * (c - 1 + laplace(c)) if c > 0 else mpf(0)
+
+        exact = mpmath.quad(integrand, [mpf(i) / 4 for i in range(-40, 45)])
+        found = prv.delta_from_eps(mechanism, epsilon, neighbors=direction)
+        assert found.lower <= exact * (1 + mpf(10) ** -12)
+        assert exact * (1 - mpf(10) ** -12) <= found.upper
+        assert found.upper - found.lower <= 0.2 * float(exact)
+
+
+def test_one_batch_is_the_mechanism():
+    ours = prv.eps_from_delta(prv.RandomAllocation(prv.Gaussian(1.0), 1), 1e-5)
+    assert ours == prv.eps_from_delta(prv.Gaussian(1.0), 1e-5)
+
+
+def test_redrawn_bins_are_better_than_a_fixed_one():
+    again = prv.compose(prv.RandomAllocation(prv.Gaussian(2.0), 20), 5).epsilon(1e-5)
+    fixed = prv.compose(prv.BallsInBins(prv.Gaussian(2.0), 20, 5)).epsilon(1e-5)
+    assert again.upper < fixed.lower
+    merged_noise = prv.RandomAllocation(prv.Gaussian(2.0 / math.sqrt(5.0)), 20)
+    other = prv.eps_from_delta(merged_noise, 1e-5)
+    assert fixed.lower <= other.upper
+    assert other.lower <= fixed.upper
+
+
+def test_a_replaced_record_is_refused():
+    with pytest.raises(ValueError, match="no dominating pair"):
+        prv.eps_from_delta(
+            prv.RandomAllocation(prv.Gaussian(1.0), 10), 1e-5, neighbors="replace-one"
+        )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        prv.BoundedRange(1.0),
+        prv.TruncatedPoissonSubsampledGaussian(1.0, 0.1, 100, 20),
+        prv.GroupPoissonSubsampledGaussian(1.0, 0.1, 3),
+        prv.SubsampledWithoutReplacement(prv.Gaussian(1.0), 0.1),
+    ],
+)
+def test_parts_without_a_pair_of_their_own_are_refused(part):
+    for mechanism in (prv.RandomAllocation(part, 10), prv.Composed([part, prv.Laplace(1.0)])):
+        with pytest.raises(ValueError, match=r"cannot be parts|groups|neighbors"):
+            prv.eps_from_delta(mechanism, 1e-5)
+
+
+def test_replaced_records_of_a_composed_mechanism():
+    both = prv.Composed([prv.Gaussian(2.0), prv.Laplace(2.0)])
+    apart = prv.compose([prv.Gaussian(2.0), prv.Laplace(2.0)], neighbors="replace-one")
+    ours, theirs = prv.eps_from_delta(both, 1e-5, neighbors="replace-one"), apart.epsilon(1e-5)
+    assert ours.lower <= theirs.upper
+    assert theirs.lower <= ours.upper
+
+
+@pytest.mark.parametrize("counts", [1, 10])
+def test_an_unsampled_product_is_the_composition(counts):
+    parts = [prv.Gaussian(2.0), (prv.Laplace(2.0), 3), prv.DiscreteLaplace(2.0)]
+    ours = prv.compose(prv.Composed(parts), counts).epsilon(1e-6)
+    theirs = (prv.compose(parts) * counts).epsilon(1e-6)
+    assert ours.lower <= theirs.upper
+    assert theirs.lower <= ours.upper
+
+
+def test_calibration_of_an_epoch():
+    epoch = prv.RandomAllocation(prv.Gaussian(1.0), 100)
+    found = prv.calibrate(epoch, 5, epsilon=1.0, delta=1e-5, tolerance=1e-2)
+    assert found.bounds.upper <= 1.0 < found.next_bounds.upper
+    again = prv.eps_from_delta(prv.RandomAllocation(prv.Gaussian(found.value), 100), 1e-5, counts=5)
+    assert again.lower <= 1.0
+
+
+def test_what_is_not_known_of_them_is_refused_in_words():
+    curve = prv.compose(prv.RandomAllocation(prv.Gaussian(1.0), 10), 3)
+    with pytest.raises(ValueError, match="made of others"):
+        curve.renyi_divergence(2.0)
+    low, _, high = curve.power(0.1)
+    assert 0.1 < low <= high < 1.0
+
+
+def test_an_accountant_knows_them():
+    accountant = prv.Accountant()
+    epochs = [prv.RandomAllocation(prv.Gaussian(noise), 50) for noise in (1.0, 1.1, 1.2, 1.3)]
+    for epoch in itertools.chain(epochs, epochs):
+        accountant.add(epoch)
+    found = accountant.epsilon(1e-5)
+    whole = prv.eps_from_delta([(epoch, 2) for epoch in epochs], 1e-5)
+    assert found.lower <= whole.upper
+    assert whole.lower <= found.upper
+    assert prv.Accountant.from_json(accountant.to_json()).history == accountant.history
