@@ -12,13 +12,15 @@
 enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 
 /* Products of the last pass up to which counting is expected to take less time than another engine; and those
- * that one law may take, as the guess is often too low. If the saddle point's guess takes rare jumps for
- * frequent ones, and is this far above the guess from one jump, other engines take long. */
+ * that one law may take, as the guess is often too low. Other engines take long if the saddle point's guess,
+ * which takes rare jumps for frequent ones, is this far above the guess from one jump, or if losses reach so
+ * many times as far as the bulk. */
 #define MOST_EXPECTED 2e5
 #define MOST_WORK 1e6
-#define MOST_EXPECTED_IF_RARE 5e6
-#define MOST_WORK_IF_RARE 1.5e7
+#define MOST_EXPECTED_IF_RARE 8e6
+#define MOST_WORK_IF_RARE 2.5e7
 #define RARE 1.5
+#define FAR 1e6
 
 /* The slope that a coarse pass finds is at most so many times off. */
 #define MOST_CHANGE_OF_SLOPE 3.0
@@ -247,7 +249,8 @@ static bool is_cheapest(search *s)
     aim.width = PART_OF_MESHES * width_wanted(s);
     aim.epsilon = s->reach;
     const double work = prv_jump_work(r->task.direction, &aim);
-    const bool is_rare = r->aim.epsilon + s->start > RARE * (s->pass.expected + s->start);
+    const double count = r->task.direction->counts[0], sum = s->pass.expected + s->start;
+    const bool is_rare = r->aim.epsilon + s->start > RARE * sum || sum > FAR * s->start / count;
     s->work = is_rare ? MOST_WORK_IF_RARE : MOST_WORK;
     return work <= (is_rare ? MOST_EXPECTED_IF_RARE : MOST_EXPECTED);
 }
