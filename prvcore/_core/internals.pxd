@@ -219,12 +219,12 @@ cdef extern from "curve/curve.h" nogil:
         double plain
 
     prv_value prv_curve_delta(
-        const prv_composed *composed, double epsilon, int side, const prv_slack *slack
+        const prv_composed *composed, double epsilon, prv_side side, const prv_slack *slack
     )
     prv_inverse prv_curve_epsilon(
         const prv_composed *composed,
         double delta,
-        int side,
+        prv_side side,
         const prv_slack *slack,
         double guess,
     )

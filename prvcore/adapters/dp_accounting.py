@@ -467,9 +467,8 @@ def _convex(epsilons: np.ndarray, deltas: np.ndarray) -> list[int]:
     for i in range(len(x)):
         while len(corners) > 1:
             a, b = corners[-2:]
-            share = math.expm1(x[b] - x[i]) / math.expm1(
-                x[a] - x[i]
-            )  # a's, in a mixture of a and i at b
+            # of a, in the mixture of a and i that lies at b
+            share = math.expm1(x[b] - x[i]) / math.expm1(x[a] - x[i])
             if y[b] < y[i] + share * (y[a] - y[i]):
                 break
             corners.pop()

@@ -4,6 +4,8 @@ from libc.math cimport fmax, fmin
 
 from prvcore._core.core cimport PRV_ENGINE_AUTO
 from prvcore._core.internals cimport (
+    PRV_DOMINATED,
+    PRV_DOMINATING,
     prv_certificate,
     prv_check_arithmetic,
     prv_curve_delta,
@@ -142,10 +144,10 @@ cdef class Composed:
         with nogil:
             parts = prv_certificate(&self.composed, &self.rounding)
             for i in range(flat.shape[0]):
-                value = prv_curve_delta(&self.composed, flat[i], -1, &parts.slack)
+                value = prv_curve_delta(&self.composed, flat[i], PRV_DOMINATED, &parts.slack)
                 bounds[i, 0] = value.delta
                 bounds[i, 1] = fmax(value.plain, value.delta)
-                value = prv_curve_delta(&self.composed, flat[i], 1, &parts.slack)
+                value = prv_curve_delta(&self.composed, flat[i], PRV_DOMINATING, &parts.slack)
                 bounds[i, 1] = fmin(bounds[i, 1], value.delta)
                 bounds[i, 2] = value.delta
         return shaped(found, points)
@@ -190,10 +192,14 @@ cdef class Composed:
         with nogil:
             parts = prv_certificate(&self.composed, &self.rounding)
             for i in range(flat.shape[0]):
-                inverse = prv_curve_epsilon(&self.composed, flat[i], -1, &parts.slack, start)
+                inverse = prv_curve_epsilon(
+                    &self.composed, flat[i], PRV_DOMINATED, &parts.slack, start
+                )
                 bounds[i, 0] = inverse.epsilon
                 bounds[i, 1] = fmax(inverse.plain, inverse.epsilon)
-                inverse = prv_curve_epsilon(&self.composed, flat[i], 1, &parts.slack, start)
+                inverse = prv_curve_epsilon(
+                    &self.composed, flat[i], PRV_DOMINATING, &parts.slack, start
+                )
                 bounds[i, 1] = fmin(bounds[i, 1], inverse.epsilon)
                 bounds[i, 2] = inverse.epsilon
         return shaped(found, points)

@@ -117,29 +117,30 @@ static place at(reader *r, double epsilon)
 
 /* ---- With the slack of a side -------------------------------------------------------------- */
 
-/* The finite part with its slack, in units of e^log_scale; side 0 is without slack. */
+/* The finite part with its slack, in units of e^log_scale. The sign is that of the slack: 1 for an upper
+ * bound, -1 for a lower one, 0 for the curve without slack. */
 typedef struct bound {
     double value, slope, log_scale;
 } bound;
 
-static bound bound_at(reader *r, double epsilon, int side, const prv_slack *slack)
+static bound bound_at(reader *r, double epsilon, int sign, const prv_slack *slack)
 {
     const prv_composed *c = r->composed;
-    const double sign = (double)side;
+    const double direction = (double)sign;
     /* A shift of the losses by at most `shift` either way: look that much lower or higher. */
-    const double moved = epsilon - sign * (slack->shift + 4.0 * DBL_EPSILON * fabs(epsilon));
+    const double moved = epsilon - direction * (slack->shift + 4.0 * DBL_EPSILON * fabs(epsilon));
     const place p = at(r, moved);
     double additive = slack->additive;
-    if (side < 0 && slack->imaged)
+    if (sign < 0 && slack->imaged)
         additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
-    if (side > 0 && slack->apart) additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
+    if (sign > 0 && slack->apart) additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
     if (!p.known) additive = HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
     bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
-    if (side > 0) b.value = (p.finite + unit * additive) * (1.0 + slack->relative);
-    if (side < 0) b.value = fmax(p.finite - unit * additive, 0.0) / (1.0 + slack->relative);
+    if (sign > 0) b.value = (p.finite + unit * additive) * (1.0 + slack->relative);
+    if (sign < 0) b.value = fmax(p.finite - unit * additive, 0.0) / (1.0 + slack->relative);
     /* What is not a number is no bound. */
-    if (isnan(b.value)) b.value = side > 0 ? HUGE_VAL : 0.0;
+    if (isnan(b.value)) b.value = sign > 0 ? HUGE_VAL : 0.0;
     return b;
 }
 
@@ -151,32 +152,33 @@ static double hidden_by_logarithms(double log_value, double log_scale, double ot
 
 /* e^log_scale value, rounded towards the side. Either factor may leave the range of a double while the
  * product does not; then the logarithms are added. Where they cancel or overflow nothing is known. */
-static double in_full(const bound *b, int side)
+static double in_full(const bound *b, int sign)
 {
     if (fabs(b->log_scale) < 700.0) return exp(b->log_scale) * b->value;
     if (!(b->value > 0.0)) return 0.0;
     const double log_value = log(b->value), sum = b->log_scale + log_value;
     const double hidden = hidden_by_logarithms(log_value, b->log_scale, 0.0);
-    const double full = exp(sum + (double)side * hidden);
-    if (isnan(full)) return side > 0 ? HUGE_VAL : 0.0;
+    const double full = exp(sum + (double)sign * hidden);
+    if (isnan(full)) return sign > 0 ? HUGE_VAL : 0.0;
     return full;
 }
 
-prv_value prv_curve_delta(const prv_composed *c, double epsilon, int side, const prv_slack *slack)
+prv_value prv_curve_delta(const prv_composed *c, double epsilon, prv_side side, const prv_slack *slack)
 {
+    const int sign = side == PRV_DOMINATING ? 1 : -1;
     reader r;
     reader_init(&r, c);
-    const bound plain = bound_at(&r, epsilon, 0, slack), b = bound_at(&r, epsilon, side, slack);
+    const bound plain = bound_at(&r, epsilon, 0, slack), b = bound_at(&r, epsilon, sign, slack);
     const double infinite = c->tilted.infinite.mass;
     prv_value value;
     value.scale = exp(log_scale_at(c, (long double)epsilon));
     value.plain = clip(in_full(&plain, 0) + infinite, 0.0, 1.0);
     value.slope = plain.slope;
     /* `relative` has room for the exponential and the product; the sum rounds to either side. */
-    double finite = in_full(&b, side);
+    double finite = in_full(&b, sign);
     /* A subnormal product has no relative accuracy. */
-    if (side < 0 && finite < DBL_MIN) finite = 0.0;
-    if (side > 0) {
+    if (sign < 0 && finite < DBL_MIN) finite = 0.0;
+    if (sign > 0) {
         value.delta = c->tilted.infinite.high > 0.0 ? prv_above(finite + c->tilted.infinite.high) : finite;
         /* Products of tiny numbers may have rounded to 0: the smallest double is above what was lost. */
         if (value.delta < DBL_MIN) value.delta = DBL_MIN;
@@ -198,7 +200,7 @@ typedef struct crossing {
 
 /* Newton's method on the logarithm of the bound between low and high; a move that leaves the bracket is
  * halved into it. Ends when the bracket, or a move, is at the rounding of epsilon. */
-static crossing search(reader *r, int side, const prv_slack *slack, double log_target, double low,
+static crossing search(reader *r, int sign, const prv_slack *slack, double log_target, double low,
                        double high, double guess)
 {
     crossing c = {-HUGE_VAL, HUGE_VAL, 0.0};
@@ -208,16 +210,16 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
     double reach = fmin(fmax(1e-3 * fabs(x), 1e-9),
                         fmax(0.1 / r->composed->tilted.tilt, 64.0 * DBL_EPSILON * fabs(x)));
     for (int i = 0; i < 200; i++) {
-        const bound b = bound_at(r, x, side, slack);
+        const bound b = bound_at(r, x, sign, slack);
         /* Logarithms and sums round: if they hide on which side of the target a bound is, it counts as on the
          * other one. */
         const double log_value = b.value > 0.0 ? log(b.value) : -HUGE_VAL;
         const double hidden = hidden_by_logarithms(log_value, b.log_scale, log_target);
-        double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)side * hidden
+        double excess = b.value > 0.0 ? log_value + b.log_scale - log_target + (double)sign * hidden
                                       : -HUGE_VAL;
         /* If infinite logarithms cancel, nothing is known: an upper bound counts as above, a lower one as
          * below. */
-        if (isnan(excess)) excess = side > 0 ? HUGE_VAL : -HUGE_VAL;
+        if (isnan(excess)) excess = sign > 0 ? HUGE_VAL : -HUGE_VAL;
         if (excess >= 0.0)
             c.above = x;
         else
@@ -244,20 +246,20 @@ static crossing search(reader *r, int side, const prv_slack *slack, double log_t
     return c;
 }
 
-/* delta - infinite, rounded down (side < 0) or up; exact where nothing is taken away. */
-static double delta_less(double delta, double infinite, int side)
+/* delta - infinite, rounded down (sign < 0) or up; exact where nothing is taken away. */
+static double delta_less(double delta, double infinite, int sign)
 {
     if (infinite == 0.0) return delta;
-    return side < 0 ? prv_below(delta - infinite) : prv_above(delta - infinite);
+    return sign < 0 ? prv_below(delta - infinite) : prv_above(delta - infinite);
 }
 
-prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, const prv_slack *slack,
+prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, prv_side side, const prv_slack *slack,
                               double guess)
 {
     const double target = delta - c->tilted.infinite.mass;
     /* The finite part of delta, from the side on which that makes epsilon a bound. */
-    const double bound_target = side > 0 ? delta_less(delta, c->tilted.infinite.high, -1)
-                                         : delta_less(delta, c->tilted.infinite.low, 1);
+    const double bound_target = side == PRV_DOMINATING ? delta_less(delta, c->tilted.infinite.high, -1)
+                                                       : delta_less(delta, c->tilted.infinite.low, 1);
     prv_inverse result = {HUGE_VAL, HUGE_VAL, 0.0, 0.0, 1};
     if (!(target > 0.0 && bound_target > 0.0)) return result; /* the mass at infinity reaches delta */
 
@@ -271,7 +273,7 @@ prv_inverse prv_curve_epsilon(const prv_composed *c, double delta, int side, con
     const double unit = exp(log_scale_at(c, (long double)result.plain) - there.log_scale);
     result.additive = slack->additive * unit / (fmax(there.value, DBL_MIN) * fmax(there.slope, DBL_MIN));
 
-    if (side > 0) {
+    if (side == PRV_DOMINATING) {
         const crossing bounded = search(&r, 1, slack, log(bound_target), result.plain, high, result.plain);
         result.epsilon = bounded.below < HUGE_VAL ? bounded.below : HUGE_VAL;
         if (bounded.below <= 0.0) result.epsilon = 0.0;

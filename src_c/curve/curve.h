@@ -40,8 +40,10 @@ typedef struct prv_value {
     double scale; /* M e^(-lam eps) */
 } prv_value;
 
-/* side > 0: an upper bound, side < 0: a lower bound, both clipped to [0, 1]. epsilon finite. */
-prv_value prv_curve_delta(const prv_composed *composed, double epsilon, int side, const prv_slack *slack);
+/* An upper bound of a composition of dominating lattices, a lower one of dominated lattices, both clipped to
+ * [0, 1]. epsilon finite. */
+prv_value prv_curve_delta(const prv_composed *composed, double epsilon, prv_side side,
+                          const prv_slack *slack);
 
 typedef struct prv_inverse {
     double epsilon;  /* bound of the side asked; >= 0, may be infinite */
@@ -54,7 +56,7 @@ typedef struct prv_inverse {
 /* The epsilon at which the curve reaches delta > 0: Newton's method on log delta from `guess`, kept in a
  * bracket. The bound returned is a point at which the curve with its slack was found on the right side of
  * delta, so that it holds however the search went. */
-prv_inverse prv_curve_epsilon(const prv_composed *composed, double delta, int side, const prv_slack *slack,
-                              double guess);
+prv_inverse prv_curve_epsilon(const prv_composed *composed, double delta, prv_side side,
+                              const prv_slack *slack, double guess);
 
 #endif

@@ -459,9 +459,9 @@ typedef enum prv_limit {
 
 /* How an answer came about, and where its width comes from. The four parts discretization, truncation,
  * wrap_around and rounding are in epsilon (nats), and sum to the width before clipping, but for directions
- * that were not needed. All four are 0 if nothing was composed: if the answer is exact but for rounding,
- * or, without an engine and a mesh_size asked, if 0 and Chernoff's bound of epsilon lie within
- * eps_error. */
+ * that were not needed. All four are 0 if no composition was needed. The answer is then exact but for
+ * rounding; or neither an engine nor a mesh_size was asked for, and 0 and Chernoff's bound of epsilon lie
+ * within eps_error of each other. */
 typedef struct prv_report {
     int accurate;            /* 1 if the width asked is met (of a delta: in epsilon, or
                                 delta_relative_error), and always if mesh_size is set. 0 if `limit` stopped

@@ -64,19 +64,19 @@ static inline double prv_below(double x)
     return nextafter(x, -HUGE_VAL);
 }
 
-/* x from above or below, where x is off by at most this part of itself. */
-static inline double prv_outwards(double x, double relative_error, int side)
+/* x from above (sign > 0) or below, where x is off by at most this part of itself. */
+static inline double prv_outwards(double x, double relative_error, int sign)
 {
     const double moved = fabs(x) * (relative_error * PRV_SECOND_ORDER);
-    return side > 0 ? prv_above(x + moved) : prv_below(x - moved);
+    return sign > 0 ? prv_above(x + moved) : prv_below(x - moved);
 }
 
-/* 1 - e^x for x <= 0 (0 above), from below or above: expm1 is off by PRV_LIBM_ERROR. No privacy curve lies
- * below it. */
-static inline double prv_least_delta(double epsilon, int side)
+/* 1 - e^x for x <= 0 (0 above), from above (sign > 0) or below: expm1 is off by PRV_LIBM_ERROR. No privacy
+ * curve lies below it. */
+static inline double prv_least_delta(double epsilon, int sign)
 {
     if (epsilon >= 0.0) return 0.0;
-    const double value = -expm1(epsilon), moved = prv_outwards(value, PRV_LIBM_ERROR, side);
+    const double value = -expm1(epsilon), moved = prv_outwards(value, PRV_LIBM_ERROR, sign);
     return fmin(fmax(moved, 0.0), 1.0);
 }
 

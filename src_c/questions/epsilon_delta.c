@@ -132,7 +132,8 @@ static bool is_above_threshold(prv_direction *directions, size_t count, const pr
 
 /* ---- Of the pairs --------------------------------------------------------------------------- */
 
-/* Mean-matching: one composition answers all values that need one, told[] of `open` values. */
+/* Mean-matching: one composition answers all values that need one. found[] and told[] hold the bounds and the
+ * reports of those whose numbers are in open[]. */
 static prv_status match_means(prv_direction *directions, size_t direction_count, const prv_options *options,
                               prv_question question, const double *values, size_t length, prv_bounds *bounds,
                               prv_report *reports)

@@ -149,12 +149,12 @@ static prv_status read_sums(const prv_growth *g, prv_question question, double v
     aim.asked = aim.width = prv_width_asked(options, question == PRV_ASK_EPSILON ? aim.epsilon : value);
     const prv_asked asked = {question, value, &g->now.all, &aim, &g->now.enclosed};
     *reading = prv_reading_begin(aim.epsilon);
-    for (int side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
+    for (prv_side side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
         prv_spectrum spectrum;
         prv_composed composed;
         const prv_status status = prv_growing_read(&g->plan.side[side], &g->now.side[side], &spectrum,
                                                    &composed);
-        if (status == PRV_OK) prv_read_side(&asked, side == PRV_DOMINATING ? 1 : -1, &composed, reading);
+        if (status == PRV_OK) prv_read_side(&asked, side, &composed, reading);
         prv_spectrum_free(&spectrum);
         if (status != PRV_OK) return status;
     }

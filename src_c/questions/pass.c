@@ -113,11 +113,11 @@ static double most_work_of_spectrum(const prv_task *t, const prv_layout *layout)
     return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
 }
 
-static prv_status compose_side(const prv_task *t, const lattices *l, int side, const prv_layout *layout,
+static prv_status compose_side(const prv_task *t, const lattices *l, prv_side side, const prv_layout *layout,
                                composer *c, prv_composed *composed)
 {
     for (size_t j = 0; j < l->steps; j++)
-        l->list[j] = side > 0 ? &l->each[j].dominating : &l->each[j].dominated;
+        l->list[j] = side == PRV_DOMINATING ? &l->each[j].dominating : &l->each[j].dominated;
     prv_status status = prv_check_interrupt(t->options);
     if (status != PRV_OK) return status;
     if (layout->spacing.engine == PRV_ENGINE_CONVOLUTION) return convolve(t, l, layout, c, composed);
@@ -134,7 +134,7 @@ static prv_status compose_sides(const prv_task *t, const prv_asked *asked, const
     composer c;
     prv_status status = composer_new(t, layout, &c);
     if (status != PRV_OK) goto done;
-    for (int side = 1; side >= -1; side -= 2) {
+    for (prv_side side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
         prv_composed composed;
         status = compose_side(t, l, side, layout, &c, &composed);
         if (status != PRV_OK) goto done;

@@ -17,11 +17,11 @@ prv_reading prv_reading_begin(double epsilon)
     return r;
 }
 
-/* delta with the error of callbacks' values added (side > 0) or subtracted, rounded to that side. */
-static double absolutely(double delta, double error, int side)
+/* delta with the error of callbacks' values added (sign > 0) or subtracted, rounded to that side. */
+static double absolutely(double delta, double error, int sign)
 {
     if (error == 0.0) return delta;
-    return side > 0 ? prv_above(delta + error) : prv_below(delta - error);
+    return sign > 0 ? prv_above(delta + error) : prv_below(delta - error);
 }
 
 double prv_underflown(const prv_totals *all, double delta)
@@ -29,14 +29,15 @@ double prv_underflown(const prv_totals *all, double delta)
     return delta < 0x1p-960 ? all->count * DBL_MIN : 0.0;
 }
 
-static void read_epsilon(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
+static void read_epsilon(const prv_asked *a, prv_side side, const prv_composed *composed, prv_reading *r)
 {
     const prv_enclosed *l = a->enclosed;
-    const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
-    const double delta = absolutely(a->value, l->absolute_error + prv_underflown(a->all, a->value), -side);
+    const prv_slack_parts c = prv_certificate(composed, side == PRV_DOMINATING ? &l->above : &l->below);
+    const double delta = absolutely(a->value, l->absolute_error + prv_underflown(a->all, a->value),
+                                    side == PRV_DOMINATING ? -1 : 1);
     const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, r->epsilon);
     const double greatest = fmax(a->all->greatest_loss, 0.0);
-    if (side > 0) {
+    if (side == PRV_DOMINATING) {
         r->bounds.upper = e.epsilon;
         r->slope = e.slope;
         r->bounds.estimate = fmin(e.plain, greatest);
@@ -47,21 +48,21 @@ static void read_epsilon(const prv_asked *a, int side, const prv_composed *compo
     r->resolved = r->resolved && e.resolved;
     const double slack = fabs(e.epsilon - e.plain);
     if (!isfinite(slack)) return;
-    const double additive = c.slack.additive + (side < 0 ? c.slack.images : 0.0);
+    const double additive = c.slack.additive + (side == PRV_DOMINATED ? c.slack.images : 0.0);
     const double part = c.slack.additive > 0.0 ? e.additive * additive / c.slack.additive : 0.0;
     const double share = additive > 0.0 ? fmin(part / slack, 1.0) * fmin(c.outside / additive, 1.0) : 0.0;
     r->wrap_around += share * slack;
     r->rounding += (1.0 - share) * slack;
 }
 
-static void read_delta(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
+static void read_delta(const prv_asked *a, prv_side side, const prv_composed *composed, prv_reading *r)
 {
     const prv_enclosed *l = a->enclosed;
-    const prv_slack_parts c = prv_certificate(composed, side > 0 ? &l->above : &l->below);
+    const prv_slack_parts c = prv_certificate(composed, side == PRV_DOMINATING ? &l->above : &l->below);
     const prv_value v = prv_curve_delta(composed, a->value, side, &c.slack);
     const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->asked), 1e300);
     const double finite = fmax(v.plain - composed->tilted.infinite.mass, 1e-300);
-    if (side > 0) {
+    if (side == PRV_DOMINATING) {
         r->bounds.upper = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), 1);
         r->bounds.estimate = v.plain;
         r->slope = slope;
@@ -79,7 +80,7 @@ static void read_delta(const prv_asked *a, int side, const prv_composed *compose
                    c.slack.shift;
 }
 
-void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, prv_reading *r)
+void prv_read_side(const prv_asked *a, prv_side side, const prv_composed *composed, prv_reading *r)
 {
     if (composed->engine == PRV_ENGINE_CONVOLUTION)
         r->transforms += composed->convolved.transforms;
@@ -90,7 +91,7 @@ void prv_read_side(const prv_asked *a, int side, const prv_composed *composed, p
     else
         read_delta(a, side, composed, r);
     const double beyond = composed->tilted.infinite.mass - a->all->infinite.mass;
-    if (side > 0 && a->aim->saddle > 0.0 && beyond > 0.0)
+    if (side == PRV_DOMINATING && a->aim->saddle > 0.0 && beyond > 0.0)
         r->truncation = beyond * exp(-a->aim->log_delta) / (r->slope > 0.0 ? r->slope : a->aim->slope);
 }
 

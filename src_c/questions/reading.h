@@ -30,11 +30,11 @@ typedef struct prv_reading {
     size_t transforms, frequencies;
 } prv_reading;
 
-/* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one (side >
- * 0), then the dominated one. prv_finish_reading takes the bounds through the gate, and finds their width.
+/* A reading begins with `epsilon` as a guess. Both sides are read into it, first the dominating one,
+ * then the dominated one. prv_finish_reading takes the bounds through the gate, and finds their width.
  * PRV_ERR_BOUNDS. */
 prv_reading prv_reading_begin(double epsilon);
-void prv_read_side(const prv_asked *asked, int side, const prv_composed *composed, prv_reading *reading);
+void prv_read_side(const prv_asked *asked, prv_side side, const prv_composed *composed, prv_reading *reading);
 /* Reads the bounds that hold without any composition, instead of both sides. */
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);

@@ -107,7 +107,7 @@ static void deltas(double tilt)
         const double allowed = prv_certificate(&l.c, &exact_cells).slack.relative + 32.0 * U;
         const double epsilon = random_epsilon(&l);
         const long double truth = delta_of(&l, (long double)epsilon);
-        const prv_value v = prv_curve_delta(&l.c, epsilon, 1, &none);
+        const prv_value v = prv_curve_delta(&l.c, epsilon, PRV_DOMINATING, &none);
         /* An ulp of epsilon or of a loss shifts delta by up to slope ulp; near the top that is all of it. */
         const long double moved = delta_of(&l, (long double)epsilon +
                                                    (long double)(4.0 * U * (1.0 + fabs(epsilon))));
@@ -128,8 +128,8 @@ static void deltas(double tilt)
         const prv_slack slack = {.additive = log_uniform(1e-12, 1e-3),
                                  .relative = log_uniform(1e-12, 1e3),
                                  .shift = log_uniform(1e-9, 1e-3)};
-        const prv_value up = prv_curve_delta(&l.c, epsilon, 1, &slack);
-        const prv_value down = prv_curve_delta(&l.c, epsilon, -1, &slack);
+        const prv_value up = prv_curve_delta(&l.c, epsilon, PRV_DOMINATING, &slack);
+        const prv_value down = prv_curve_delta(&l.c, epsilon, PRV_DOMINATED, &slack);
         const long double infinite = (long double)l.c.tilted.infinite.mass;
         for (int side = 1; side >= -1; side -= 2) {
             const long double s = (long double)side, at = (long double)epsilon - s * (long double)slack.shift;
@@ -173,23 +173,25 @@ static void epsilons(double tilt)
             continue;
         }
         found++;
-        const prv_inverse e = prv_curve_epsilon(&l.c, delta, 1, &none, random_guess(&l));
+        const prv_inverse e = prv_curve_epsilon(&l.c, delta, PRV_DOMINATING, &none, random_guess(&l));
         const long double back = delta_of(&l, (long double)e.plain);
         worst = fmax(worst, fabs((double)(back / exact) - 1.0));
         inverse = inverse && fabsl(back / exact - 1.0L) <= 1e-10L;
         const prv_slack slack = {.additive = log_uniform(1e-13, 1e-9),
                                  .relative = log_uniform(1e-12, 1e-6),
                                  .shift = log_uniform(1e-12, 1e-6)};
-        const prv_inverse up = prv_curve_epsilon(&l.c, delta, 1, &slack, random_guess(&l));
-        const prv_inverse down = prv_curve_epsilon(&l.c, delta, -1, &slack, random_guess(&l));
+        const prv_inverse up = prv_curve_epsilon(&l.c, delta, PRV_DOMINATING, &slack, random_guess(&l));
+        const prv_inverse down = prv_curve_epsilon(&l.c, delta, PRV_DOMINATED, &slack, random_guess(&l));
         sides = sides && down.epsilon <= epsilon * (1.0 + 1e-12) && up.epsilon >= epsilon * (1.0 - 1e-12);
         /* At the bound the slackened curve is indeed on the right side of delta. */
         if (isfinite(up.epsilon))
-            sides = sides && prv_curve_delta(&l.c, up.epsilon * (1.0 + 1e-12), 1, &slack).delta <=
-                                 delta * (1.0 + 1e-10);
+            sides = sides &&
+                    prv_curve_delta(&l.c, up.epsilon * (1.0 + 1e-12), PRV_DOMINATING, &slack).delta <=
+                        delta * (1.0 + 1e-10);
         if (down.epsilon > 0.0)
-            sides = sides && prv_curve_delta(&l.c, down.epsilon * (1.0 - 1e-12), -1, &slack).delta >=
-                                 delta * (1.0 - 1e-10);
+            sides = sides &&
+                    prv_curve_delta(&l.c, down.epsilon * (1.0 - 1e-12), PRV_DOMINATED, &slack).delta >=
+                        delta * (1.0 - 1e-10);
         resolved = resolved && e.resolved;
         law_free(&l);
     }
@@ -214,25 +216,26 @@ static void by_hand(void)
     c.tilted.support_high = 2.0;
     prv_infinite_add(&c.tilted.infinite, 0.25, 0.0, 1.0);
     c.tilted.log_moment = log(0.75);
-    const prv_value half = prv_curve_delta(&c, 0.5, 1, &none);
+    const prv_value half = prv_curve_delta(&c, 0.5, PRV_DOMINATING, &none);
     check(fabs(half.plain - (0.25 + 0.75 * -expm1(-0.5))) <= 8.0 * U, "one atom: delta between points");
-    check(prv_curve_delta(&c, 1.0, 1, &none).plain == 0.25,
+    check(prv_curve_delta(&c, 1.0, PRV_DOMINATING, &none).plain == 0.25,
           "one atom: delta at its loss is the mass at infinity");
-    check(prv_curve_delta(&c, 50.0, 1, &none).plain == 0.25, "one atom: delta far above");
-    check(fabs(prv_curve_delta(&c, -50.0, 1, &none).plain - 1.0) <= 8.0 * U,
+    check(prv_curve_delta(&c, 50.0, PRV_DOMINATING, &none).plain == 0.25, "one atom: delta far above");
+    check(fabs(prv_curve_delta(&c, -50.0, PRV_DOMINATING, &none).plain - 1.0) <= 8.0 * U,
           "one atom: delta far below is 1");
-    const prv_inverse e = prv_curve_epsilon(&c, 0.25 + 0.75 * -expm1(-0.5), 1, &none, 0.3);
+    const prv_inverse e = prv_curve_epsilon(&c, 0.25 + 0.75 * -expm1(-0.5), PRV_DOMINATING, &none, 0.3);
     check(fabs(e.plain - 0.5) <= 16.0 * U && fabs(e.epsilon - 0.5) <= 128.0 * U && e.resolved,
           "one atom: epsilon between points");
-    check(isinf(prv_curve_epsilon(&c, 0.25, 1, &none, 0.3).epsilon) &&
-              isinf(prv_curve_epsilon(&c, 0.1, -1, &none, 0.3).epsilon),
+    check(isinf(prv_curve_epsilon(&c, 0.25, PRV_DOMINATING, &none, 0.3).epsilon) &&
+              isinf(prv_curve_epsilon(&c, 0.1, PRV_DOMINATED, &none, 0.3).epsilon),
           "one atom: no epsilon at or below the mass at infinity");
-    check(prv_curve_epsilon(&c, 0.9, 1, &none, 0.3).epsilon == 0.0, "one atom: epsilon above delta(0) is 0");
+    check(prv_curve_epsilon(&c, 0.9, PRV_DOMINATING, &none, 0.3).epsilon == 0.0,
+          "one atom: epsilon above delta(0) is 0");
     /* A slack that hides everything leaves a weak bound, and says so. */
     const prv_slack much = {.additive = 0.9};
-    const prv_inverse hidden = prv_curve_epsilon(&c, 0.3, 1, &much, 0.3);
+    const prv_inverse hidden = prv_curve_epsilon(&c, 0.3, PRV_DOMINATING, &much, 0.3);
     check(!hidden.resolved && isinf(hidden.epsilon), "slack above delta at the top: not resolved, infinite");
-    check(prv_curve_epsilon(&c, 0.3, -1, &much, 0.3).epsilon == 0.0,
+    check(prv_curve_epsilon(&c, 0.3, PRV_DOMINATED, &much, 0.3).epsilon == 0.0,
           "slack above delta: the lower bound is 0");
     for (double lam = 1e-6; lam < 1e6; lam *= 7.0) {
         double greatest = 0.0;
