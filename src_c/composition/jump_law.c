@@ -162,14 +162,19 @@ static void add_powers_error(const power *p, prv_jump_law *law)
     if (law->side == PRV_DOMINATING) law->lost += p->lost;
 }
 
+/* The powers M^k and R^k are normal numbers, whose roundings are relative, if their logarithms are above
+ * this. */
+#define LEAST_LOG_POWER (-700.0)
+
 /* The outcomes above the top. With M and R the masses of all others, Q's and P's times e^least, the sets with
  * at least one of them have (M + m)^k - M^k and (R + r)^k - R^k. */
-static void set_top(const prv_jump_lattice *y, const prv_jump_mesh *mesh, prv_jump_law *law)
+static prv_status set_top(const prv_jump_lattice *y, const prv_jump_mesh *mesh, prv_jump_law *law)
 {
     const double k = law->count, top = prv_jump_mesh_top(mesh);
     const double mass = sum_of(&y->bulk) + sum_of(&y->jumps);
     const double relative = relative_sum(&y->bulk, mesh->least) + relative_sum(&y->jumps, mesh->least);
     const double r = y->top_relative * exp(-top);
+    if (!(k * log(mass) > LEAST_LOG_POWER && k * log(relative) > LEAST_LOG_POWER)) return PRV_ERR_ENGINE;
     law->top_mass = exp(k * log(mass)) * expm1(k * log1p(y->top_mass / mass));
     law->top_relative = exp(k * log(relative)) * expm1(k * log1p(r / relative));
     /* Each sum has so many terms of a few roundings and of an exponent below 2 top. */
@@ -181,6 +186,7 @@ static void set_top(const prv_jump_lattice *y, const prv_jump_mesh *mesh, prv_ju
     law->top_error = ((2.0 * k + 2.0) * (terms + 4.0) + 8.0 * k * logs +
                       8.0 * (1.0 + rises) * (terms + 8.0)) *
                      PRV_UNIT;
+    return PRV_OK;
 }
 
 static prv_status finish(const power *bulk, const power *jumps, const prv_options *options, prv_jump_law *law)
@@ -290,9 +296,10 @@ prv_status prv_jump_law_new(const prv_jump_lattices *lattices, const prv_jump_me
     law->jump_spacing = mesh->jump_spacing;
     law->rounding.relative = count * lattices->rounding.relative;
     law->rounding.shift = count * lattices->rounding.shift;
-    set_top(y, mesh, law);
-    const prv_status status = mesh->jump_length > 0 ? compose_apart(y, mesh, limits, options, law)
-                                                    : compose_together(y, limits, options, law);
+    prv_status status = set_top(y, mesh, law);
+    if (status != PRV_OK) return status;
+    status = mesh->jump_length > 0 ? compose_apart(y, mesh, limits, options, law)
+                                   : compose_together(y, limits, options, law);
     if (status != PRV_OK) {
         prv_jump_law_free(law);
         return status;
@@ -349,10 +356,15 @@ prv_jump_value prv_jump_delta(const prv_jump_law *law, double epsilon)
     /* t is off by part of the shift; the exponential by 2 u more, the products by u. */
     const double top_error = (law->top_error + 8.0 * PRV_UNIT) * (law->top_mass + top_relative) *
                              PRV_SECOND_ORDER;
+    /* Below the normal numbers, where P's part far above the bulk lies, roundings are absolute: that of R's
+     * or M's part r is multiplied by the derivative of (R + r)^k, at most k, and a few products follow. */
+    const double underflown = (2.0 * law->count + 16.0) * 0x1p-1074 * (1.0 + growth);
     const double plain = fmax(s.value + top, 0.0), factor = exp(law->rounding.relative * PRV_SECOND_ORDER);
     prv_jump_value v = {plain, plain, 0.0};
-    v.delta = up ? prv_above((plain + (top_error + law->lost) * PRV_SECOND_ORDER) * factor)
-                 : prv_below((plain - (top_error + law->lost) * PRV_SECOND_ORDER) / factor);
+    const double off = (top_error + underflown + law->lost) * PRV_SECOND_ORDER;
+    v.delta = up ? prv_above((plain + off) * factor) : prv_below((plain - off) / factor);
+    /* What is not a number is no bound. */
+    if (isnan(v.delta)) v.delta = up ? 1.0 : 0.0;
     v.delta = fmin(fmax(v.delta, 0.0), 1.0);
     if (plain > 0.0) v.slope = (s.relative + top_relative) / plain;
     return v;
