@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prvcore import _steps
+from prvcore import _arguments, _steps
 from prvcore._core import mechanism as core
 from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism
@@ -106,6 +106,7 @@ class Composed(Mechanism):
             if noise is None:
                 return None
             found.extend((each, number * count) for each, number in noise)
+        _arguments.total_count([number for _, number in found])
         return tuple(found)
 
     def _handle(self) -> core.Handle:
@@ -118,6 +119,7 @@ class Composed(Mechanism):
             else:
                 noise.extend((each, number * count) for each, number in found)
         handles, counts = [mechanism._handle() for mechanism, _ in others], [n for _, n in others]
+        _arguments.total_count([*counts, *(number for _, number in noise)])
         if noise:
             values = np.array([each for each, _ in noise])
             handles.append(core.gaussians(values, np.array([n for _, n in noise], np.uint64)))

@@ -156,7 +156,10 @@ class SubsampledWithoutReplacement(_Subsampled):
 
     def _handle(self) -> core.Handle:
         if not self._has_replaced():
-            raise ValueError("a count that is not centred has no pair for replaced records here")
+            raise ValueError(
+                "samples of fixed size are of replaced records, of which no pair is known for counts "
+                "that are not centred, random allocations and Poisson samples"
+            )
         return core.subsampled_without_replacement(
             self.mechanism._handle(), self.sampling_probability
         )

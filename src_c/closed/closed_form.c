@@ -11,6 +11,9 @@
 #define MOST_SMOOTH_TERMS 1000
 #define MOST_TABLE_TERMS 10000
 
+/* mu^2 of all Gaussian mechanisms together, at least: also where a long double is a double. */
+#define LEAST_PRECISION 0x1p-960L
+
 /* Tables of one composition, before the longest becomes the curve and the others become atoms. */
 enum { MOST_TABLES = 4 };
 
@@ -105,7 +108,9 @@ static bool add_smooth(const prv_mechanism *m, bool add, parts *p)
     prv_smooth_curve c = {.add = add, .probability = 1.0L};
     if (p->has_smooth || m->folded || m->without_replacement) return false;
     if (m->sampling_probability < 1.0) {
-        if (m->density_error > 0.0 || m->base == PRV_BASE_BOUNDED_RANGE) return false;
+        /* 1 - p is as exact as p is: a product of probabilities is not. */
+        if (m->density_error > 0.0 || m->sampling_rest != 0.0 || m->base == PRV_BASE_BOUNDED_RANGE)
+            return false;
         c.sampled = true;
         c.probability = (long double)m->sampling_probability + (long double)m->sampling_rest;
     }
@@ -144,12 +149,14 @@ static bool parts_of(const prv_direction *d, parts *p)
     memset(p, 0, sizeof *p);
     for (size_t j = 0; j < d->steps; j++)
         if (!add_step(d->mechanisms[j], d->add != 0, d->counts[j], p)) return false;
-    if (!(p->precision > 0.0L)) return true;
-    if (p->has_smooth) return false;
+    if (!(p->gaussians > 0.0)) return true;
+    /* Squares below the normal numbers lose 2^-1075 each, of all counts 2^-1022 at most: of a sum that is not
+     * tiny that is less than U. */
+    if (p->has_smooth || !(p->precision >= LEAST_PRECISION)) return false;
     p->has_smooth = true;
     /* Counts, squares and products are rounded, and then the sum and its root. */
     p->smooth = (prv_smooth_curve){.kind = PRV_SMOOTH_GAUSSIAN, .size = sqrtl(p->precision)};
-    p->smooth.size_error = 0.5 * p->precision_error + (double)U * (3.0 + p->gaussians);
+    p->smooth.size_error = 0.5 * p->precision_error + (double)U * (4.0 + p->gaussians);
     return true;
 }
 
@@ -260,6 +267,7 @@ prv_closed_value prv_closed_form_at(const prv_closed_form *f, long double epsilo
 {
     prv_closed_value sum = {0.0L, 0.0L, 0.0L};
     for (size_t i = 0; i < f->atoms; i++) {
+        if (!(f->mass[i] > 0.0L)) continue; /* it adds nothing, not even where the curve is unknown */
         const long double at = epsilon - f->loss[i],
                           blur = (long double)f->loss_error + U * (fabsl(epsilon) + fabsl(f->loss[i]));
         const prv_closed_value v = f->table.length > 0 ? prv_loss_table_at(&f->table, at, blur)

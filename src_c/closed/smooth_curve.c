@@ -140,7 +140,9 @@ static prv_closed_value sample_added(const prv_smooth_curve *c, long double epsi
 {
     const long double p = c->probability, rest = 1.0L - p;
     const long double part = rest * expm1l(fminl(epsilon, 100.0L)), v = p - part;
-    const long double v_error = U * (8.0L * p + 8.0L * fabsl(part)) +
+    const long double v_error = U * (8.0L * p + 6.0L * fabsl(part)) +
+                                (long double)PRV_WIDE_LIBM_EXPM1_ERROR((double)fminl(epsilon, 100.0L)) *
+                                    fabsl(part) +
                                 PRV_BLURRED * blur * rest * expl(fminl(epsilon, 100.0L));
     if (!(v > v_error)) {
         /* The curve is at most v there, and not below 0. */

@@ -95,7 +95,7 @@ static prv_status part_laws(const prv_mechanism *m, const building *b, const spr
     const prv_features f = prv_mechanism_features(m, b->add);
     const double low = floor((fmax(range->low, -FARTHEST_LOSS) - f.anchor) / step) - 1.0;
     const double high = ceil((fmin(range->high, FARTHEST_LOSS) - f.anchor) / step) + 1.0;
-    if (!(high - low < 16.0 * MOST_POINTS && fabs(low) < 0x1p52 && fabs(high) < 0x1p52))
+    if (!(high > low && high - low < 16.0 * MOST_POINTS && fabs(low) < 0x1p52 && fabs(high) < 0x1p52))
         return PRV_ERR_MEMORY_LIMIT;
     const double period = f.period > 0.0 ? nearbyint(f.period / step) : 0.0;
     prv_status status = PRV_OK;

@@ -407,6 +407,7 @@ static prv_status law_of_lattice(const prv_lattice *y, const prv_ratio_side *s, 
     const bool dominates = s->side == PRV_DOMINATING;
     const size_t length = y->length;
     const double relative = y->rounding.relative;
+    if (length == 0) return PRV_ERR_PRECISION; /* all cells hide what is in them */
     if (!(relative < 0.25 && y->rounding.shift < 0.25)) return PRV_ERR_PRECISION;
     prv_status status = law_new((size_t)(y->index[length - 1] - y->index[0]) + 1, law);
     if (status != PRV_OK) return status;
@@ -676,7 +677,9 @@ static double log_mixture(double x, double p, double *error)
                              ? (x > 30.0 ? x + log(p) + log1p((1.0 - p) / p * exp(-x)) : log1p(p * expm1(x)))
                              : x;
     const double rest = p < 1.0 && value < -0.5 ? log((1.0 - p) + p * exp(x)) : value;
-    *error = PRV_UNIT * (16.0 + 8.0 * (fabs(rest) + fabs(x)));
+    /* x and log p, which may be far greater than their sum, are rounded too. */
+    const double of_probability = p < 1.0 && x > 30.0 ? fabs(log(p)) : 0.0;
+    *error = PRV_UNIT * (16.0 + 8.0 * (fabs(rest) + fabs(x) + of_probability));
     return rest;
 }
 

@@ -45,14 +45,21 @@ static double delta_below(const closed_direction *c, const prv_closed_value *v)
     return low > 0.0 ? prv_below(finite + low) : finite;
 }
 
-/* Their distance in epsilon is by the fall there. */
-static void delta_of(const closed_direction *c, double epsilon, prv_bounds *b, double *width)
+/* Where the form knows nothing, its error is infinite or no number: the gate makes bounds of it. */
+static void delta_of(const closed_direction *c, double epsilon, prv_bounds *b, double *fall)
 {
     const prv_closed_value v = prv_closed_form_at(&c->form, (long double)epsilon);
     *b = (prv_bounds){delta_below(c, &v), (double)v.delta + c->direction->all.infinite.mass,
                       delta_above(c, &v)};
-    const bool same = b->upper <= PRV_LEAST_DELTA || b->upper - b->lower <= PRV_SAME_DELTA * b->upper;
-    *width = same ? 0.0 : (double)((long double)(b->upper - b->lower) / v.fall);
+    *fall = v.fall > 0.0L ? (double)v.fall : 0.0;
+}
+
+/* The distance of bounds of a delta in epsilon, by the fall there, or by a slope at which the width asked
+ * says something, as in reading.c. */
+static double width_of_delta(const prv_bounds *b, double fall, double asked)
+{
+    if (b->upper <= PRV_LEAST_DELTA || b->upper - b->lower <= PRV_SAME_DELTA * b->upper) return 0.0;
+    return (b->upper - b->lower) / fmax(fall, PRV_FINEST_DELTA / asked * b->upper);
 }
 
 /* ---- epsilon --------------------------------------------------------------------------------- */
@@ -136,16 +143,16 @@ static prv_status worst_of(const closed_direction *closed, size_t count, const p
     *worst = (prv_bounds){0.0, 0.0, 0.0};
     for (size_t i = 0; i < count; i++) {
         prv_bounds b;
-        double of_direction = 0.0;
+        double fall = 0.0;
         if (question == PRV_ASK_EPSILON)
             epsilon_of(&closed[i], value, &b);
         else
-            delta_of(&closed[i], value, &b, &of_direction);
+            delta_of(&closed[i], value, &b, &fall);
         const prv_status status = prv_gate_close(&closed[i].direction->all, question, value, &b);
         if (status != PRV_OK) return status;
         if (b.upper > top) {
             top = b.upper;
-            width = of_direction;
+            width = width_of_delta(&b, fall, prv_width_asked(options, value));
             report->direction = prv_neighbors_of(closed[i].direction->add, options->neighbors);
         }
         prv_gate_worst(worst, &b);
@@ -153,7 +160,8 @@ static prv_status worst_of(const closed_direction *closed, size_t count, const p
     if (question == PRV_ASK_EPSILON) width = worst->upper > worst->lower ? worst->upper - worst->lower : 0.0;
     report->width = report->rounding = width;
     *close = width <= prv_width_asked(options, question == PRV_ASK_EPSILON ? worst->lower : value) ||
-             prv_is_relatively_close(options, question, worst->lower, worst->upper);
+             prv_is_relatively_close(options, question, worst->lower, worst->upper) ||
+             prv_is_decided(options, worst->lower, worst->upper);
     return PRV_OK;
 }
 

@@ -397,3 +397,43 @@ def test_too_many_atoms_are_left_to_lattices():
     assert curve.error_budget(delta=1e-5).engine in {"convolution", "spectrum"}
     bounds = curve.epsilon(1e-5)
     assert bounds.lower < bounds.upper
+
+
+@pytest.mark.parametrize(
+    ("steps", "neighbors", "epsilon"),
+    [
+        (
+            [(prv.PoissonSubsampledGaussian(1.0, 0.01), 1), (prv.PureDP(1.0), 2)],
+            "remove",
+            2 + math.log1p(-0.01),
+        ),
+        ([(prv.Gaussian(1e6), 3), (prv.PureDP(5.0), 1)], "replace-one", 1.0),
+        (
+            [(prv.PoissonSubsampledGaussian(2.012101232831856, 0.4622175177354326), 1)],
+            "remove",
+            -0.6203011086333097,
+        ),
+        ([(prv.DiscreteLaplace(0.01, 3), 1), (prv.Gaussian(1e4), 1)], "add-or-remove", 5.0),
+        ([(prv.RandomizedResponse(750.0, 3), 1), (prv.Gaussian(1e5), 1)], "replace-one", -800.0),
+    ],
+)
+def test_where_a_form_knows_nothing_another_way_answers(steps, neighbors, epsilon):
+    curve = prv.compose(steps, neighbors=neighbors)
+    bounds, budget = curve.delta(epsilon), curve.error_budget(epsilon=epsilon)
+    other = prv.compose(steps, neighbors=neighbors, engine="convolution").delta(epsilon)
+    assert max(bounds.lower, other.lower) <= min(bounds.upper, other.upper)
+    assert bounds.upper - bounds.lower <= 1e-3 * bounds.upper
+    assert math.isfinite(budget.width)
+
+
+def test_a_delta_that_is_nearly_nothing_is_bounded_so():
+    assert prv.compose(prv.Gaussian(1e4)).delta(1e4).upper < 1e-300
+    sampled = prv.PoissonSubsampledGaussian(20.261900172699644, 0.8947161150275331)
+    curve = prv.compose(sampled, neighbors="add")
+    assert curve.delta(2.251094910751706).upper < 1e-300
+
+
+def test_counts_of_composed_mechanisms_are_refused_as_others_are():
+    inner = prv.Composed([(prv.Gaussian(1e9), 2**40)])
+    with pytest.raises(ValueError, match="counts must add up to"):
+        prv.compose(prv.Composed([(inner, 2**40)])).epsilon(1e-5)
