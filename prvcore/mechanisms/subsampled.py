@@ -157,8 +157,8 @@ class SubsampledWithoutReplacement(_Subsampled):
     def _handle(self) -> core.Handle:
         if not self._has_replaced():
             raise ValueError(
-                "samples of fixed size are of replaced records, of which no pair is known for counts "
-                "that are not centred, random allocations and Poisson samples"
+                "samples of fixed size are of replaced records, of which no pair is known for "
+                "counts that are not centred, random allocations and Poisson samples"
             )
         return core.subsampled_without_replacement(
             self.mechanism._handle(), self.sampling_probability

@@ -275,10 +275,10 @@ def test_curves_fall_and_are_convex_in_e_to_the_epsilon(steps, delta, share, dir
     lower, _, upper = curve.delta([first, middle, last])
     assert lower[1] <= upper[0]
     assert lower[2] <= upper[1]
-    # the rounding of `middle` moves the chord by about that of its exponential, and the curve, which
-    # falls no steeper than 1, by that of a logarithm of numbers near 1
-    chord = share * upper[0] + (1 - share) * upper[2] + 1e-14 * upper[0] * math.exp(min(last, 30.0))
-    chord += 1e-15 * (1.0 + last)
+    # the rounding of `middle` moves the chord by about that of its exponential, and the curve,
+    # which falls no steeper than 1, by that of a logarithm of numbers near 1
+    chord = share * upper[0] + (1 - share) * upper[2] + 1e-15 * (1.0 + last)
+    chord += 1e-14 * upper[0] * math.exp(min(last, 30.0))
     assert lower[1] <= chord
 
 
