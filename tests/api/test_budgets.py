@@ -318,3 +318,9 @@ def test_an_odometer_of_many_readings_is_pickled():
         other.read()
     assert pickle.loads(pickle.dumps(odometer)).taken == 3000
     assert copy.deepcopy(odometer).taken == odometer.taken == 3000
+
+
+def test_a_filter_of_a_tiny_budget_lets_through_what_fits():
+    budget = prv.PrivacyFilter(prv.Accountant(), 1e-12, 1e-20)
+    budget.add(prv.Gaussian(1e14))  # an epsilon of 4.4e-14
+    assert budget.spent().upper <= 1e-12

@@ -352,3 +352,14 @@ def test_an_accountant_knows_them():
     assert found.lower <= whole.upper
     assert whole.lower <= found.upper
     assert prv.Accountant.from_json(accountant.to_json()).history == accountant.history
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # nothing finite is known from below
+@pytest.mark.parametrize("loss", [480.0, 536.4, 536.7, 537.0, 1000.0])
+def test_losses_beyond_the_farthest_harm_nothing(loss):
+    # The half of the outputs that are at the greatest loss in the step that a record is in have
+    # a mean ratio of at least e^loss / 2.
+    allocated = prv.RandomAllocation(prv.Laplace(1.0 / loss), 2)
+    bounds = prv.eps_from_delta(allocated, 1e-5, neighbors="remove")
+    assert bounds.lower <= loss
+    assert loss - math.log(2.0) - 1.0 <= bounds.upper <= loss * (1.0 + 1e-12)

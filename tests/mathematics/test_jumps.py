@@ -107,3 +107,23 @@ def test_an_epsilon_of_both_directions_is_the_greater_one():
     assert both.upper >= max(b.lower for b in each)
     assert both.lower <= max(b.upper for b in each)
     assert math.isfinite(both.upper)
+
+
+@pytest.mark.parametrize(
+    ("noise", "probability", "epsilon"),
+    [(0.025, 1e-80, 580.0), (0.025, 1e-80, 598.0), (0.024, 1e-58, 598.0), (0.03, 1e-40, 400.0)],
+)
+def test_what_underflows_far_above_the_bulk_is_counted(noise, probability, epsilon):
+    # Two runs: with both a jump has a probability below 1e-79, and one alone a formula. A loss is
+    # above epsilon from the output z noise on; the other run takes log(1 - p) of it, which is less
+    # than p in all.
+    with mpmath.workdps(80):
+        p, s = mpmath.mpf(probability), mpmath.mpf(noise)
+        threshold = mpmath.exp(epsilon) - 1 + p
+        z = s * mpmath.log(threshold / p) + 1 / (2 * s)
+        above = p * mpmath.ncdf(1 / s - z) - threshold * mpmath.ncdf(-z)
+        exact = 2 * above
+        step = prv.PoissonSubsampledGaussian(noise, probability)
+        bounds = prv.compose(step, 2, neighbors="remove").delta(epsilon)
+        assert bounds.lower <= exact * (1 + mpmath.mpf(10) ** -35)
+        assert exact * (1 - mpmath.mpf(10) ** -35) <= bounds.upper
