@@ -126,7 +126,8 @@ static prv_step step;
 static prv_options options;
 static prv_bounds bounds;
 static const double delta = 1e-5, epsilon = 1.0, rate = 0.1, order = 2.0;
-static const double values[] = {0.0, 1.0}, masses[] = {0.5, 0.5};
+static const double values[] = {0.0, 1.0}, masses[] = {0.5, 0.5}, noises[] = {0.7, 1.1};
+static const uint64_t counts[] = {2, 3};
 
 static int no_cdfs(void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p)
 {
@@ -161,6 +162,9 @@ CALL(prv_mechanism_shuffled_from_below, (0.7, 10, 0, &made))
 CALL(prv_mechanism_scaled, (base, PRV_NOISE_SCALE, 1.1, &made))
 CALL(prv_mechanism_gaussian_mixture, (0.7, values, masses, 2, &made))
 CALL(prv_mechanism_group_gaussian, (0.7, 0.1, 3, &made))
+CALL(prv_mechanism_gaussians, (noises, counts, 2, &made))
+CALL(prv_mechanism_composed, (&step, 1, &made))
+CALL(prv_mechanism_random_allocation, (base, 3, &made))
 CALL(prv_epsilon, (&step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_delta, (&step, 1, &options, &epsilon, 1, &bounds, NULL))
 CALL(prv_history_epsilon, (history, &step, 1, &options, &delta, 1, &bounds, NULL))
@@ -226,6 +230,9 @@ static const function functions[] = {
     COMPUTES(prv_mechanism_scaled),
     COMPUTES(prv_mechanism_gaussian_mixture),
     COMPUTES(prv_mechanism_group_gaussian),
+    COMPUTES(prv_mechanism_gaussians),
+    COMPUTES(prv_mechanism_composed),
+    COMPUTES(prv_mechanism_random_allocation),
     COMPUTES(prv_epsilon),
     COMPUTES(prv_delta),
     COMPUTES(prv_history_epsilon),

@@ -365,6 +365,11 @@ static void status_codes(void)
            "truncated");
     expect(prv_mechanism_shuffled_from_below(1.0, 0, 0, &m), PRV_ERR_BATCHES, "no batches to shuffle");
     expect(prv_mechanism_bounded_range(-1.0, &m), PRV_ERR_EPSILON, "a range of -1");
+    prv_mechanism *part;
+    expect(prv_mechanism_bounded_range(1.0, &part), PRV_OK, "a range");
+    expect(prv_mechanism_random_allocation(part, 3, &m), PRV_ERR_PART, "... as a part");
+    expect(prv_mechanism_random_allocation(part, 0, &m), PRV_ERR_BATCHES, "... of no batches");
+    prv_mechanism_free(part);
     expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
     expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");
     expect(prv_mechanism_group_gaussian(1.0, 5e-324, 2, &m), PRV_ERR_SAMPLING_PROBABILITY,
