@@ -265,8 +265,8 @@ double prv_positive_power_work(const prv_polynomial *f, double power, size_t len
     if (f->count == 1 || power < 2.0) return n;
     const size_t after = squarings_after_recursion(f, power, length, negligible);
     if (after != SIZE_MAX) return n * (terms + BLOCK) + (double)after * n * (0.25 * n + terms);
-    double work = 0.0, end = (double)f->at[f->count - 1], k = 1.0;
-    for (size_t bit = bits_below_highest(power); bit-- > 0; k *= 2.0) {
+    double work = 0.0, end = (double)f->at[f->count - 1];
+    for (size_t bit = bits_below_highest(power); bit-- > 0;) {
         end = fmin(2.0 * end, n);
         work += end * (0.25 * end + BLOCK + terms);
     }
