@@ -6,7 +6,6 @@ that pass on an idle machine. A question is the same for a seed and a number, wh
 questions, so that --first i --questions 1 repeats one.
 """
 
-import argparse
 import random
 import time
 import warnings
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from . import random_mechanisms
 from .measure import within
 from .random_mechanisms import log_uniform, rounded
+from .random_questions import options_of, quantile
 
 KINDS = {
     "dpsgd": "epsilon of one sampled Gaussian mechanism",
@@ -36,16 +36,7 @@ class Answered(NamedTuple):
 
 def main(arguments=None):
     """Ask, and print the slowest questions and quantiles."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
-    parser.add_argument("--kind", choices=KINDS, required=True)
-    parser.add_argument("--questions", type=int, default=2000, help="how many (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of all of them (%(default)s)")
-    parser.add_argument("--first", type=int, default=0, help="question to begin with (%(default)s)")
-    parser.add_argument("--slowest", type=int, default=10, help="how many to show (%(default)s)")
-    parser.add_argument(
-        "--patience", type=float, default=20.0, help="seconds for an answer (%(default)s)"
-    )
-    options = parser.parse_args(arguments)
+    options = options_of("latency", __doc__, KINDS, 2000, arguments)
 
     numbers = range(options.first, options.first + options.questions)
     answered = sorted(ask(options.kind, options.seed, numbers, options.patience))
@@ -58,9 +49,7 @@ def main(arguments=None):
 def quantiles(answered):
     """Return the mean and quantiles of sorted answers, in units."""
     units = [each.units for each in answered]
-    at = {
-        name: units[min(int(share * len(units)), len(units) - 1)] for name, share in SHARES.items()
-    }
+    at = {name: quantile(units, share) for name, share in SHARES.items()}
     return {"mean": sum(units) / len(units), **at}
 
 

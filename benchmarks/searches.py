@@ -1,12 +1,11 @@
 """How long the slowest searches take: random calibrations and additions to filters.
 
 A question is the same for a seed and a number, whatever the number of questions, so that --first i
---questions 1 repeats one. Times are processor times,
-which are those that pass on an idle machine. Memory is by how much the
-resident pages of the process grew at most during a question (Linux; nan elsewhere).
+--questions 1 repeats one. Times are processor times, which are those that pass on an idle machine.
+Memory is by how much the resident pages of the process grew at most during a question (Linux; nan
+elsewhere).
 """
 
-import argparse
 import math
 import random
 import time
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from . import random_mechanisms
 from .measure import within
 from .random_mechanisms import log_uniform, rounded
+from .random_questions import options_of, quantile
 
 KINDS = ("calibrate", "filter")
 ADDITIONS = 10  # offered to one filter
@@ -35,16 +35,7 @@ class Answered(NamedTuple):
 
 def main(arguments=None):
     """Ask, and print the slowest questions and quantiles."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.searches", description=__doc__)
-    parser.add_argument("--kind", choices=KINDS, required=True)
-    parser.add_argument("--questions", type=int, default=500, help="how many (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of all of them (%(default)s)")
-    parser.add_argument("--first", type=int, default=0, help="question to begin with (%(default)s)")
-    parser.add_argument("--slowest", type=int, default=10, help="how many to show (%(default)s)")
-    parser.add_argument(
-        "--patience", type=float, default=20.0, help="seconds for an answer (%(default)s)"
-    )
-    options = parser.parse_args(arguments)
+    options = options_of("searches", __doc__, KINDS, 500, arguments)
 
     import prvcore
 
@@ -63,7 +54,7 @@ def show(options, answered):
     print(f"most memory: {greatest.megabytes:.1f} MB  {greatest.question}")
     seconds = sorted(each.seconds for each in answered)
     told = ", ".join(
-        f"{name} {seconds[min(int(share * len(seconds)), len(seconds) - 1)] * 1e3:.1f} ms"
+        f"{name} {quantile(seconds, share) * 1e3:.1f} ms"
         for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0))
     )
     print(
