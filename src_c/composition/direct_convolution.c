@@ -6,10 +6,10 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
-#include "numerics/dispatch.h"
 #include "numerics/rounding.h"
+#include "composition/block_products.h"
 
-enum { BLOCK = 32 }; /* outputs that are summed together */
+enum { BLOCK = PRV_BLOCK };
 
 #define LONGEST ((size_t)1 << 20)
 
@@ -98,34 +98,6 @@ double prv_direct_products(const prv_lattice *const *lattices, const double *cou
 
 /* ---- Products ------------------------------------------------------------------------------- */
 
-/* out[l] = sum of weight[j] mass[l - at[j]], l < BLOCK. Eight sums of four lanes, by name, stay in registers.
- */
-PRV_VECTOR static void block(const double *mass, const size_t *restrict at, const double *restrict weight,
-                             size_t count, double *restrict out)
-{
-    double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
-           s7[4] = {0};
-    for (size_t j = 0; j < count; j++) {
-        const double *from = mass - at[j], w = weight[j];
-        for (size_t l = 0; l < 4; l++) s0[l] += w * from[l];
-        for (size_t l = 0; l < 4; l++) s1[l] += w * from[l + 4];
-        for (size_t l = 0; l < 4; l++) s2[l] += w * from[l + 8];
-        for (size_t l = 0; l < 4; l++) s3[l] += w * from[l + 12];
-        for (size_t l = 0; l < 4; l++) s4[l] += w * from[l + 16];
-        for (size_t l = 0; l < 4; l++) s5[l] += w * from[l + 20];
-        for (size_t l = 0; l < 4; l++) s6[l] += w * from[l + 24];
-        for (size_t l = 0; l < 4; l++) s7[l] += w * from[l + 28];
-    }
-    memcpy(out, s0, sizeof s0);
-    memcpy(out + 4, s1, sizeof s1);
-    memcpy(out + 8, s2, sizeof s2);
-    memcpy(out + 12, s3, sizeof s3);
-    memcpy(out + 16, s4, sizeof s4);
-    memcpy(out + 20, s5, sizeof s5);
-    memcpy(out + 24, s6, sizeof s6);
-    memcpy(out + 28, s7, sizeof s7);
-}
-
 /* out[i] = sum of weight[j] mass[i - at[j]], i < length rounded up to whole blocks. */
 static void multiply(const law *a, const atoms *b, double *out, size_t length)
 {
@@ -133,7 +105,7 @@ static void multiply(const law *a, const atoms *b, double *out, size_t length)
     for (size_t i = 0; i < length; i += BLOCK) {
         while (high < b->count && b->at[high] < i + BLOCK) high++;
         while (low < high && b->at[low] + a->length <= i) low++;
-        block(a->mass + i, b->at + low, b->weight + low, high - low, out + i);
+        prv_block_of_terms(a->mass + i, b->at + low, b->weight + low, high - low, out + i);
     }
 }
 
@@ -147,11 +119,11 @@ static void square(const law *a, const atoms *b, double *out, size_t length)
         const size_t middle = i / 2;
         while (high < b->count && b->at[high] < middle) high++;
         while (low < high && b->at[low] + a->length <= i) low++;
-        block(a->mass + i, b->at + low, b->weight + low, high - low, out + i);
+        prv_block_of_terms(a->mass + i, b->at + low, b->weight + low, high - low, out + i);
         double between[2 * BLOCK] = {0}, sums[BLOCK] = {0};
         if (middle < a->length) {
             memcpy(between + BLOCK, a->mass + middle, BLOCK * sizeof *between);
-            block(between + BLOCK, ramp, between + BLOCK, BLOCK, sums);
+            prv_block_of_terms(between + BLOCK, ramp, between + BLOCK, BLOCK, sums);
         }
         for (size_t l = 0; l < BLOCK; l++) out[i + l] = 2.0 * out[i + l] + sums[l];
     }

@@ -10,8 +10,9 @@
 #include "base/progress.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
+#include "composition/block_products.h"
 
-enum { BLOCK = 32 }; /* coefficients that are summed together */
+enum { BLOCK = PRV_BLOCK };
 
 prv_status prv_polynomial_new(size_t count, prv_polynomial *f)
 {
@@ -125,60 +126,6 @@ static prv_power_error recursion_error(const prv_polynomial *f, double power, si
 
 /* ---- Products -------------------------------------------------------------------------------- */
 
-/* out[l] = sum of weight[j] g[l - at[j]], l < BLOCK. */
-PRV_VECTOR static void block_of_terms(const double *g, const size_t *restrict at,
-                                      const double *restrict weight, size_t count, double *restrict out)
-{
-    double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
-           s7[4] = {0};
-    for (size_t j = 0; j < count; j++) {
-        const double *from = g - at[j], w = weight[j];
-        for (size_t l = 0; l < 4; l++) s0[l] += w * from[l];
-        for (size_t l = 0; l < 4; l++) s1[l] += w * from[l + 4];
-        for (size_t l = 0; l < 4; l++) s2[l] += w * from[l + 8];
-        for (size_t l = 0; l < 4; l++) s3[l] += w * from[l + 12];
-        for (size_t l = 0; l < 4; l++) s4[l] += w * from[l + 16];
-        for (size_t l = 0; l < 4; l++) s5[l] += w * from[l + 20];
-        for (size_t l = 0; l < 4; l++) s6[l] += w * from[l + 24];
-        for (size_t l = 0; l < 4; l++) s7[l] += w * from[l + 28];
-    }
-    memcpy(out, s0, sizeof s0);
-    memcpy(out + 4, s1, sizeof s1);
-    memcpy(out + 8, s2, sizeof s2);
-    memcpy(out + 12, s3, sizeof s3);
-    memcpy(out + 16, s4, sizeof s4);
-    memcpy(out + 20, s5, sizeof s5);
-    memcpy(out + 24, s6, sizeof s6);
-    memcpy(out + 28, s7, sizeof s7);
-}
-
-/* out[l] = sum of a[j] b[l - j] over first <= j < end, l < BLOCK. */
-PRV_VECTOR static void block_of_product(const double *a, size_t first, size_t end, const double *b,
-                                        double *restrict out)
-{
-    double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
-           s7[4] = {0};
-    for (size_t j = first; j < end; j++) {
-        const double *from = b - j, w = a[j];
-        for (size_t l = 0; l < 4; l++) s0[l] += w * from[l];
-        for (size_t l = 0; l < 4; l++) s1[l] += w * from[l + 4];
-        for (size_t l = 0; l < 4; l++) s2[l] += w * from[l + 8];
-        for (size_t l = 0; l < 4; l++) s3[l] += w * from[l + 12];
-        for (size_t l = 0; l < 4; l++) s4[l] += w * from[l + 16];
-        for (size_t l = 0; l < 4; l++) s5[l] += w * from[l + 20];
-        for (size_t l = 0; l < 4; l++) s6[l] += w * from[l + 24];
-        for (size_t l = 0; l < 4; l++) s7[l] += w * from[l + 28];
-    }
-    memcpy(out, s0, sizeof s0);
-    memcpy(out + 4, s1, sizeof s1);
-    memcpy(out + 8, s2, sizeof s2);
-    memcpy(out + 12, s3, sizeof s3);
-    memcpy(out + 16, s4, sizeof s4);
-    memcpy(out + 20, s5, sizeof s5);
-    memcpy(out + 24, s6, sizeof s6);
-    memcpy(out + 28, s7, sizeof s7);
-}
-
 /* The coefficients of a power below `length`, in a buffer with BLOCK zeros on either side; those from `end`
  * on are 0. */
 typedef struct series {
@@ -206,7 +153,7 @@ static void multiply(const series *a, const prv_polynomial *f, size_t length, se
         while (high < f->count && f->at[high] < n + BLOCK) high++;
         while (low < high && f->at[low] + a->end <= n) low++;
         /* A term reaches up to BLOCK - 1 beyond the end of a: its coefficients there are 0. */
-        block_of_terms(a->g + n, f->at + low, f->weight + low, high - low, out->g + n);
+        prv_block_of_terms(a->g + n, f->at + low, f->weight + low, high - low, out->g + n);
     }
     close_series(out, end);
     out->error.relative = a->error.relative + ((double)f->count + 1.0) * PRV_UNIT;
@@ -220,11 +167,11 @@ static void square(const series *a, size_t length, series *out)
     for (size_t n = 0; n < end; n += BLOCK) {
         const size_t half = n / 2, first = n >= a->end ? n - a->end + 1 : 0;
         double rest[2 * BLOCK] = {0}, between[BLOCK];
-        block_of_product(a->g, first < half ? first : half, half, a->g + n, out->g + n);
+        prv_block_of_product(a->g, first < half ? first : half, half, a->g + n, out->g + n);
         /* Both factors of what is left have an index from `half` on, and none above half + BLOCK - 1. */
         const size_t left = half < a->end ? a->end - half : 0;
         memcpy(rest + BLOCK, a->g + half, (left < BLOCK ? left : BLOCK) * sizeof *rest);
-        block_of_product(rest + BLOCK, 0, BLOCK, rest + BLOCK, between);
+        prv_block_of_product(rest + BLOCK, 0, BLOCK, rest + BLOCK, between);
         for (size_t l = 0; l < BLOCK; l++) out->g[n + l] = 2.0 * out->g[n + l] + between[l];
     }
     close_series(out, end);
