@@ -106,7 +106,6 @@ class Composed(Mechanism):
             if noise is None:
                 return None
             found.extend((each, number * count) for each, number in noise)
-        _arguments.total_count([number for _, number in found])
         return tuple(found)
 
     def _handle(self) -> core.Handle:
