@@ -4,8 +4,11 @@
 
 #include "numerics/dispatch.h"
 
-PRV_VECTOR void prv_block_of_terms(const double *mass, const size_t *restrict at,
-                                   const double *restrict weight, size_t count, double *restrict out)
+/* The functions that are compiled twice are static: the loader's choice would be an exported symbol
+ * otherwise. */
+
+PRV_VECTOR static void block_of_terms(const double *mass, const size_t *restrict at,
+                                      const double *restrict weight, size_t count, double *restrict out)
 {
     double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
            s7[4] = {0};
@@ -30,8 +33,8 @@ PRV_VECTOR void prv_block_of_terms(const double *mass, const size_t *restrict at
     memcpy(out + 28, s7, sizeof s7);
 }
 
-PRV_VECTOR void prv_block_of_product(const double *a, size_t first, size_t end, const double *b,
-                                     double *restrict out)
+PRV_VECTOR static void block_of_product(const double *a, size_t first, size_t end, const double *b,
+                                        double *restrict out)
 {
     double s0[4] = {0}, s1[4] = {0}, s2[4] = {0}, s3[4] = {0}, s4[4] = {0}, s5[4] = {0}, s6[4] = {0},
            s7[4] = {0};
@@ -54,4 +57,14 @@ PRV_VECTOR void prv_block_of_product(const double *a, size_t first, size_t end, 
     memcpy(out + 20, s5, sizeof s5);
     memcpy(out + 24, s6, sizeof s6);
     memcpy(out + 28, s7, sizeof s7);
+}
+
+void prv_block_of_terms(const double *mass, const size_t *at, const double *weight, size_t count, double *out)
+{
+    block_of_terms(mass, at, weight, count, out);
+}
+
+void prv_block_of_product(const double *a, size_t first, size_t end, const double *b, double *out)
+{
+    block_of_product(a, first, end, b, out);
 }
