@@ -60,6 +60,17 @@ static inline size_t random_below(size_t n)
     return (size_t)(random_bits() % n);
 }
 
+/* How many of `trials` random trials a program makes: all of them, or if PRVCORE_TEST_TRIALS is set that many
+ * per cent, and at least one. It is set where a second compiler, a sanitizer or another machine repeats what
+ * has been tested in full. */
+static inline int trials_of(int trials)
+{
+    const char *per_cent = getenv("PRVCORE_TEST_TRIALS");
+    if (!per_cent) return trials;
+    const int fewer = (int)((long)trials * strtol(per_cent, NULL, 10) / 100);
+    return fewer > 1 ? fewer : 1;
+}
+
 /* sum mass (1 - e^(epsilon - loss))_+ + infinite: the privacy curve of atoms, in any order. */
 static inline long double atoms_delta(const double *loss, const double *mass, size_t length, double infinite,
                                       long double epsilon)

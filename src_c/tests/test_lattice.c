@@ -504,7 +504,7 @@ static void arbitrary_cells(void)
     for (unsigned kind = 0; kind < 7; kind++) {
         tally t = {0, 0, 0.0, 0.0};
         for (unsigned i = 0; i < 12; i++)
-            for (int n = 0; n < 100; n++) random_cells(kind + 7 * i, &t);
+            for (int n = trials_of(100); n-- > 0;) random_cells(kind + 7 * i, &t);
         check(t.invalid == 0, "random cells, %s: masses valid, totals at most 1 (%d of %d not)", names[kind],
               t.invalid, t.tried);
         check(t.above == 0.0, "random cells, %s: %d lattices dominate", names[kind], t.tried);

@@ -21,7 +21,7 @@ static const prv_rounding exact_cells = {0.0, 0.0};
 static void kernel(void)
 {
     double most = 0.0, least = HUGE_VAL;
-    for (int trial = 0; trial < 200000; trial++) {
+    for (int trial = 0; trial < trials_of(200000); trial++) {
         const double q = log_uniform(1e-8, 10.0), lam = log_uniform(1e-4, 1e4);
         const double theta = random_below(2) ? log_uniform(1e-9, 3.1415926535) : uniform(1e-9, 3.1415926535);
         const double u = random_below(4) ? q * uniform(1e-9, 1.0) : q;
@@ -645,20 +645,20 @@ int main(void)
 {
     kernel();
     shapes();
-    against_truth(12, 4, 150);
-    against_truth(40, 20, 60);
-    against_truth(6, 60, 60);
-    against_full_sum(30, 100, 30);
-    against_full_sum(5, 400, 30);
-    gaps(8, 300.0, 0, 300);
-    gaps(60, 30000.0, 0, 150);
-    gaps(8, 300.0, 1, 200);
-    gaps(60, 30000.0, 1, 150);
+    against_truth(12, 4, trials_of(150));
+    against_truth(40, 20, trials_of(60));
+    against_truth(6, 60, trials_of(60));
+    against_full_sum(30, 100, trials_of(30));
+    against_full_sum(5, 400, trials_of(30));
+    gaps(8, 300.0, 0, trials_of(300));
+    gaps(60, 30000.0, 0, trials_of(150));
+    gaps(8, 300.0, 1, trials_of(200));
+    gaps(60, 30000.0, 1, trials_of(150));
     bulk_alone(1.5);
     bulk_alone(0.05);
     jumps_at_a_zero_of_the_bulk();
-    rounding(40, 1000.0, 1.0, 6);
-    rounding(40, 100000.0, 1e-3, 6);
-    rounding(20, 1e7, 1e-7, 6);
+    rounding(40, 1000.0, 1.0, trials_of(6));
+    rounding(40, 100000.0, 1e-3, trials_of(6));
+    rounding(20, 1e7, 1e-7, trials_of(6));
     return summary();
 }
