@@ -9,7 +9,7 @@
 
 /* How fine the lattices are. No bound relies on it. */
 typedef struct prv_fineness {
-    double share;   /* the step of a lattice, as a part of the deviation of log R */
+    double share;   /* the spacing of a lattice, as a part of the deviation of log R */
     double cut;     /* mass that may be moved to infinite losses, of all operations together */
     double low_cut; /* mass that may be moved at the end of small losses, in each operation */
 } prv_fineness;

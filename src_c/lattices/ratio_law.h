@@ -1,4 +1,4 @@
-/* Laws of the likelihood ratio on geometric lattices, which combine: products, averages, mixtures.
+/* The law of the likelihood ratio of a pair, and its points and masses.
  *
  * A pair of a null and a special measure (without the record, and with it) is given by the law of R, the
  * special measure's density, under the null one. In the direction 'remove' the loss is log R and its law
@@ -18,7 +18,7 @@
 typedef struct prv_ratio_law {
     size_t length;
     int64_t first;
-    double offset, step; /* log R is offset + step * (first + i), nats */
+    double offset, spacing; /* log R is offset + spacing * (first + i), nats */
     double *at;   /* of a list of points: log R of each, increasing, in the place of these three; else NULL */
     double *null; /* [length] masses under the null measure */
     double zero;  /* the null measure's mass at R = 0 */
@@ -35,45 +35,44 @@ typedef struct prv_ratio_side {
     const prv_options *options;
 } prv_ratio_side;
 
+/* Larger R is the safe side of a place that is not known exactly. */
+static inline bool prv_ratio_up_is_safe(const prv_ratio_side *s)
+{
+    return (s->side == PRV_DOMINATING) != s->add;
+}
+
+/* 1 + the error if a mass is to be no less, else 1 - the error. */
+static inline double prv_ratio_outwards(const prv_ratio_side *s, double error)
+{
+    return s->side == PRV_DOMINATING ? 1.0 + error : 1.0 - error;
+}
+
+/* log R of a point. */
+static inline double prv_ratio_point(const prv_ratio_law *law, size_t i)
+{
+    if (law->at != NULL) return law->at[i];
+    return law->offset + law->spacing * (double)(law->first + (int64_t)i);
+}
+
+/* A law on a lattice, of masses 0. PRV_ERR_MEMORY. */
+prv_status prv_ratio_law_new(size_t length, prv_ratio_law *law);
+
+/* PRV_ERR_MEMORY. */
+prv_status prv_ratio_law_copy(const prv_ratio_law *law, prv_ratio_law *copy);
+
 void prv_ratio_law_free(prv_ratio_law *law);
 
-/* The law of a mechanism that has cells, on the points offset + step * index of its *loss*, index from first
- * to last. `period` > 0: indices at which the loss may have atoms, besides 0. O(points). Statuses of
- * prv_cells_compute. */
-prv_status prv_ratio_law_of(const prv_mechanism *mechanism, const prv_ratio_side *side, double offset,
-                            double step, int64_t first, int64_t last, int64_t period, bool atoms,
-                            prv_ratio_law *law);
+/* The special measure's mass of a point; and the part of itself by which that of any point may be off. */
+double prv_ratio_special(const prv_ratio_law *law, size_t i);
+double prv_ratio_special_error(const prv_ratio_law *law);
 
-/* The law of R_1 R_2: of two mechanisms on the same records. The steps are equal. O(length^2). */
-prv_status prv_ratio_product(const prv_ratio_law *a, const prv_ratio_law *b, const prv_ratio_side *side,
-                             prv_ratio_law *product);
-
-/* The law of w R_1 + (1 - w) R_2, w in (0, 1/2], on a lattice that is `finer` times finer. Offsets and steps
- * are equal. O(length^2): all pairs of points whose indices differ by d have averages in the same place
- * between points. */
-prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight, unsigned finer,
-                             const prv_ratio_side *side, prv_ratio_law *average);
-
-/* The law of 1 - p + p R (p = 1: R itself) on the points step * index. O(length). */
-prv_status prv_ratio_mixture(const prv_ratio_law *a, double p, double step, const prv_ratio_side *side,
-                             prv_ratio_law *mixture);
-
-/* Lists of points, for laws of few of them: exact but for rounding. The points of discrete losses, whose
- * masses are off by a part `error` of themselves, and losses by `error`; and what the functions above make of
- * laws, here of two lists. O(pairs log pairs). */
-prv_status prv_ratio_list_of(const prv_atoms *atoms, double error, const prv_ratio_side *side,
-                             prv_ratio_law *law);
-prv_status prv_ratio_list_product(const prv_ratio_law *a, const prv_ratio_law *b, const prv_ratio_side *side,
-                                  prv_ratio_law *product);
-prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight,
-                                  const prv_ratio_side *side, prv_ratio_law *average);
-prv_status prv_ratio_list_mixture(const prv_ratio_law *a, double p, const prv_ratio_side *side,
-                                  prv_ratio_law *mixture);
+/* The number of points with mass. */
+size_t prv_ratio_point_count(const prv_ratio_law *law);
 
 /* Variance of log R under the null measure. */
 double prv_ratio_variance(const prv_ratio_law *law);
 
-/* The atoms of the loss. NULL where there is no memory. */
+/* The atoms of the loss. NULL if there is no memory. */
 prv_atoms *prv_ratio_atoms(const prv_ratio_law *law, const prv_ratio_side *side, double *error);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct gathered {
 typedef struct merging {
     const double *mass, *upper;
     double *null;
-    double step;
-    double grown, shrunk; /* e^step - 1, and 1 - e^-step */
+    double spacing;
+    double grown, shrunk; /* e^spacing - 1, and 1 - e^-spacing */
     size_t points;
     double rounding; /* of means, at most so far */
     bool up;
@@ -46,8 +46,8 @@ static gathered from_below(const merging *m, size_t c, double part)
     return (gathered){part * m->mass[c], part * m->upper[c] * m->grown, 1};
 }
 
-/* The same from the next point: x e^step for outcomes below x, with 1 - R / (x e^step) = (1 - e^-step) +
- * e^-step (1 - R / x); x e^-step for outcomes above it. */
+/* The same from the next point: x e^spacing for outcomes below x, with 1 - R / (x e^spacing) = (1 -
+ * e^-spacing) + e^-spacing (1 - R / x); x e^-spacing for outcomes above it. */
 static gathered next(const merging *m, gathered g, bool upwards)
 {
     const double distance = upwards ? g.mass * m->shrunk + g.distance * (1.0 - m->shrunk)
@@ -62,7 +62,7 @@ static bool borrow(merging *m, const gathered *g, size_t point, bool from_up)
     for (size_t n = 1; n <= REACH; n++) {
         if (from_up ? point + n >= m->points : point < n) return false;
         double *lender = &m->null[from_up ? point + n : point - n];
-        const double away = (double)n * m->step, each = from_up ? expm1(away) : -expm1(-away);
+        const double away = (double)n * m->spacing, each = from_up ? expm1(away) : -expm1(-away);
         const double wanted = g->distance / each;
         if (!(wanted <= *lender)) continue;
         const double part = *lender > 0.0 ? wanted / *lender : 0.0, taken = part * *lender;
@@ -82,17 +82,17 @@ static bool retreat(merging *m, const gathered *g, size_t point, bool below)
 {
     const double mean = g->distance / g->mass;
     if (below && !(mean < 1.0)) return false;
-    const double steps = ceil((below ? -log1p(-mean) : log1p(mean)) / m->step);
-    if (below ? !(steps <= (double)point) : !(steps < (double)(m->points - point))) return false;
-    const double grown = expm1(below ? steps * m->step
-                                     : -steps * m->step); /* R over that point, less R over this */
-    /* Of outcomes below: R / x e^d - 1 = (e^d - 1) - e^d (1 - R / x), d = steps * step; of others 1 - R / x
-     * e^-d. */
+    const double points = ceil((below ? -log1p(-mean) : log1p(mean)) / m->spacing);
+    if (below ? !(points <= (double)point) : !(points < (double)(m->points - point))) return false;
+    const double grown = expm1(below ? points * m->spacing
+                                     : -points * m->spacing); /* R over that point, less R over this */
+    /* Of outcomes below: R / x e^d - 1 = (e^d - 1) - e^d (1 - R / x), d = points * spacing; of others 1 - R /
+     * x e^-d. */
     const double distance = below ? g->mass * grown - (1.0 + grown) * g->distance
                                   : -g->mass * grown - (1.0 + grown) * g->distance;
     const gathered seen = {g->mass, fmax(distance, 0.0), g->outcomes + 1};
     m->rounding = fmax(m->rounding, PRV_UNIT * (48.0 + 8.0 * (double)g->outcomes) * (mean + fabs(grown)));
-    return borrow(m, &seen, below ? point - (size_t)steps : point + (size_t)steps, !below);
+    return borrow(m, &seen, below ? point - (size_t)points : point + (size_t)points, !below);
 }
 
 /* Moves outcomes that lie on one side of a point to the safe side of their mean. */
@@ -101,13 +101,13 @@ static void move(merging *m, const gathered *g, size_t point, bool below)
     size_t at = point;
     note(m, g);
     if (below && !m->up) {
-        const double steps = ceil(-log1p(-fmin(g->distance / g->mass, 1.0)) / m->step + 1e-9);
-        if (!(steps <= (double)point)) return; /* below all points: dropped, which is as R = 0 */
-        at = point - (size_t)steps;
+        const double points = ceil(-log1p(-fmin(g->distance / g->mass, 1.0)) / m->spacing + 1e-9);
+        if (!(points <= (double)point)) return; /* below all points: dropped, which is as R = 0 */
+        at = point - (size_t)points;
     } else if (!below && m->up) {
-        const double steps = ceil(log1p(g->distance / g->mass) / m->step + 1e-9);
-        if (!(steps < (double)(m->points - point))) return; /* dropped: R is infinite */
-        at = point + (size_t)steps;
+        const double points = ceil(log1p(g->distance / g->mass) / m->spacing + 1e-9);
+        if (!(points < (double)(m->points - point))) return; /* dropped: R is infinite */
+        at = point + (size_t)points;
     }
     m->null[at] += g->mass;
 }
@@ -155,10 +155,10 @@ static size_t heaviest(const double *mass, size_t cells)
     return mode;
 }
 
-double prv_ratio_merge(const double *mass, const double *upper, size_t cells, double step, bool up,
+double prv_ratio_merge(const double *mass, const double *upper, size_t cells, double spacing, bool up,
                        double *null)
 {
-    merging m = {mass, upper, null, step, expm1(step), -expm1(-step), cells + 1, 0.0, up};
+    merging m = {mass, upper, null, spacing, expm1(spacing), -expm1(-spacing), cells + 1, 0.0, up};
     const size_t mode = heaviest(mass, cells);
     /* Towards the mode from either side: there the next cell has more mass than what was gathered. */
     gathered low = {0.0, 0.0, 0}, high = {0.0, 0.0, 0};

@@ -1,0 +1,26 @@
+/* The average of two laws of likelihood ratios: the law of w R_1 + (1 - w) R_2, as of a record that takes
+ * part in one of two groups of batches. */
+#ifndef PRV_RATIO_AVERAGE_H
+#define PRV_RATIO_AVERAGE_H
+
+#include "lattices/ratio_law.h"
+
+/* The law of w R_1 + (1 - w) R_2, w in (0, 1/2], on a lattice that is `finer` times finer. Offsets and
+ * spacings are equal. O(length^2): all pairs of points whose indices differ by d have averages in the same
+ * place between points. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks. */
+prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight, unsigned finer,
+                             const prv_ratio_side *side, prv_ratio_law *average);
+
+/* log(w + (1 - w) e^d), w in (0, 1). `error`: by how much it may be off at most, the rounding included of an
+ * exponent to which it is added. */
+double prv_ratio_log_average(double weight, double d, double *error);
+
+/* Mass at R = 0 of one law up to which averages beside it need no place: from below, in the direction
+ * 'remove', what is left out counts as R = 0. */
+double prv_ratio_least_zero(const prv_ratio_side *side);
+
+/* `zero` and `infinite` of the average. */
+void prv_ratio_set_ends_of_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight,
+                                   const prv_ratio_side *side, prv_ratio_law *average);
+
+#endif

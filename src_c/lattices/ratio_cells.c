@@ -1,0 +1,153 @@
+#include "lattices/ratio_cells.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "numerics/dispatch.h"
+#include "numerics/rounding.h"
+#include "lattices/ratio_ends.h"
+#include "lattices/ratio_merging.h"
+
+prv_status prv_ratio_cells_new(int64_t first, int64_t end, size_t planes, double offset, double spacing,
+                               prv_ratio_cells *c)
+{
+    memset(c, 0, sizeof *c);
+    c->planes = planes;
+    c->length = ((size_t)(end - first) + planes - 1) / planes;
+    c->first = first;
+    c->offset = offset;
+    c->spacing = spacing;
+    const size_t all = planes * c->length;
+    c->mass = prv_allocate(2 * all, sizeof *c->mass);
+    if (c->mass == NULL) return PRV_ERR_MEMORY;
+    c->upper = c->mass + all;
+    memset(c->mass, 0, 2 * all * sizeof *c->mass);
+    return PRV_OK;
+}
+
+void prv_ratio_cells_free(prv_ratio_cells *c)
+{
+    prv_release(c->mass);
+}
+
+prv_ratio_place prv_ratio_place_of(double log_ratio, double error, double spacing, bool up)
+{
+    const double moved = up ? log_ratio + error : log_ratio - error;
+    double cell = floor(moved / spacing);
+    double rest = moved - cell * spacing;
+    if (rest < 0.0) {
+        cell -= 1.0;
+        rest += spacing;
+    } else if (rest >= spacing) {
+        cell += 1.0;
+        rest = fmax(rest - spacing, 0.0);
+    }
+    /* Two exponentials, a quotient, and the rounding of the rest, which is u of the spacing. */
+    const double part = expm1(fmin(rest, spacing)) / expm1(spacing), off = 8.0 * PRV_UNIT;
+    return (prv_ratio_place){(int64_t)cell,
+                             up ? fmin(part * (1.0 + off) + off, 1.0) : fmax(part * (1.0 - off) - off, 0.0)};
+}
+
+PRV_VECTOR static void add_masses(const double *restrict a, size_t length, double factor, double part,
+                                  double *restrict mass, double *restrict upper)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double m = factor * a[i];
+        mass[i] += m;
+        upper[i] += part * m;
+    }
+}
+
+size_t prv_ratio_stored(const prv_ratio_cells *c, int64_t cell)
+{
+    const size_t at = (size_t)(cell - c->first);
+    return at % c->planes * c->length + at / c->planes;
+}
+
+void prv_ratio_cells_add(prv_ratio_cells *c, int64_t cell, const double *masses, size_t length, double factor,
+                         double upper)
+{
+    const size_t at = prv_ratio_stored(c, cell);
+    add_masses(masses, length, factor, upper, c->mass + at, c->upper + at);
+}
+
+/* Each mass of a cell is off by so many roundings of itself: of its terms, and of the last operations below.
+ */
+static double error_of(const prv_ratio_cells *c)
+{
+    return PRV_UNIT * ((double)c->terms + 16.0) * PRV_SECOND_ORDER;
+}
+
+/* What underflow may take from a cell, or give it. */
+static double underflow_of(const prv_ratio_cells *c)
+{
+    return 8.0 * DBL_TRUE_MIN * (double)(c->terms + 1);
+}
+
+/* Plane by plane to cell by cell: masses that are certain to be no less than the sums, and parts on the safe
+ * side, if the law dominates; else no more than the sums, but for the parts. Cells with masses whose digits
+ * underflow may have taken are dropped from below. */
+static void in_order(const prv_ratio_cells *c, const prv_ratio_side *s, double *mass, double *upper)
+{
+    const double error = error_of(c), least = underflow_of(c);
+    const bool dominates = s->side == PRV_DOMINATING, up = prv_ratio_up_is_safe(s);
+    for (size_t at = 0; at < c->planes * c->length; at++) {
+        const size_t i = at % c->planes * c->length + at / c->planes;
+        const double m = c->mass[i], u = c->upper[i];
+        if (dominates) {
+            mass[at] = m > 0.0 ? m * (1.0 + error) + least : 0.0;
+            upper[at] = up ? fmin(u * (1.0 + 3.0 * error) + least, mass[at])
+                           : fmax(u * (1.0 - 3.0 * error) - least, 0.0);
+        } else {
+            const bool certain = m > 0x1p80 * least;
+            mass[at] = certain ? m * (1.0 - error) : 0.0;
+            upper[at] = certain ? fmin(u * (1.0 - error), mass[at]) : 0.0;
+        }
+    }
+}
+
+/* Masses between points, and the parts of them that go to the upper point, are put on the points. */
+static void put_on_points(const prv_ratio_cells *c, const prv_ratio_side *s, const double *mass,
+                          const double *upper, prv_ratio_law *law)
+{
+    const size_t length = c->planes * c->length;
+    if (s->side == PRV_DOMINATING) {
+        for (size_t i = 0; i < length; i++) {
+            law->null[i] += mass[i] - upper[i];
+            law->null[i + 1] += upper[i];
+        }
+        prv_ratio_allow_for_vanished(length, underflow_of(c), s, law);
+    } else {
+        /* The parts of a cell are off by twice its error, and so is its mean, as a part of the spacing. */
+        law->shift += prv_ratio_merge(mass, upper, length, c->spacing, prv_ratio_up_is_safe(s), law->null) +
+                      4.0 * error_of(c) * expm1(c->spacing);
+        for (size_t i = 0; i <= length; i++) law->null[i] *= 1.0 - 64.0 * PRV_UNIT;
+    }
+}
+
+prv_status prv_ratio_cells_close(prv_ratio_cells *c, const prv_ratio_side *s, prv_ratio_law *law)
+{
+    const size_t length = c->planes * c->length;
+    const prv_ratio_law ends = *law;
+    prv_status status = PRV_ERR_MEMORY;
+    double *mass = prv_allocate(2 * length, sizeof *mass);
+    if (mass == NULL) goto done;
+    status = prv_ratio_law_new(length + 1, law);
+    if (status != PRV_OK) goto done;
+    law->first = c->first;
+    law->offset = c->offset;
+    law->spacing = c->spacing;
+    law->zero = ends.zero;
+    law->infinite = ends.infinite;
+    law->shift = ends.shift;
+    in_order(c, s, mass, mass + length);
+    put_on_points(c, s, mass, mass + length, law);
+    status = prv_ratio_close(s, law);
+    if (status != PRV_OK) prv_ratio_law_free(law);
+done:
+    prv_release(mass);
+    prv_ratio_cells_free(c);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* Masses between the points of a geometric lattice, gathered by an operation on laws of likelihood ratios,
+ * and the law on the points that they make: split between both points from above, merged from below. */
+#ifndef PRV_RATIO_CELLS_H
+#define PRV_RATIO_CELLS_H
+
+#include "lattices/ratio_law.h"
+
+/* Masses of cells, with the part that would go to the upper point if means were kept. Cells are stored in
+ * `planes` runs, every one of cells a stride apart, so that loops over points of a coarser lattice are over
+ * neighbours in memory. */
+typedef struct prv_ratio_cells {
+    size_t length; /* of each plane */
+    size_t planes;
+    int64_t first;          /* cell 0 of plane 0 lies above this point */
+    double offset, spacing; /* nats, of the points */
+    double *mass, *upper;   /* [planes * length] */
+    size_t terms;           /* each is a sum of so many, at most */
+} prv_ratio_cells;
+
+/* The cell that log R lies in, moved by its error to the safe side; and the part of mass there that goes to
+ * the upper point. */
+typedef struct prv_ratio_place {
+    int64_t cell;
+    double upper;
+} prv_ratio_place;
+
+/* Empty cells above the points `first` up to `end`. PRV_ERR_MEMORY. */
+prv_status prv_ratio_cells_new(int64_t first, int64_t end, size_t planes, double offset, double spacing,
+                               prv_ratio_cells *cells);
+void prv_ratio_cells_free(prv_ratio_cells *cells);
+
+/* The place of log R, nats from point 0 of the lattice, known to `error`. `up` is prv_ratio_up_is_safe. */
+prv_ratio_place prv_ratio_place_of(double log_ratio, double error, double spacing, bool up);
+
+/* Where the cell of this number is stored in `mass` and `upper`. */
+size_t prv_ratio_stored(const prv_ratio_cells *cells, int64_t cell);
+
+/* Adds `factor` times each of the masses to a run of one plane, from this cell on; the part `upper` of each
+ * goes to the upper point. */
+void prv_ratio_cells_add(prv_ratio_cells *cells, int64_t cell, const double *masses, size_t length,
+                         double factor, double upper);
+
+/* The law on the points. `law` has `zero`, `infinite` and `shift` already; the cells are freed, whatever the
+ * status. O(cells). PRV_ERR_MEMORY. */
+prv_status prv_ratio_cells_close(prv_ratio_cells *cells, const prv_ratio_side *side, prv_ratio_law *law);
+
+#endif

@@ -1,0 +1,143 @@
+#include "lattices/ratio_ends.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "numerics/rounding.h"
+#include "numerics/wide.h"
+
+/* Points from `first` on, before `end`, are kept. */
+typedef struct kept {
+    size_t first, end;
+} kept;
+
+/* At either end, as many points as have no more mass than may be lost there. */
+static kept choose_ends(const prv_ratio_law *law, const prv_ratio_side *s)
+{
+    kept k = {0, law->length};
+    double low = 0.0, high = 0.0;
+    const double low_limit = s->add ? s->cut : s->low_cut, high_limit = s->add ? s->low_cut : s->cut;
+    while (k.first + 2 < k.end) {
+        low += s->add ? law->null[k.first] : prv_ratio_special(law, k.first);
+        if (low > low_limit) break;
+        k.first++;
+    }
+    while (k.first + 2 < k.end) {
+        high += prv_ratio_special(law, k.end - 1);
+        if (high > high_limit) break;
+        k.end--;
+    }
+    return k;
+}
+
+/* Mass at the ends of a dominating law moves to an infinite loss at one end, and to the last point that is
+ * kept at the other, which is its safe side. */
+static void cut_dominating(prv_ratio_law *law, const kept *k, const prv_ratio_side *s)
+{
+    for (size_t i = 0; i < k->first; i++) *(s->add ? &law->zero : &law->null[k->first]) += law->null[i];
+    const double error = 1.0 + prv_ratio_special_error(law) + 4.0 * PRV_UNIT;
+    for (size_t i = law->length; i-- > k->end;) {
+        if (!s->add) law->infinite += prv_ratio_special(law, i) * error;
+        law->null[k->end - 1] += law->null[i];
+    }
+}
+
+/* Mass at the ends of a dominated law is merged, or moved to the safe side: at small R dropped, as R = 0
+ * ('remove'), or moved up to the first point; at large R put on the point on the safe side of its mean. */
+static void cut_dominated(prv_ratio_law *law, kept *k, const prv_ratio_side *s)
+{
+    for (size_t i = 0; i < k->first && s->add; i++) law->null[k->first] += law->null[i];
+    double mass = 0.0, of_special = 0.0;
+    for (size_t i = law->length; i-- > k->end;) {
+        mass += law->null[i];
+        of_special += prv_ratio_special(law, i);
+        law->null[i] = 0.0;
+    }
+    if (!(mass > 0.0)) return;
+    if (!s->add) {
+        law->null[k->end - 1] += mass;
+        return;
+    }
+    const double above = (log(of_special / mass) - law->offset) / law->spacing - (double)law->first;
+    const double at = ceil(above + 1e-6);
+    if (!(at < (double)law->length)) return; /* dropped, as R = infinity */
+    const size_t to = at >= (double)k->end ? (size_t)at : k->end;
+    if (to >= law->length) return;
+    law->null[to] += mass;
+    k->end = to + 1;
+}
+
+/* The null measure's mass, less 1: at most this, or at least. */
+static double beyond_one(const prv_ratio_law *law, bool at_most)
+{
+    prv_wide sum = prv_wide_add(prv_wide_of(-1.0), prv_wide_of(law->zero));
+    for (size_t i = law->length; i-- > 0;) sum = prv_wide_add(sum, prv_wide_of(law->null[i]));
+    const double value = prv_wide_value(sum);
+    const double error = 2.0 * PRV_WIDE_UNIT * (double)(law->length + 2) + 2.0 * PRV_UNIT * fabs(value);
+    return at_most ? value + error : value - error;
+}
+
+/* Of a dominating law: takes mass beyond 1 from the end of small losses, or puts what is missing there. More
+ * mass than 1 dominates, since f >= 0; and of all measures of mass 1 below it, the one with the largest
+ * losses. */
+static void normalise(prv_ratio_law *law, const prv_ratio_side *s)
+{
+    double beyond = beyond_one(law, false);
+    if (beyond <= 0.0) {
+        double *low = s->add ? &law->null[law->length - 1] : &law->zero;
+        *low = prv_above(*low - beyond);
+        return;
+    }
+    if (!s->add) {
+        const double taken = fmin(law->zero, beyond);
+        law->zero -= taken;
+        beyond -= taken;
+    }
+    for (size_t n = 0; n < law->length && beyond > 0.0; n++) {
+        double *mass = &law->null[s->add ? law->length - 1 - n : n];
+        const double taken = fmin(*mass, beyond);
+        *mass = prv_above(*mass - taken);
+        beyond -= taken;
+    }
+}
+
+void prv_ratio_complete(const prv_ratio_side *s, prv_ratio_law *law)
+{
+    if (s->side == PRV_DOMINATING) {
+        normalise(law, s);
+    } else if (!s->add) {
+        law->zero = 0.0;
+        law->zero = fmax(-beyond_one(law, true), 0.0);
+    }
+}
+
+prv_status prv_ratio_close(const prv_ratio_side *s, prv_ratio_law *law)
+{
+    kept k = choose_ends(law, s);
+    if (s->side == PRV_DOMINATING)
+        cut_dominating(law, &k, s);
+    else
+        cut_dominated(law, &k, s);
+    const size_t length = k.end - k.first;
+    prv_ratio_law shorter;
+    const prv_status status = prv_ratio_law_new(length, &shorter);
+    if (status != PRV_OK) return status;
+    memcpy(shorter.null, law->null + k.first, length * sizeof *shorter.null);
+    double *null = shorter.null;
+    shorter = *law;
+    shorter.null = null;
+    shorter.length = length;
+    shorter.first += (int64_t)k.first;
+    prv_release(law->null);
+    *law = shorter;
+    prv_ratio_complete(s, law);
+    return PRV_OK;
+}
+
+void prv_ratio_allow_for_vanished(size_t count, double each, const prv_ratio_side *s, prv_ratio_law *law)
+{
+    const double mass = (double)count * each;
+    *(s->add ? &law->zero : &law->infinite) += s->add ? mass
+                                                      : mass * exp(prv_ratio_point(law, law->length - 1));
+}

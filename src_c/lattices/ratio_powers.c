@@ -1,0 +1,177 @@
+#include "lattices/ratio_powers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "lattices/ratio_average.h"
+#include "lattices/ratio_list.h"
+#include "lattices/ratio_mixture.h"
+#include "lattices/ratio_product.h"
+
+/* Points of one lattice at most: pairs of points are visited. */
+#define MOST_POINTS 60000.0
+
+/* Pairs of points that lists of points may have; beyond, they are put onto lattices. */
+#define MOST_PAIRS 1e5
+
+double prv_fine_spacing(double share, double variance)
+{
+    return share * sqrt(fmax(variance, 1e-24));
+}
+
+static bool is_too_long(const prv_ratio_law *law)
+{
+    return law->at == NULL && (double)law->length > MOST_POINTS;
+}
+
+static bool are_lists(const prv_ratio_law *a, const prv_ratio_law *b)
+{
+    return a->at != NULL && b->at != NULL && (double)a->length * (double)b->length <= MOST_PAIRS;
+}
+
+prv_status prv_ratio_move_onto(prv_ratio_law *law, double spacing, const prv_ratio_side *s)
+{
+    prv_ratio_law moved;
+    const prv_status status = prv_ratio_mixture(law, 1.0, spacing, s, &moved);
+    if (status != PRV_OK) return status;
+    prv_ratio_law_free(law);
+    *law = moved;
+    return PRV_OK;
+}
+
+/* A list of points onto a lattice; a law on a lattice is left where it is. */
+static prv_status onto_lattice(prv_ratio_law *law, double spacing, const prv_ratio_side *s)
+{
+    return law->at == NULL ? PRV_OK : prv_ratio_move_onto(law, spacing, s);
+}
+
+static prv_status product_of(prv_ratio_law *a, prv_ratio_law *b, double spacing, const prv_ratio_side *s,
+                             prv_ratio_law *product)
+{
+    if (are_lists(a, b)) return prv_ratio_list_product(a, b, s, product);
+    prv_status status = onto_lattice(a, spacing, s);
+    if (status != PRV_OK) return status;
+    status = onto_lattice(b, spacing, s);
+    if (status != PRV_OK) return status;
+    if (is_too_long(a) || is_too_long(b)) return PRV_ERR_MEMORY_LIMIT;
+    return prv_ratio_product(a, b, s, product);
+}
+
+prv_status prv_ratio_multiply_powers(prv_ratio_law *power, uint64_t count, double spacing,
+                                     const prv_ratio_side *s, prv_ratio_law *product)
+{
+    prv_status status = PRV_OK;
+    for (; count > 0 && status == PRV_OK; count /= 2) {
+        prv_ratio_law next;
+        if (count % 2 == 1 && product->null == NULL) {
+            status = prv_ratio_law_copy(power, product);
+        } else if (count % 2 == 1) {
+            status = product_of(product, power, spacing, s, &next);
+            if (status != PRV_OK) break;
+            prv_ratio_law_free(product);
+            *product = next;
+        }
+        if (status != PRV_OK || count == 1) break;
+        status = product_of(power, power, spacing, s, &next);
+        if (status != PRV_OK) break;
+        prv_ratio_law_free(power);
+        *power = next;
+    }
+    return status;
+}
+
+/* Two averages of equal offsets on one spacing: the law of the coarser one is put onto the finer lattice as
+ * it is. */
+static prv_status refine_lattice(prv_ratio_law *law, int64_t finer)
+{
+    if (finer == 1) return PRV_OK;
+    const size_t length = (law->length - 1) * (size_t)finer + 1;
+    double *null = prv_allocate(length, sizeof *null);
+    if (null == NULL) return PRV_ERR_MEMORY;
+    memset(null, 0, length * sizeof *null);
+    for (size_t i = 0; i < law->length; i++) null[i * (size_t)finer] = law->null[i];
+    prv_release(law->null);
+    law->null = null;
+    law->length = length;
+    law->first *= finer;
+    law->spacing /= (double)finer;
+    return PRV_OK;
+}
+
+/* How many times finer the lattice of an average is: so that its spacing is the share of its deviation. */
+static unsigned finer_of(double share, const prv_ratio_law *a, const prv_ratio_law *c, double weight)
+{
+    const double va = prv_ratio_variance(a), vc = prv_ratio_variance(c);
+    const double of_ratio = weight * weight * expm1(fmin(va, 50.0)) +
+                            (1.0 - weight) * (1.0 - weight) * expm1(fmin(vc, 50.0));
+    const double variance = fmin(log1p(of_ratio), fmax(va, vc));
+    const double wanted = prv_fine_spacing(share, variance);
+    return a->spacing > 2.8 * wanted ? 4 : a->spacing > 1.4 * wanted ? 2 : 1;
+}
+
+/* The average of two laws of the same mechanism, of `had` and of `more` batches, had <= more. */
+static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, uint64_t more, double share,
+                             const prv_ratio_side *s, prv_ratio_law *average)
+{
+    const double weight = (double)had / ((double)had + (double)more);
+    if (are_lists(a, c)) return prv_ratio_list_average(a, c, weight, s, average);
+    const double variance = fmax(prv_ratio_variance(a), prv_ratio_variance(c));
+    const double spacing = a->at == NULL   ? a->spacing
+                           : c->at == NULL ? c->spacing
+                                           : prv_fine_spacing(share, 0.5 * variance);
+    prv_status status = onto_lattice(a, spacing, s);
+    if (status != PRV_OK) return status;
+    status = c != a ? onto_lattice(c, spacing, s) : PRV_OK;
+    if (status != PRV_OK) return status;
+    if (a->spacing > c->spacing) status = refine_lattice(a, (int64_t)nearbyint(a->spacing / c->spacing));
+    if (c->spacing > a->spacing) status = refine_lattice(c, (int64_t)nearbyint(c->spacing / a->spacing));
+    if (status != PRV_OK) return status;
+    if (is_too_long(a) || is_too_long(c)) return PRV_ERR_MEMORY_LIMIT;
+    return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), s, average);
+}
+
+/* *sum becomes the average of its `had` batches and `more` batches more. */
+static prv_status join(prv_ratio_law *sum, uint64_t had, prv_ratio_law *block, uint64_t more, double share,
+                       const prv_ratio_side *s)
+{
+    prv_ratio_law joined;
+    const prv_status status = average_of(sum, had, block, more, share, s, &joined);
+    if (status != PRV_OK) return status;
+    prv_ratio_law_free(sum);
+    *sum = joined;
+    return PRV_OK;
+}
+
+static prv_status double_batches(prv_ratio_law *block, double share, const prv_ratio_side *s)
+{
+    prv_ratio_law twice;
+    const prv_status status = average_of(block, 1, block, 1, share, s, &twice);
+    if (status != PRV_OK) return status;
+    prv_ratio_law_free(block);
+    *block = twice;
+    return PRV_OK;
+}
+
+prv_status prv_ratio_average_batches(prv_ratio_law *block, uint64_t batches, double share,
+                                     const prv_ratio_side *s)
+{
+    prv_ratio_law sum = {0};
+    uint64_t had = 0, size = 1;
+    prv_status status = PRV_OK;
+    for (uint64_t left = batches; status == PRV_OK; left /= 2) {
+        if (left % 2 == 1) {
+            status = had == 0 ? prv_ratio_law_copy(block, &sum) : join(&sum, had, block, size, share, s);
+            had += size;
+        }
+        if (left == 1 || status != PRV_OK) break;
+        status = double_batches(block, share, s);
+        size *= 2;
+    }
+    prv_ratio_law_free(block);
+    if (status == PRV_OK)
+        *block = sum;
+    else
+        prv_ratio_law_free(&sum);
+    return status;
+}
