@@ -34,6 +34,7 @@ ROOMS = {
     "files": ("files",),
     "budgets": ("budgets",),
     "dpsgd": ("_parallel", "dpsgd"),
+    "sampling": ("sampling",),
     "adapters": ("adapters",),
     "front": ("", "_cli", "__main__"),
 }

@@ -10,6 +10,7 @@ import pytest
 
 import prvcore as prv
 from prvcore import _cli as cli
+from prvcore import sampling
 from tests.support.checkout import ROOT
 
 DOCS = ROOT / "docs"
@@ -24,7 +25,7 @@ EXAMPLES = [
     for name in PUBLIC
     for example in doctest.DocTestFinder().find(NAMES[name], name, False, globs=NAMES)
     if example.examples
-]
+] + [example for example in doctest.DocTestFinder().find(sampling) if example.examples]
 
 
 @pytest.fixture
