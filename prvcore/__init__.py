@@ -41,6 +41,7 @@ _HOMES = {
     "budgets.accountant": ("Accountant",),
     "budgets.filter": ("PrivacyFilter",),
     "budgets.odometer": ("OdometerReading", "PrivacyOdometer"),
+    "dpsgd.clipping": ("adaptive_clipping_noise",),
     "dpsgd.plan": ("TrainingSchedule", "dpsgd_schedule"),
     "dpsgd.shuffled": ("shuffled_lower_bound",),
     "dpsgd.sweeps": (

@@ -11,6 +11,7 @@ from prvcore._settings import get_memory_limit, set_memory_limit
 from prvcore.budgets.accountant import Accountant
 from prvcore.budgets.filter import PrivacyFilter
 from prvcore.budgets.odometer import OdometerReading, PrivacyOdometer
+from prvcore.dpsgd.clipping import adaptive_clipping_noise
 from prvcore.dpsgd.plan import TrainingSchedule, dpsgd_schedule
 from prvcore.dpsgd.shuffled import shuffled_lower_bound
 from prvcore.dpsgd.sweeps import (
@@ -90,6 +91,7 @@ __all__ = [
     "TrainingSchedule",
     "TruncatedPoissonSubsampledGaussian",
     "__version__",
+    "adaptive_clipping_noise",
     "calibrate",
     "compose",
     "delta_from_eps",
