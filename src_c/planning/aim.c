@@ -28,6 +28,8 @@
  * most this part of itself. */
 #define MOMENT_ERRORS 10.0
 #define REACH_PART 0.05
+/* A first pass, whose mesh may be fine, has a window for an epsilon that is off by this part of itself. */
+#define LEAST_REACH 0.03
 
 /* The range of guesses of delta: exp of the former is not 0. */
 #define LEAST_LOG_DELTA (-737.0)
@@ -199,9 +201,15 @@ double prv_law_spacing(const prv_direction *direction, const prv_aim *aim)
     return sqrt(LAW_FACTOR * aim->width / (direction->all.count * (aim->saddle + 1.0)));
 }
 
+double prv_first_spacing(const prv_direction *direction, const prv_aim *aim)
+{
+    return fmin(prv_law_spacing(direction, aim), 1.0 / aim->saddle);
+}
+
 void prv_widen_reach(prv_aim *aim)
 {
-    aim->reach = fmax(aim->reach, fmin(aim->width, REACH_PART * fabs(aim->epsilon)));
+    const double size = fabs(aim->epsilon);
+    aim->reach = fmax(aim->reach, fmin(fmax(aim->width, LEAST_REACH * size), REACH_PART * size));
 }
 
 double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt)

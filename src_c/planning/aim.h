@@ -49,7 +49,8 @@ void prv_take_aim(prv_direction *direction, const prv_options *options, prv_ques
 prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_aim *aim);
 
-/* Widens the reach before the first pass, whose mesh may move epsilon by about this part of aim->width. */
+/* Widens the reach before the first pass, by what the mesh may move epsilon, and by what its guess may be
+ * off by. */
 void prv_widen_reach(prv_aim *aim);
 
 /* log of delta in units of M e^(-lam eps) g(lam) at this tilt, at most 0. Masses outside a window, and
@@ -71,6 +72,9 @@ bool prv_is_relatively_close(const prv_options *options, prv_question question, 
 /* The spacing (nats) at which bounds are to be aim->width apart, by the error law: lattices of spacing h keep
  * those of k steps about h^2 k (lam + 1) / 8 apart at the tilt lam. Slack has a part of the width. */
 double prv_law_spacing(const prv_direction *direction, const prv_aim *aim);
+
+/* The same, if no pass has told more: the law needs a mesh that resolves the tilt. */
+double prv_first_spacing(const prv_direction *direction, const prv_aim *aim);
 
 /* The part of delta that truncation may cost: a small part of the width wanted, for a delta of this slope. */
 double prv_truncation_share(double slope, double width);

@@ -172,6 +172,18 @@ static double *new_weights(const prv_direction *direction)
     return prv_allocate(2 * longest, sizeof(double));
 }
 
+double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine engine)
+{
+    double *weight = new_weights(direction);
+    if (weight == NULL) return HUGE_VAL;
+    prv_use_whole_profiles(direction);
+    prv_cut_tops(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+    const double knots = prv_expected_knots(direction, aim, prv_first_spacing(direction, aim), engine,
+                                            weight);
+    prv_release(weight);
+    return knots;
+}
+
 prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
                            bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
 {

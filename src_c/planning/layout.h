@@ -31,6 +31,9 @@ void prv_layout_free(prv_layout *layout);
 prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
                            bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout);
 
+/* About how many knots the meshes of a first pass of this aim would have. O(cells). */
+double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine engine);
+
 /* The layout, with meshes, of steps under that plan, which need not be those that the plan was made for.
  * `part` is their share of the plan's error budget. */
 prv_status prv_layout_another(const prv_layout *plan, prv_direction *direction, const prv_aim *aim,

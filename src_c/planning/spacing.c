@@ -19,7 +19,7 @@
 /* A uniform mesh's transforms cost the same whatever knots are left out, so that larger spacings may add only
  * a quarter of its error; a spectrum has the spacings that are best. */
 #define CONVOLUTION_ERROR 0.25
-#define SPECTRUM_ERROR 1.2
+#define SPECTRUM_ERROR 1.5
 
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)
@@ -273,4 +273,26 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
     }
     least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
     while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
+}
+
+/* Most cells with less weight than this lie below the meshes. */
+#define LEAST_WEIGHT 1e-9
+
+double prv_expected_knots(const prv_direction *direction, const prv_aim *aim, double spacing,
+                          prv_engine engine, double *weight)
+{
+    prv_spacing shared = {
+        .lattice = spacing, .law = spacing, .count = direction->all.count, .exact = true, .engine = engine};
+    prv_scale_meshes(direction, aim, weight, &shared);
+    double knots = 0.0;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        double *spacing_of = weight + p->length;
+        importance(direction, j, aim, weight);
+        spacings(direction, j, aim, &shared, weight, spacing_of);
+        for (size_t c = direction->first[j]; c < direction->end[j]; c++)
+            if (weight[c] > LEAST_WEIGHT && p->high[c] > p->low[c])
+                knots += (p->high[c] - p->low[c]) / spacing_of[c];
+    }
+    return knots;
 }

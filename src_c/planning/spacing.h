@@ -34,6 +34,11 @@ double prv_narrowest_spacing(const prv_direction *direction);
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight,
                       prv_spacing *shared);
 
+/* About how many knots the meshes of all steps have together, at this spacing of the error law (nats).
+ * weight: as for prv_scale_meshes. O(cells). */
+double prv_expected_knots(const prv_direction *direction, const prv_aim *aim, double spacing,
+                          prv_engine engine, double *weight);
+
 /* Makes the mesh of step j and the knots of its cells; nothing is left to be freed unless PRV_OK is returned.
  * If it has more knots than memory_limit (bytes) has room for, PRV_ERR_MEMORY_LIMIT, and the bytes that they
  * would take are added to *bytes. */

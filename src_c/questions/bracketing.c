@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "curve/attained.h"
 #include "curve/chernoff.h"
+#include "planning/layout.h"
 #include "questions/jump_passes.h"
 #include "questions/question.h"
 #include "questions/refinement.h"
@@ -24,6 +25,15 @@
 #define DECIDING_PART 0.5
 #define WIDEST_PART 0.25
 #define NEXT_PART 0.5
+
+/* A coarse pass aims at these parts of epsilon and of the deviation of the composed loss. If the width wanted
+ * takes so few knots, a coarse pass takes about as long, and there is none. To show that one direction has
+ * less than the other, a pass aims at so many times the distance: bounds lie closer than coarse passes aim.
+ */
+#define COARSE_PART 0.03
+#define COARSE_DEVIATIONS 30.0
+#define CHEAP_KNOTS 500.0
+#define BELOW_KNOWN 2.0
 
 typedef struct bracket {
     prv_direction *directions; /* [direction_count], as they were given */
@@ -64,21 +74,35 @@ static void begin(bracket *b)
     b->refinements[1] = swap;
 }
 
-/* A first, coarse pass over a direction finds out where epsilon is, and which direction decides. */
-static prv_status pass_coarsely(prv_refinement *r)
+static bool is_cheap(prv_refinement *r, double width)
+{
+    prv_aim aim = r->aim;
+    aim.width = width;
+    return prv_first_knots(r->task.direction, &aim, r->task.engine) <= CHEAP_KNOTS;
+}
+
+/* A first pass over a direction finds out where epsilon is, and which direction decides. It is coarse, unless
+ * the width wanted is cheap; and if the other direction has at least `known`, as coarse as shows that this
+ * one has less. */
+static prv_status pass_first(prv_refinement *r, double known)
 {
     const prv_task *t = &r->task;
     const prv_status jumps = prv_jump_passes(r);
     if (jumps != PRV_ERR_ENGINE) return jumps;
     const prv_status status = prv_refine_aim(t->direction, t->options, t->question, t->value, &r->aim);
     if (status != PRV_OK) return status;
+    const bool ask_epsilon = t->question == PRV_ASK_EPSILON;
     const double at = r->aim.epsilon;
-    const double answer = t->question == PRV_ASK_EPSILON
-                              ? at
-                              : t->direction->all.infinite.mass + exp(r->aim.log_delta);
-    const double coarse = fmax(fmin(0.03 * fabs(at), 30.0 * r->aim.deviation), width_that_decides(r, answer));
-    return prv_refinement_advance(r, fmax(prv_width_asked(t->options, at), coarse),
-                                  fmax(prv_refinement_width(r, at), coarse));
+    const double answer = ask_epsilon ? at : t->direction->all.infinite.mass + exp(r->aim.log_delta);
+    const double decides = width_that_decides(r, answer);
+    const double asked = AIM_WITHIN * fmax(prv_width_asked(t->options, at), decides);
+    const double wanted = AIM_WITHIN * fmax(prv_refinement_width(r, at), decides);
+    double coarse = fmin(COARSE_PART * fabs(at), COARSE_DEVIATIONS * r->aim.deviation);
+    if (ask_epsilon && known > at)
+        coarse = fmin(coarse, BELOW_KNOWN * (known - at));
+    else if (is_cheap(r, wanted))
+        coarse = 0.0;
+    return prv_refinement_advance(r, fmax(asked, coarse), fmax(wanted, coarse));
 }
 
 /* First passes over the directions that matter. On PRV_ERR_MEMORY_LIMIT, *bytes would be needed. */
@@ -92,7 +116,7 @@ static prv_status first_passes(bracket *b, double *bytes)
             /* Chernoff's bound had its own cells in use. */
             prv_take_aim(r->task.direction, b->options, b->question, b->value, &r->aim);
         }
-        const prv_status status = pass_coarsely(r);
+        const prv_status status = pass_first(r, lower);
         *bytes = r->narrowest.bytes;
         if (status != PRV_OK) return status;
         lower = fmax(lower, r->bounds.lower);

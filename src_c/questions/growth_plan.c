@@ -149,7 +149,7 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
     aim->strictness = STRICTNESS;
     plan->fineness = direction->fineness;
     const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
-    const double spacing = fmin(prv_law_spacing(direction, aim), 1.0 / aim->saddle);
+    const double spacing = prv_first_spacing(direction, aim);
     status = prv_layout_plan(direction, aim, tilt, spacing, false, PRV_ENGINE_SPECTRUM,
                              (double)options->memory_limit, &plan->layout);
     if (status != PRV_OK) return status;

@@ -38,6 +38,11 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 #define MESH_PART 0.8
 #define LEAST_FINER 0.02
 #define MOST_FINER 0.9
+/* If a pass was nearly fine enough, such that this factor will do, the error law may ask for less than the
+ * pass found to be enough by a factor of LEAST_OF_FOUND only: where nearly all of a step's mass is closer
+ * together than the knots, the error is far below the law's. */
+#define NEARLY_FINE 0.1
+#define LEAST_OF_FOUND 0.75
 /* If the mesh is too coarse to see the answer at all, its spacing falls by this factor. */
 #define FINER_UNSEEN 0.3
 /* If rounding of transforms hides the answer, a mesh coarser by this factor may be multiplied out. */
@@ -226,10 +231,13 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
          * that.
          */
         const double factor = fmin(fmax(r->first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
-        *spacing = fmin(*spacing, last->spacing * factor);
+        const double law = *spacing / last->spacing;
+        *spacing = last->spacing *
+                   fmin(factor < NEARLY_FINE ? law : fmax(law, LEAST_OF_FOUND * factor), factor);
         return true;
     }
-    *spacing = fmin(*spacing, last->spacing);
+    /* The mesh is fine enough: of what is left to change, nothing costs as much as a finer one. */
+    *spacing = last->spacing;
     return changed;
 }
 

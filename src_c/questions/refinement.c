@@ -178,8 +178,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     r->aim.asked = asked;
     r->aim.width = width;
     if (r->passes == 0) prv_widen_reach(&r->aim);
-    /* The error law needs the mesh to resolve the tilt. */
-    double spacing = fmin(prv_law_spacing(t->direction, &r->aim), 1.0 / r->aim.saddle);
+    double spacing = prv_first_spacing(t->direction, &r->aim);
     if (r->passes > 0 && !prv_adapt(r, width, &spacing)) {
         if (r->stopped_by == PRV_LIMIT_NONE)
             r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
