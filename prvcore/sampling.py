@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
+from prvcore._rounding import quotient_rounded_up
 from prvcore._steps import Mechanisms
 from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
@@ -316,7 +317,7 @@ class FixedSizeBatches(Batches):
     def accounted(self, mechanism: Mechanisms, epochs: int = 1) -> list[tuple[Mechanism, int]]:
         """Return `prvcore.SubsampledWithoutReplacement`, for ``neighbors="replace-one"``."""
         base = on_same_records(mechanism, "mechanism")
-        share = _share(self.batch_size, self.dataset_size)
+        share = quotient_rounded_up(self.batch_size, self.dataset_size)
         count = self.steps * _number(epochs, "epochs")
         return [(SubsampledWithoutReplacement(base, share), count)]
 
@@ -483,7 +484,8 @@ def batches_of(
     if isinstance(mechanism, SubsampledWithoutReplacement):
         size = _size(dataset_size, "dataset_size")
         batch_size = round(size * mechanism.sampling_probability)
-        if mechanism.sampling_probability not in (batch_size / size, _share(batch_size, size)):
+        shares = batch_size / size, quotient_rounded_up(batch_size, size)
+        if mechanism.sampling_probability not in shares:
             raise ValueError(
                 "sampling_probability must be a number of records over dataset_size, "
                 f"{size}, got {mechanism.sampling_probability!r}"
@@ -571,12 +573,6 @@ def _split(places: NDArray[np.int64], number: int) -> Iterator[NDArray[np.int64]
     for end in ends.tolist():
         yield order[start:end]
         start = end
-
-
-def _share(part: int, whole: int) -> float:
-    """Return part / whole, rounded up: no smaller probability than that of the sample."""
-    found = part / whole
-    return math.nextafter(found, 1.0) if Fraction(found) < Fraction(part, whole) else found
 
 
 def _words_of_the_system(count: int) -> NDArray[np.uint64]:

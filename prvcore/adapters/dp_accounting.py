@@ -28,31 +28,28 @@ from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
 from prvcore._settings import WidthOptions
-from prvcore.adapters._rounding import quotient_rounded_down
+from prvcore.adapters._events import (
+    ALONE,
+    NEIGHBORS,
+    NON_PRIVATE,
+    RULES,
+    as_one,
+    refusal,
+    steps_of,
+)
 from prvcore.budgets.accountant import Accountant
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.custom import FromTable
-from prvcore.mechanisms.guarantees import ApproximateDP
-from prvcore.mechanisms.noise import DiscreteLaplace, Gaussian, Laplace, MixtureOfGaussians
-from prvcore.mechanisms.subsampled import (
-    PoissonSubsampled,
-    PoissonSubsampledGaussian,
-    TruncatedPoissonSubsampledGaussian,
-)
 
 __all__ = [
+    "EventRow",
     "PRVCoreAccountant",
     "TablesOfPLD",
     "mechanism_from_event",
     "mechanisms_from_pld",
     "pld_from_curve",
+    "table_of_events",
 ]
-
-_NON_PRIVATE = ApproximateDP(0.0, 1.0)
-
-# Not in every version of dp-accounting; `isinstance` of no type is False.
-_MIXTURE = getattr(dp_event, "MixtureOfGaussiansDpEvent", ())
-_TRUNCATED = getattr(dp_event, "TruncatedSubsampledGaussianDpEvent", ())
 
 _WIDTH = 0.02  # of bounds, over the distance of losses, at least
 _SHARE = 2.5e-4  # of the loss itself, which is a quarter of the default of `compose`
@@ -68,23 +65,27 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
     Parameters
     ----------
     neighboring_relation : dp_accounting.NeighboringRelation
-        ADD_OR_REMOVE_ONE, and no other.
+        ADD_OR_REMOVE_ONE, unless another is given. REPLACE_ONE is ``neighbors="replace-one"``;
+        noise is over the bound of each record, so that a replaced record changes a sum by twice as
+        much. Under REPLACE_SPECIAL a record is replaced by one that adds nothing to any sum.
     **options
         The keyword arguments of `prvcore.compose` other than `neighbors`.
 
     Raises
     ------
     TypeError, ValueError
-        Another neighbouring relation is asked for, or `neighbors`, of which one direction is not
-        that relation; or an option is none of `compose`, or out of its range.
+        `neighboring_relation` is no such relation; `neighbors` is given, which it says; or an
+        option is none of `compose`, or out of its range.
 
     Notes
     -----
-    It takes Gaussian, Laplace, discrete Laplace and mixture events, Poisson samples of one of them,
-    truncated samples of Gaussian ones (for data sets of the size stated, and no others), the
-    non-private event, those that do nothing, and compositions of all these. An event of another
-    kind, or with parameters or counts out of their range, is refused by `compose`, as dp-accounting
-    wants it; `supports` tells it before.
+    `table_of_events` says which events it takes under which relation. An event that it does not
+    take, or with parameters or counts out of their range, is refused by `compose`, as dp-accounting
+    wants it, with the reason; `supports` tells it before.
+
+    Truncated samples are of data sets of the size stated, and no others. An event that states a
+    guarantee alone (EpsilonDelta, ExponentialMechanism, PermuteAndFlip) has the upper bound that
+    all mechanisms with the guarantee have, and the lower bound of some of them.
 
     After a non-private event epsilon is infinite at every delta, 1 too, as dp-accounting wants it.
 
@@ -102,9 +103,9 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
         neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
         **options: Unpack[WidthOptions],
     ) -> None:
-        if neighboring_relation is not NeighboringRelation.ADD_OR_REMOVE_ONE:
+        if neighboring_relation not in NEIGHBORS:
             raise ValueError(
-                f"neighboring_relation must be ADD_OR_REMOVE_ONE, got {neighboring_relation}"
+                f"neighboring_relation must be a NeighboringRelation, got {neighboring_relation!r}"
             )
         if "neighbors" in options:
             raise TypeError(
@@ -112,7 +113,8 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
                 f"neighbors={dict(options)['neighbors']!r}"
             )
         super().__init__(neighboring_relation)
-        self._accountant = Accountant(**options)
+        self._neighbors = NEIGHBORS[neighboring_relation]
+        self._accountant = Accountant(neighbors=self._neighbors, **options)
 
     @property
     def accountant(self) -> Accountant:
@@ -130,7 +132,7 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
     def bounds(self, target_delta: float) -> ScalarBounds:
         """Return both bounds of epsilon, nats."""
         bounds = self.accountant.epsilon(target_delta)
-        if any(mechanism == _NON_PRIVATE for mechanism, _ in self.accountant.history):
+        if any(mechanism == NON_PRIVATE for mechanism, _ in self.accountant.history):
             return Bounds(math.inf, math.inf, math.inf)
         return bounds
 
@@ -148,15 +150,17 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
                 times = _arguments.count(times, "count")
                 if isinstance(part, dp_event.SelfComposedDpEvent):
                     left.append((part.event, _arguments.count(part.count, "count") * times))
-                elif isinstance(part, dp_event.ComposedDpEvent):
+                    continue
+                if isinstance(part, dp_event.ComposedDpEvent):
                     if not isinstance(part.events, list | tuple):
                         raise TypeError(f"events must be a list, got {part.events!r}")
                     left.extend((inner, times) for inner in reversed(part.events))
-                elif (mechanism := mechanism_from_event(part)) is not None:
-                    mechanism._build("add-or-remove")  # what the C core refuses is refused here
-                    steps.append((mechanism, times))
-                    _arguments.total_count([total, times])
-                    total += times
+                    continue
+                for mechanism, number in steps_of(part, self.neighboring_relation):
+                    mechanism._build(self._neighbors)  # what the C core refuses is refused here
+                    steps.append((mechanism, _arguments.count(number * times, "count")))
+                    _arguments.total_count([total, number * times])
+                    total += number * times
             except (RecursionError, TypeError, ValueError) as error:
                 message = str(error) or "it is nested too deeply"
                 return self.CompositionErrorDetails(invalid_event=part, error_message=message)
@@ -165,14 +169,18 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
         return None
 
 
-def mechanism_from_event(event: dp_event.DpEvent) -> Mechanism | None:
+def mechanism_from_event(
+    event: dp_event.DpEvent,
+    neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
+) -> Mechanism | None:
     """Return the mechanism of one event that is no composition.
 
     Parameters
     ----------
     event : dp_event.DpEvent
-        A Gaussian, Laplace, discrete Laplace or mixture event, a Poisson sample of one of these, a
-        truncated sample of a Gaussian one, the non-private event, or one that does nothing.
+        Of a kind that `table_of_events` does not refuse.
+    neighboring_relation : dp_accounting.NeighboringRelation
+        For which the mechanism is to be composed.
 
     Returns
     -------
@@ -182,41 +190,58 @@ def mechanism_from_event(event: dp_event.DpEvent) -> Mechanism | None:
     Raises
     ------
     TypeError, ValueError
-        The event is of another kind, or has parameters out of their range.
+        The event is of another kind, or is refused under that relation, or has parameters out of
+        their range.
 
     """
-    if isinstance(event, dp_event.NoOpDpEvent):
+    steps = steps_of(event, neighboring_relation)
+    if not steps:
         return None
-    if isinstance(event, dp_event.NonPrivateDpEvent):
-        return _NON_PRIVATE
-    if isinstance(event, dp_event.GaussianDpEvent):
-        return Gaussian(event.noise_multiplier)
-    if isinstance(event, dp_event.LaplaceDpEvent):
-        return Laplace(event.noise_multiplier)
-    if isinstance(event, dp_event.DiscreteLaplaceDpEvent):
-        parameter = _arguments.non_negative(event.noise_parameter, "noise_parameter")
-        if parameter == 0.0:  # no distribution, which dp-accounting takes for no noise
-            return _NON_PRIVATE
-        return DiscreteLaplace(quotient_rounded_down(1.0, parameter), event.sensitivity)
-    if isinstance(event, _MIXTURE):
-        return MixtureOfGaussians(
-            event.standard_deviation, event.sensitivities, event.sampling_probs
-        )
-    if isinstance(event, _TRUNCATED):
-        sizes = event.dataset_size, event.truncated_batch_size
-        if any(_arguments.integer(size, "a size", 0, 2**32) == 0 for size in sizes):
-            return None  # of nothing
-        return TruncatedPoissonSubsampledGaussian(
-            event.noise_multiplier, event.sampling_probability, *sizes
-        )
-    if isinstance(event, dp_event.PoissonSampledDpEvent):
-        sampled = mechanism_from_event(event.event)
-        if isinstance(sampled, Gaussian):
-            return PoissonSubsampledGaussian(sampled.noise_multiplier, event.sampling_probability)
-        if sampled is not None:
-            return PoissonSubsampled(sampled, event.sampling_probability)
-        return None
-    raise TypeError(f"prvcore has no mechanism for a {type(event).__name__}")
+    return as_one(steps)
+
+
+class EventRow(NamedTuple):
+    """What becomes of one kind of event of dp-accounting: a row of `table_of_events`.
+
+    Attributes
+    ----------
+    event : str
+        Name of the class.
+    mechanism : str
+        What it is mapped to, "a composition", or "refused".
+    refused : dict of NeighboringRelation to str
+        The reason for each relation under which all events of the kind are refused.
+
+    """
+
+    event: str
+    mechanism: str
+    refused: dict[NeighboringRelation, str]
+
+
+def table_of_events() -> list[EventRow]:
+    """Return what becomes of each kind of event that the installed dp-accounting has.
+
+    Returns
+    -------
+    list of EventRow
+        In the order of their names. An event whose mechanism is named may still be refused for its
+        parameters, with a reason, or for what runs on its sample.
+
+    """
+    kinds = sorted(
+        name
+        for name, kind in vars(dp_event).items()
+        if isinstance(kind, type) and issubclass(kind, dp_event.DpEvent)
+    )
+    rows = []
+    for kind in kinds:
+        refused = {relation: refusal(kind, relation) for relation in NEIGHBORS}
+        reasons = {relation: reason for relation, reason in refused.items() if reason}
+        mapped = RULES[kind][0] if kind in RULES else ALONE.get(kind, "refused")
+        mechanism = "refused" if len(reasons) == len(NEIGHBORS) else mapped
+        rows.append(EventRow(kind, mechanism, reasons))
+    return rows
 
 
 class TablesOfPLD(NamedTuple):

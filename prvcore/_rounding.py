@@ -16,3 +16,14 @@ def quotient_rounded_down(numerator: float, denominator: float) -> float:
     if Fraction(found) * Fraction(denominator) > Fraction(numerator):
         return math.nextafter(found, 0.0)
     return found
+
+
+def quotient_rounded_up(numerator: int, denominator: int) -> float:
+    """Return the least float that is at least the exact quotient of integers > 0, which is <= 1.
+
+    Where the quotient is a share of the records, the rounded one is no smaller share.
+    """
+    found = numerator / denominator
+    if Fraction(found) < Fraction(numerator, denominator):
+        return math.nextafter(found, 1.0)
+    return found
