@@ -86,7 +86,7 @@ cdef extern from "lattices/lattice.h" nogil:
     )
 
 
-cdef extern from "lattices/merging.h" nogil:
+cdef extern from "lattices/dominated.h" nogil:
     void prv_lattice_dominated(
         const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice
     )

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "composition/spectrum_coefficients.h"
 
 prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                                 double spacing, double tilt, const prv_window *window, double most_work,

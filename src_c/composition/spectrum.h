@@ -18,10 +18,14 @@
 #include "composition/composed.h"
 #include "composition/log_spectrum.h"
 
+/* Frequencies that are rotated together when the series is summed: coefficients are padded with zeros to a
+ * multiple. */
+enum { PRV_LANES = 8 };
+
 /* Frequencies one after another. */
 typedef struct prv_run {
-    double first;
-    size_t length; /* a multiple of 8 but in the last run */
+    double first;  /* number of its first frequency */
+    size_t length; /* a multiple of PRV_LANES but in the last run */
 } prv_run;
 
 struct prv_spectrum {
@@ -52,23 +56,9 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
 void prv_spectrum_free(prv_spectrum *spectrum);
 
 /* A step's part in a spectrum that grows: adds the lattice's logarithms at the frequencies there are, of N =
- * points, and its moments to `composed`. Its atoms must be `divisor` lattice steps apart, or multiples: else
+ * points, and its moments to `composed`. Its atoms must be `divisor` spacings apart, or multiples: else
  * PRV_ERR_PRECISION. weight: scratch double[lattice->length]. O(length * frequencies). */
 prv_status prv_spectrum_add(const prv_lattice *lattice, double count, int64_t divisor, double points,
                             double *weight, prv_exponents *exponents, prv_composed *composed);
-
-/* And what the logarithms of so many steps say: Phi times the kernels, with its rounding. `unit` is the step
- * of the lattice of sums. O(frequencies). */
-prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, bool separate, double unit,
-                             double tilt, double points, prv_spectrum *spectrum);
-
-/* D and B at the lattice point lowest + n * spacing, n an integer below 2^52 in modulus. O(count),
- * vectorised.
- */
-void prv_spectrum_at(const prv_spectrum *spectrum, double n, double *finite, double *reverse);
-
-/* Periodic images add to D, never take: at most this for low_epsilon <= epsilon <= high_epsilon,
- * in units of M e^(-lam eps) (SPECTRUM.md, section 3). */
-double prv_spectrum_images(const prv_composed *composed, double *low_epsilon, double *high_epsilon);
 
 #endif

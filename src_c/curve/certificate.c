@@ -7,7 +7,7 @@
 #include "numerics/rounding.h"
 #include "numerics/wide.h"
 #include "composition/kernel.h"
-#include "composition/spectrum.h"
+#include "composition/spectrum_sum.h"
 
 prv_slack_parts prv_certificate(const prv_composed *c, const prv_rounding *cells)
 {

@@ -7,7 +7,7 @@
 #include "numerics/rounding.h"
 #include "numerics/wide.h"
 #include "composition/convolution.h"
-#include "composition/spectrum.h"
+#include "composition/spectrum_sum.h"
 
 /* ---- D and B ------------------------------------------------------------------------------ */
 

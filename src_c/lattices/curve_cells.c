@@ -59,6 +59,10 @@ static prv_status curve_values(const prv_mechanism *m, bool add, const double *x
     return PRV_OK;
 }
 
+/* Cells wider than this (nats) are not between points of a lower bound: e^width would lose the digits of
+ * secants. No bound relies on it. */
+#define WIDEST_CELL 30.0
+
 /* The pair whose curve is piecewise linear in e^eps between the knots, with slopes that never fall towards
  * the left, so that it lies on or above the values however they are rounded. The error of the values is
  * counted elsewhere (prv_absolute_cdf_error): as mass above the last knot it would be the heaviest of all
@@ -94,77 +98,119 @@ static double least_slope(const double *x, const double *delta, size_t length, s
     return slope;
 }
 
+/* Points below a convex curve, at losses y in these cells, and their lower hull: slope[j] is that of its line
+ * from point j to j + 1, times e^(y[j]). */
+typedef struct hull {
+    double *y, *value, *slope;
+    size_t *cell;
+    size_t count;
+} hull;
+
+static prv_status hull_new(size_t most, hull *h)
+{
+    *h = (hull){.y = prv_allocate(3 * most, sizeof *h->y), .cell = prv_allocate(most, sizeof *h->cell)};
+    if (h->y == NULL || h->cell == NULL) return PRV_ERR_MEMORY;
+    h->value = h->y + most;
+    h->slope = h->value + most;
+    return PRV_OK;
+}
+
+static void hull_free(hull *h)
+{
+    prv_release(h->y);
+    prv_release(h->cell);
+}
+
+/* Adds a point above all others, and removes those that lie above the line past them. */
+static void hull_add(hull *h, double at, double value, size_t cell)
+{
+    double *y = h->y, *slope = h->slope;
+    if (h->count > 0 && !(at > y[h->count - 1])) {
+        /* Two points on the knot between cells: the lower one counts. */
+        h->count--;
+        at = y[h->count];
+        value = fmin(value, h->value[h->count]);
+    }
+    while (h->count > 1) {
+        const size_t last = h->count - 1;
+        const double to = (h->value[last] - value) / expm1(at - y[last]);
+        if (slope[last - 1] * exp(y[last] - y[last - 1]) >= to) break;
+        h->count--;
+    }
+    if (h->count > 0) {
+        const size_t last = h->count - 1;
+        slope[last] = (h->value[last] - value) / expm1(at - y[last]);
+    }
+    y[h->count] = at;
+    h->value[h->count] = value;
+    h->cell[h->count++] = cell;
+}
+
+/* Where the secants of the cells beside cell i meet, extended into it: at loss *at, and no more than *value
+ * whatever the errors of the values of the curve. */
+static void meeting_point(const double *x, const double *delta, size_t i, double infinite, double *at,
+                          double *value)
+{
+    /* In t = e^(x - x[i]), from 1 to `end`: the lines from the left and from the right. */
+    const double end = exp(x[i + 1] - x[i]);
+    const double left = (delta[i - 1] - delta[i]) / -expm1(x[i - 1] - x[i]);
+    const double right = (delta[i + 1] - delta[i + 2]) / expm1(x[i + 2] - x[i + 1]) / end;
+    double t = 0.5 * (1.0 + end);
+    if (left > right) t = 1.0 + (delta[i] - delta[i + 1] - right * (end - 1.0)) / (left - right);
+    t = fmin(fmax(t, 1.0), end);
+    *at = x[i] + log(t);
+    const double low = fmin(delta[i] - left * (t - 1.0), delta[i + 1] + right * (end - t));
+    /* Lines through values with an error, extended by about a cell, have a few times that error. */
+    *value = fmax(low - 8.0 * VALUE_ERROR, infinite);
+}
+
+/* The masses of the pair whose curve is the hull: differences of its slopes. */
+static void masses_of_hull(const hull *h, const double *x, const double *delta, size_t length,
+                           prv_cells *cells)
+{
+    const double *y = h->y, *slope = h->slope;
+    const double steepest = h->count > 0 ? least_slope(x, delta, length, h->cell[0]) : 0.0;
+    for (size_t j = 0; j < h->count; j++) {
+        const size_t i = h->cell[j];
+        const double limit = steepest > 0.0 ? steepest * exp(y[j] - x[h->cell[0]]) : 0.0;
+        /* The slope of the cell's own secant, times e^(y[j]), which holds beyond the ends. */
+        const double own = fmax(delta[i] - delta[i + 1], 0.0) / expm1(x[i + 1] - x[i]) * exp(y[j] - x[i]);
+        const double before = fmin(j > 0 ? slope[j - 1] * exp(y[j] - y[j - 1]) : own, limit);
+        const double after = fmin(j + 1 < h->count ? slope[j] : own, limit);
+        const double mass = fmax(before - after, 0.0);
+        cells->mass[i + 1] += mass;
+        cells->relative[i + 1] += mass * exp(x[i] - y[j]);
+    }
+}
+
 /* A pair below a convex curve of which only values are known. The secants of the two neighbouring cells,
  * extended into a cell, lie below the curve and meet at a point. The pair's curve is the greatest convex
  * function below all these points; beyond the first and the last point it has the slope of that cell's own
- * secant, which is steeper, or shallower, than the curve can be there. Masses are differences of its slopes.
- * If knots lie so close that the values' errors make slopes uncertain, slopes would grow without bound below
- * the first knot: they end at least_slope. */
+ * secant, which is steeper, or shallower, than the curve can be there. If knots lie so close that the values'
+ * errors make slopes uncertain, slopes would grow without bound below the first knot: they end at
+ * least_slope. */
 static prv_status cells_below(const double *x, const double *delta, size_t length, double infinite,
                               prv_cells *cells)
 {
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
     memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
     if (length < 6) return PRV_OK;
-    prv_status status = PRV_OK;
-    double *y = prv_allocate(3 * length, sizeof *y);
-    size_t *cell = prv_allocate(length, sizeof *cell);
-    if (y == NULL || cell == NULL) {
-        status = PRV_ERR_MEMORY;
-        goto done;
-    }
-    double *value = y + length, *slope = value + length; /* of the points, at losses y in these cells */
-    size_t count = 0;
+    hull h;
+    const prv_status status = hull_new(length, &h);
+    if (status != PRV_OK) goto done;
     for (size_t i = 1; i + 2 < length; i++) {
-        /* In t = e^(x - x[i]), from 1 to `end`: the lines from the left and from the right. */
-        const double width = x[i + 1] - x[i], end = exp(width);
+        const bool narrow = x[i + 1] - x[i] < WIDEST_CELL && x[i] - x[i - 1] < WIDEST_CELL &&
+                            x[i + 2] - x[i + 1] < WIDEST_CELL;
         /* Only points of neighbouring cells have a chord below the curve: the cells form one run. */
-        if (!(width < 30.0 && x[i] - x[i - 1] < 30.0 && x[i + 2] - x[i + 1] < 30.0)) {
-            if (count > 0) break;
-            continue;
-        }
-        const double left = (delta[i - 1] - delta[i]) / -expm1(x[i - 1] - x[i]);
-        const double right = (delta[i + 1] - delta[i + 2]) / expm1(x[i + 2] - x[i + 1]) / end;
-        double t = 0.5 * (1.0 + end);
-        if (left > right) t = 1.0 + (delta[i] - delta[i + 1] - right * (end - 1.0)) / (left - right);
-        t = fmin(fmax(t, 1.0), end);
-        double at = x[i] + log(t);
-        const double low = fmin(delta[i] - left * (t - 1.0), delta[i + 1] + right * (end - t));
-        /* Lines through values with an error, extended by about a cell, have a few times that error. */
-        double v = fmax(low - 8.0 * VALUE_ERROR, infinite);
-        if (count > 0 &&
-            !(at > y[count - 1])) { /* two points on the knot between cells: the lower one counts */
-            count--;
-            at = y[count];
-            v = fmin(v, value[count]);
-        }
-        /* The lower hull: the last point is removed while it lies above the line past it. slope[j] is that
-         * from point j to j + 1, times e^(y[j]). */
-        while (count > 1) {
-            const double to = (value[count - 1] - v) / expm1(at - y[count - 1]);
-            if (slope[count - 2] * exp(y[count - 1] - y[count - 2]) >= to) break;
-            count--;
-        }
-        if (count > 0) slope[count - 1] = (value[count - 1] - v) / expm1(at - y[count - 1]);
-        y[count] = at;
-        value[count] = v;
-        cell[count++] = i;
+        if (!narrow && h.count > 0) break;
+        if (!narrow) continue;
+        double at, value;
+        meeting_point(x, delta, i, infinite, &at, &value);
+        hull_add(&h, at, value, i);
     }
-    const double steepest = count > 0 ? least_slope(x, delta, length, cell[0]) : 0.0;
-    for (size_t j = 0; j < count; j++) {
-        const size_t i = cell[j];
-        const double limit = steepest > 0.0 ? steepest * exp(y[j] - x[cell[0]]) : 0.0;
-        /* The slope of the cell's own secant, times e^(y[j]), which holds beyond the ends. */
-        const double own = fmax(delta[i] - delta[i + 1], 0.0) / expm1(x[i + 1] - x[i]) * exp(y[j] - x[i]);
-        const double before = fmin(j > 0 ? slope[j - 1] * exp(y[j] - y[j - 1]) : own, limit);
-        const double after = fmin(j + 1 < count ? slope[j] : own, limit);
-        const double mass = fmax(before - after, 0.0);
-        cells->mass[i + 1] += mass;
-        cells->relative[i + 1] += mass * exp(x[i] - y[j]);
-    }
+    masses_of_hull(&h, x, delta, length, cells);
 done:
-    prv_release(y);
-    prv_release(cell);
+    hull_free(&h);
     return status;
 }
 

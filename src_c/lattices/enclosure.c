@@ -8,7 +8,7 @@
 #include "numerics/vector_math.h"
 #include "mechanisms/mechanism.h"
 #include "mechanisms/support.h"
-#include "lattices/merging.h"
+#include "lattices/dominated.h"
 #include "lattices/tilt.h"
 
 /* log M(lam) of the step from its cells: cells merged into one atom lie below it, cells split onto their

@@ -5,7 +5,7 @@
 
 #include "base/allocate.h"
 #include "numerics/rounding.h"
-#include "lattices/merging.h"
+#include "lattices/dominated.h"
 
 prv_status prv_jump_mesh_new(size_t bulk_length, size_t jump_length, prv_jump_mesh *mesh)
 {

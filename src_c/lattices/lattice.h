@@ -1,8 +1,8 @@
 /* Stage 2: lattices from cells.
  *
  * A lattice has its atoms on offset + spacing * index. The dominating lattice bounds delta from above, the
- * dominated one (merging.h) from below, each for every epsilon, and composition keeps both bounds (Zhu, Dong,
- * Wang 2022, Theorem 10). Composition, curves and questions see lattices alone. */
+ * dominated one (dominated.h) from below, each for every epsilon, and composition keeps both bounds (Zhu,
+ * Dong, Wang 2022, Theorem 10). Composition, curves and questions see lattices alone. */
 #ifndef PRV_LATTICE_H
 #define PRV_LATTICE_H
 

@@ -7,9 +7,6 @@
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
-#include "lattices/tilt.h"
-
-/* ---- Merging -------------------------------------------------------------------------------- */
 
 /* The mass that is being gathered at one target c. */
 typedef struct pool {
@@ -283,100 +280,115 @@ static bool going_down_is_cheaper(const merge *s, size_t i, const pool *p, doubl
     return up * far > favour * (c - below - up) * reach;
 }
 
+/* One target, while its pool is made. */
+typedef struct target {
+    size_t i;
+    double c, c_next; /* its loss, and that of the next one */
+    double growth;    /* e^(c - that of the one below) */
+    pool carried;     /* what the target below left */
+    size_t first;     /* the first cell that the pool may take, of which `first_left` was left */
+    double first_left;
+    double tolerance; /* an imbalance that the rounding of the cells covers: the certificate has it */
+} target;
+
+/* 1. Cells that lie nearer to this target than to the next one. */
+PRV_VECTOR_PART void take_nearest(merge *s, const target *t, pool *p)
+{
+    const double *x = s->cells->knots;
+    const double boundary = t->c + t->c_next + 2e-9 * s->mesh->spacing;
+    const size_t last_cell = s->cells->length - 1;
+    while (s->next <= last_cell && x[s->next - 1] + x[s->next] <= boundary)
+        take(s, p, cell_relative(s, s->next, t->i));
+}
+
+/* 2. A pool that is too low is completed with a part of the next cell. If that cell has too little, the law
+ * falls steeply: the part of the pool that is too low goes down to a target with more mass, if any. False if
+ * it has to. */
+PRV_VECTOR_PART bool complete(merge *s, const target *t, pool *p)
+{
+    while (p->mass - p->relative < -t->tolerance) {
+        if (s->next > s->cells->length - 1) return false;
+        const double all = cell_relative(s, s->next, t->i), relative = all * s->left;
+        const double mass = s->cells->mass[s->next] * s->left, gain = mass - relative;
+        const double lack = p->relative - p->mass;
+        /* A cell that has enough and is near is taken without comparison; one that has too little would be
+         * followed by others, farther away. */
+        const bool enough = gain > lack, near = gain <= 2.0 * (t->c_next - t->c) * mass;
+        if (t->i > 0 && gain > 0.0 && !(enough && near) &&
+            going_down_is_cheaper(s, t->i, p, mass, relative, enough ? 1.0 : 0.25))
+            return false;
+        if (enough) {
+            const double part = lack / gain;
+            p->mass += part * mass;
+            p->relative = p->mass;
+            s->roundings += ROUNDINGS_OF_A_PART;
+            s->left *= 1.0 - part;
+            return true;
+        }
+        take(s, p, all);
+    }
+    return true;
+}
+
+/* 3. A pool that is too high is merged with mass placed below, or leaves its top to the next target. Returns
+ * the excess that is left. */
+PRV_VECTOR_PART double lower(merge *s, const target *t, pool *p)
+{
+    const bool is_last = t->i + 1 == s->mesh->length;
+    const double excess = p->mass - p->relative;
+    if (!(excess > t->tolerance)) return excess;
+    if (t->i > 0) {
+        /* The growth is rounded by u or two of itself, which changes the mass that is added by as little as
+         * the rounding of P's mass does. */
+        const double wanted = excess / (t->growth - 1.0);
+        if (2.0 * wanted <= s->placed[t->i - 1]) {
+            s->placed[t->i - 1] -= wanted;
+            mix_roundings(s, p->mass, wanted);
+            p->mass += wanted;
+            p->relative = p->mass;
+            return 0.0;
+        }
+    }
+    return is_last ? borrow(s, p, t->i) : give_back(s, p, t->carried, t->first, t->first_left, t->i);
+}
+
+/* Makes the pool of target i, of what *p has from the target below, and places it. *p is then what goes on to
+ * the next target. */
+PRV_VECTOR_PART void merge_at(merge *s, size_t i, pool *p)
+{
+    const bool is_last = i + 1 == s->mesh->length;
+    target t = {
+        .i = i, .c = s->target[i], .c_next = is_last ? HUGE_VAL : s->target[i + 1], .growth = s->placed[i]};
+    s->placed[i] = 0.0;
+    if (p->relative > 0.0) p->relative *= t.growth;
+    s->roundings = p->mass > 0.0 ? s->roundings + ROUNDINGS_OF_A_PART : 0.0;
+    if (!(p->relative < HUGE_VAL)) p->mass = p->relative = 0.0; /* far too low for any use: dropped */
+    t.carried = *p;
+    t.first = s->next;
+    t.first_left = s->left;
+    take_nearest(s, &t, p);
+    if (!(p->mass > 0.0)) return;
+    t.tolerance = s->cells->tail_error * p->mass;
+    if (!complete(s, &t, p)) {
+        /* The part that is too low goes to a target below, and the rest is balanced here. */
+        pool rest, low = step_down(s, &rest, t.carried, t.first, t.first_left, i);
+        place_below(s, &low, i, t.c);
+        *p = rest;
+    }
+    if (lower(s, &t, p) > t.tolerance && !is_last) return; /* carried to the next target */
+    /* The pool is balanced, or this is the last target, where the excess is dropped. */
+    place(s, i, p->mass < p->relative ? p->mass : p->relative);
+    p->mass = p->relative = 0.0;
+}
+
 PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch,
                                    prv_lattice *lattice)
 {
-    const size_t targets = mesh->length;
-    const size_t last_cell = cells->length - 1;
-    const double *x = cells->knots, *target = lattice->loss;
-    double *placed = lattice->mass;
     merge s = merge_new(cells, mesh, scratch, lattice);
     pool p = {0.0, 0.0};
     /* The two outer cells are dropped: the tilt leaves nothing of the lower one, and the upper one is tiny.
      */
-
-    for (size_t i = 0; i < targets; i++) {
-        const double c = target[i], c_next = i + 1 < targets ? target[i + 1] : HUGE_VAL;
-        const double growth = placed[i];
-        placed[i] = 0.0;
-        if (p.relative > 0.0) p.relative *= growth;
-        s.roundings = p.mass > 0.0 ? s.roundings + ROUNDINGS_OF_A_PART : 0.0;
-        if (!(p.relative < HUGE_VAL)) p.mass = p.relative = 0.0; /* far too low for any use: dropped */
-
-        /* 1. Cells that lie nearer to this target than to the next one. */
-        const double boundary = c + c_next + 2e-9 * mesh->spacing;
-        const pool carried = p;
-        const size_t first = s.next;
-        const double first_left = s.left;
-        while (s.next <= last_cell && x[s.next - 1] + x[s.next] <= boundary)
-            take(&s, &p, cell_relative(&s, s.next, i));
-        if (!(p.mass > 0.0)) continue;
-        /* An imbalance within the rounding of the cells is covered by the certificate. */
-        const double tolerance = cells->tail_error * p.mass;
-
-        /* 2. A pool that is too low is completed with a part of the next cell. If that cell has too little,
-         * the law falls steeply: the part of the pool that is too low goes down to a target with more mass,
-         * if any. */
-        bool retreat = false;
-        while (p.mass - p.relative < -tolerance) {
-            if (s.next > last_cell) {
-                retreat = true;
-                break;
-            }
-            const double all = cell_relative(&s, s.next, i), relative = all * s.left;
-            const double mass = cells->mass[s.next] * s.left, gain = mass - relative;
-            const double lack = p.relative - p.mass;
-            /* A cell that has enough and is near is taken without comparison; one that has too little would
-             * be followed by others, farther away. */
-            const bool enough = gain > lack, near = gain <= 2.0 * (c_next - c) * mass;
-            if (i > 0 && gain > 0.0 && !(enough && near) &&
-                going_down_is_cheaper(&s, i, &p, mass, relative, enough ? 1.0 : 0.25)) {
-                retreat = true;
-                break;
-            }
-            if (enough) {
-                const double part = lack / gain;
-                p.mass += part * mass;
-                p.relative = p.mass;
-                s.roundings += ROUNDINGS_OF_A_PART;
-                s.left *= 1.0 - part;
-                break;
-            }
-            take(&s, &p, all);
-        }
-        if (retreat) {
-            /* The part that is too low goes to a target below, and the rest is balanced here. */
-            pool rest, low = step_down(&s, &rest, carried, first, first_left, i);
-            place_below(&s, &low, i, c);
-            p = rest;
-        }
-
-        /* 3. A pool that is too high is merged with mass placed below, or leaves its top to the next target.
-         */
-        double excess = p.mass - p.relative;
-        if (excess > tolerance && i > 0) {
-            /* The growth is rounded by u or two of itself, which changes the mass that is added by as little
-             * as the rounding of P's mass does. */
-            const double wanted = excess / (growth - 1.0);
-            if (2.0 * wanted <= placed[i - 1]) {
-                placed[i - 1] -= wanted;
-                mix_roundings(&s, p.mass, wanted);
-                p.mass += wanted;
-                p.relative = p.mass;
-                excess = 0.0;
-            }
-        }
-        if (excess > tolerance) {
-            pool rest = p;
-            excess = i + 1 < targets ? give_back(&s, &rest, carried, first, first_left, i)
-                                     : borrow(&s, &rest, i);
-            p = rest;
-            if (excess > tolerance && i + 1 < targets) continue; /* carried to the next target */
-        }
-        /* The pool is balanced, or this is the last target, where the excess is dropped. */
-        place(&s, i, p.mass < p.relative ? p.mass : p.relative);
-        p.mass = p.relative = 0.0;
-    }
+    for (size_t i = 0; i < mesh->length; i++) merge_at(&s, i, &p);
     /* Mass that is placed has the target's ratio within `tolerance` and the rounding of both of its masses.
      */
     lattice->rounding = prv_cells_rounding(cells);
@@ -386,99 +398,7 @@ PRV_VECTOR static void merge_cells(const prv_cells *cells, const prv_mesh *mesh,
                                prv_rounding_of_points(cells, mesh);
 }
 
-/* ---- Where the targets go ----------------------------------------------------------------- */
-
-/* Shifts with which the heaviest mesh cell, or that cell and its neighbours, merge exactly into one target.
- * On a lattice that is coarser than the bulk of the loss, other shifts lose the distance to the nearest
- * target at first order. Tightness alone depends on these numbers. */
-enum { MOST_SHIFTS = 3, NEIGHBOURHOOD = 32 };
-
-typedef struct heavy_cell {
-    size_t at;    /* mesh cell */
-    double share; /* its part of all mass, about */
-} heavy_cell;
-
-/* The mesh cell with the most tilted mass. `scratch` has room for the mesh, and the lattice is scratch too.
- */
-static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, double tilt, double *scratch,
-                                prv_lattice *lattice)
+void prv_merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch, prv_lattice *lattice)
 {
-    const size_t n = mesh->length - 1;
-    for (size_t k = 0; k < n; k++) {
-        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
-        lattice->loss[k] = cells->knots[low];
-        double mass = cells->mass[low + 1];
-        for (size_t i = low + 2; i <= high; i++) mass += cells->mass[i];
-        lattice->mass[k] = mass;
-    }
-    const double *share = lattice->mass;
-    if (tilt > 0.0) {
-        prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
-        share = scratch;
-    }
-    heavy_cell h = {0, 0.0};
-    for (size_t k = 0; k < n; k++)
-        if (share[k] > h.share) h = (heavy_cell){k, share[k]};
-    return h;
-}
-
-/* The distance above the next lower lattice point of the mesh cells at - reach .. at + reach merged into one
- * atom. */
-static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t at, size_t reach)
-{
-    const size_t first = at > reach ? at - reach : 0;
-    const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
-    const double low = cells->knots[mesh->knot[at]];
-    double mass = 0.0, relative = 0.0;
-    for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
-        mass += cells->mass[i];
-        relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
-    }
-    if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->spacing;
-    const double above = fmod(log(mass / relative), mesh->spacing);
-    return above < 0.0 ? above + mesh->spacing : above;
-}
-
-/* The cells around a mesh cell, and their mesh: merging them alone tells which shift is best. */
-static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size_t at, prv_cells *near)
-{
-    const size_t first = at > NEIGHBOURHOOD ? at - NEIGHBOURHOOD : 0;
-    const size_t end = at + NEIGHBOURHOOD + 2 < mesh->length ? at + NEIGHBOURHOOD + 2 : mesh->length;
-    prv_mesh part = *mesh;
-    part.index += first;
-    part.knot += first;
-    part.length = end - first;
-    *near = *cells;
-    near->knots += mesh->knot[first];
-    near->mass += mesh->knot[first];
-    near->relative += mesh->knot[first];
-    near->length = mesh->knot[end - 1] - mesh->knot[first] + 1;
-    return part;
-}
-
-void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice)
-{
-    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->spacing;
-    const double crowded = 0.025; /* if no mesh cell has this share, the mesh resolves the law */
-    double greatest = -HUGE_VAL, best = mesh->shift;
-    heavy_cell last = {SIZE_MAX, 0.0};
-    for (int tilted = 1; tilted >= 0 && !mesh->on_knots; tilted--) { /* the tilted bulk, then the law's own */
-        const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0, scratch, lattice);
-        if (h.share < crowded || h.at == last.at) continue;
-        last = h;
-        prv_cells near;
-        prv_mesh part = neighbourhood(cells, mesh, h.at, &near);
-        for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
-            part.shift = merged_shift(cells, mesh, h.at, reach);
-            merge_cells(&near, &part, scratch, lattice);
-            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL)
-                                      .log_moment;
-            if (moment > greatest) {
-                greatest = moment;
-                best = part.shift;
-            }
-        }
-    }
-    mesh->shift = best;
     merge_cells(cells, mesh, scratch, lattice);
 }

@@ -1,4 +1,4 @@
-/* Stage 2, the lattice that is dominated: likelihood-ratio merging.
+/* Likelihood-ratio merging of the cells of a mechanism.
  *
  * Outcomes are split freely and merged into lattice points whose likelihood ratio the merged masses have.
  * Merging is post-processing, so that every choice it makes gives a lower bound; choices decide how tight it
@@ -8,9 +8,8 @@
 
 #include "lattices/lattice.h"
 
-/* The dominated lattice on the targets of the mesh. If the mesh is coarse, several shifts of the targets are
- * tried, and the one with the largest moment at mesh->tilt is kept in mesh->shift. `lattice` has room for
- * mesh->length, `scratch` for cells->length + 1. O(cells), vectorised where exponentials are. */
-void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice);
+/* Merges all cells onto the targets of the mesh, which lie mesh->shift above lattice points. `lattice` has
+ * room for mesh->length, `scratch` for cells->length + 1. O(cells), vectorised where exponentials are. */
+void prv_merge_cells(const prv_cells *cells, const prv_mesh *mesh, double *scratch, prv_lattice *lattice);
 
 #endif

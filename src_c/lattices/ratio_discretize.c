@@ -5,8 +5,8 @@
 
 #include "base/allocate.h"
 #include "numerics/rounding.h"
+#include "lattices/dominated.h"
 #include "lattices/lattice.h"
-#include "lattices/merging.h"
 #include "lattices/ratio_ends.h"
 
 /* A knot just below an atom, as spacing.c puts it: the atom gets a cell of its own. */

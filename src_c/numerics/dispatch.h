@@ -16,4 +16,12 @@
 #define PRV_VECTOR
 #endif
 
+/* A part of a function marked PRV_VECTOR, which is compiled with it, as often as it is. A function with a
+ * name of its own would be compiled for the baseline alone. */
+#if defined(__GNUC__)
+#define PRV_VECTOR_PART __attribute__((always_inline)) static inline
+#else
+#define PRV_VECTOR_PART static inline
+#endif
+
 #endif

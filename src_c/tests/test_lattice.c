@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "lattices/lattice.h"
-#include "lattices/merging.h"
+#include "lattices/dominated.h"
 #include "lattices/tilt.h"
 
 #define U (0.5 * DBL_EPSILON)

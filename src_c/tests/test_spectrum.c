@@ -8,7 +8,7 @@
 #include "lattices/tilt.h"
 #include "composition/kernel.h"
 #include "composition/remainder.h"
-#include "composition/spectrum.h"
+#include "composition/spectrum_sum.h"
 #include "curve/certificate.h"
 
 typedef long double complex wide_complex;

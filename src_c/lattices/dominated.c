@@ -1,0 +1,102 @@
+#include "lattices/dominated.h"
+
+#include <math.h>
+
+#include "numerics/vector_math.h"
+#include "lattices/merging.h"
+#include "lattices/tilt.h"
+
+/* Shifts with which the heaviest mesh cell, or that cell and its neighbours, merge exactly into one target.
+ * On a lattice that is coarser than the bulk of the loss, other shifts lose the distance to the nearest
+ * target at first order. Tightness alone depends on these numbers. */
+enum { MOST_SHIFTS = 3, NEIGHBOURHOOD = 32 };
+
+typedef struct heavy_cell {
+    size_t at;    /* mesh cell */
+    double share; /* its part of all mass, about */
+} heavy_cell;
+
+/* The mesh cell with the most tilted mass. `scratch` has room for the mesh, and the lattice is scratch too.
+ */
+static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, double tilt, double *scratch,
+                                prv_lattice *lattice)
+{
+    const size_t n = mesh->length - 1;
+    for (size_t k = 0; k < n; k++) {
+        const size_t low = mesh->knot[k], high = mesh->knot[k + 1];
+        lattice->loss[k] = cells->knots[low];
+        double mass = cells->mass[low + 1];
+        for (size_t i = low + 2; i <= high; i++) mass += cells->mass[i];
+        lattice->mass[k] = mass;
+    }
+    const double *share = lattice->mass;
+    if (tilt > 0.0) {
+        prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
+        share = scratch;
+    }
+    heavy_cell h = {0, 0.0};
+    for (size_t k = 0; k < n; k++)
+        if (share[k] > h.share) h = (heavy_cell){k, share[k]};
+    return h;
+}
+
+/* The distance above the next lower lattice point of the mesh cells at - reach .. at + reach merged into one
+ * atom. */
+static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t at, size_t reach)
+{
+    const size_t first = at > reach ? at - reach : 0;
+    const size_t end = at + reach + 2 < mesh->length ? at + reach + 1 : mesh->length - 1;
+    const double low = cells->knots[mesh->knot[at]];
+    double mass = 0.0, relative = 0.0;
+    for (size_t i = mesh->knot[first] + 1; i <= mesh->knot[end]; i++) {
+        mass += cells->mass[i];
+        relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
+    }
+    if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->spacing;
+    const double above = fmod(log(mass / relative), mesh->spacing);
+    return above < 0.0 ? above + mesh->spacing : above;
+}
+
+/* The cells around a mesh cell, and their mesh: merging them alone tells which shift is best. */
+static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size_t at, prv_cells *near)
+{
+    const size_t first = at > NEIGHBOURHOOD ? at - NEIGHBOURHOOD : 0;
+    const size_t end = at + NEIGHBOURHOOD + 2 < mesh->length ? at + NEIGHBOURHOOD + 2 : mesh->length;
+    prv_mesh part = *mesh;
+    part.index += first;
+    part.knot += first;
+    part.length = end - first;
+    *near = *cells;
+    near->knots += mesh->knot[first];
+    near->mass += mesh->knot[first];
+    near->relative += mesh->knot[first];
+    near->length = mesh->knot[end - 1] - mesh->knot[first] + 1;
+    return part;
+}
+
+void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice)
+{
+    mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->spacing;
+    const double crowded = 0.025; /* if no mesh cell has this share, the mesh resolves the law */
+    double greatest = -HUGE_VAL, best = mesh->shift;
+    heavy_cell last = {SIZE_MAX, 0.0};
+    for (int tilted = 1; tilted >= 0 && !mesh->on_knots; tilted--) { /* the tilted bulk, then the law's own */
+        const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0, scratch, lattice);
+        if (h.share < crowded || h.at == last.at) continue;
+        last = h;
+        prv_cells near;
+        prv_mesh part = neighbourhood(cells, mesh, h.at, &near);
+        for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
+            part.shift = merged_shift(cells, mesh, h.at, reach);
+            prv_merge_cells(&near, &part, scratch, lattice);
+            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL)
+                                      .log_moment;
+            if (moment > greatest) {
+                greatest = moment;
+                best = part.shift;
+            }
+        }
+    }
+    mesh->shift = best;
+    prv_merge_cells(cells, mesh, scratch, lattice);
+}
