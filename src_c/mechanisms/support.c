@@ -131,7 +131,7 @@ static double upper_edge(const prv_mechanism *m)
 /* The anchor is the heaviest atom. */
 static prv_features atoms_features(const prv_atoms *a)
 {
-    prv_features f = {0.0, 0.0, true};
+    prv_features f = {0.0, 0.0, true, true};
     if (a->length == 0) return f;
     size_t first = 0, second = 0;
     for (size_t i = 1; i < a->length; i++)
@@ -142,12 +142,11 @@ static prv_features atoms_features(const prv_atoms *a)
     f.anchor = a->loss[first];
     if (a->length == 1) return f;
     const double spacing = (a->loss[a->length - 1] - a->loss[0]) / (double)(a->length - 1);
-    bool is_lattice = true;
-    for (size_t i = 0; i < a->length && is_lattice; i++) {
+    for (size_t i = 0; i < a->length && f.is_lattice; i++) {
         const double expected = a->loss[0] + spacing * (double)i;
-        is_lattice = fabs(a->loss[i] - expected) <= 1e-9 * spacing;
+        f.is_lattice = fabs(a->loss[i] - expected) <= 1e-9 * spacing;
     }
-    f.period = is_lattice ? spacing : fabs(a->loss[second] - a->loss[first]);
+    f.period = f.is_lattice ? spacing : fabs(a->loss[second] - a->loss[first]);
     return f;
 }
 
@@ -159,18 +158,15 @@ static prv_features atoms_features(const prv_atoms *a)
 static prv_features enclosed_features(const prv_atoms *a)
 {
     const prv_features f = atoms_features(a);
-    const double reach = a->length > 0 ? a->loss[a->length - 1] - a->loss[0] : 0.0;
-    const double spacing = reach / fmax((double)a->length - 1.0, 1.0);
-    const bool is_lattice = fabs(f.period - spacing) <= 1e-9 * spacing;
-    return is_lattice || a->length <= FEW_ATOMS ? f : (prv_features){0.0, 0.0, false};
+    return f.is_lattice || a->length <= FEW_ATOMS ? f : (prv_features){0.0, 0.0, false, false};
 }
 
 prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
 {
     const double p = m->sampling_probability;
-    prv_features f = {0.0, 0.0, false};
+    prv_features f = {0.0, 0.0, false, false};
     if (m->folded) {
-        f.anchor_is_atom = true;
+        f.anchor_is_atom = f.is_lattice = true;
         if (m->base == PRV_BASE_LAPLACE) f.period = prv_subsampled_loss(m->mu, p);
         return f;
     }
@@ -194,7 +190,7 @@ prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
         const double top = prv_subsampled_loss(m->mu, p), bottom = prv_subsampled_loss(-m->mu, p);
         f.anchor = add ? -bottom : top;
         f.period = top - bottom;
-        f.anchor_is_atom = true;
+        f.anchor_is_atom = f.is_lattice = true;
         return f;
     }
     default:

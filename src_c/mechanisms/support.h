@@ -8,6 +8,7 @@
 typedef struct prv_features {
     double anchor;       /* nats: an atom or an edge of the support */
     double period;       /* nats: distance of further atoms from the anchor, 0 if there are none */
+    bool is_lattice;     /* all atoms lie at multiples of the period from the anchor */
     bool anchor_is_atom; /* if so, targets of the dominated lattice belong on knots, else between them */
 } prv_features;
 

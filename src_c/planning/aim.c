@@ -136,23 +136,51 @@ static double log_delta_guess(const prv_direction *direction, double epsilon)
     return fmin(m.log_moment - lam * epsilon + log_saddle_factor(lam, m.variance), 0.0);
 }
 
+/* Losses above this part of epsilon are jumps; what they leave of epsilon is at most the other part, of which
+ * guesses are taken at so many places. */
+#define JUMP_PART 0.5
+enum { PLACES = 5 };
+
+/* Jumps are rare if fewer than this are expected in all steps. */
+#define RARE 1.0
+
+/* Guess of log delta from one rare jump and from the rest, whose cells in use are below half of epsilon: of a
+ * jump by s counts delta of the rest at epsilon - s. */
+static double log_delta_of_a_jump(const prv_direction *direction, double epsilon)
+{
+    double guesses[PLACES], sum = 0.0;
+    for (int i = 0; i < PLACES; i++)
+        guesses[i] = log_delta_guess(direction, epsilon * (1.0 - JUMP_PART) * i / (PLACES - 1));
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        for (size_t c = direction->end[j]; c < p->length; c++) {
+            const double rest = epsilon - p->center[c];
+            if (rest > 0.0) {
+                const double at = rest / (epsilon * (1.0 - JUMP_PART)) * (PLACES - 1);
+                const int i = at < PLACES - 2 ? (int)at : PLACES - 2;
+                const double guess = guesses[i] + (at - i) * (guesses[i + 1] - guesses[i]);
+                sum += direction->counts[j] * p->mass[c] * exp(guess);
+            } else {
+                sum += direction->counts[j] * p->mass[c] * fmax(-expm1(rest), exp(guesses[0]));
+            }
+        }
+    }
+    return log(sum + exp(log_delta_guess(direction, epsilon)));
+}
+
 static void aim_at_epsilon(prv_direction *direction, const prv_options *options, double epsilon, prv_aim *aim)
 {
     prv_use_whole_profiles(direction);
-    double guess = log_delta_guess(direction, epsilon);
-    /* If few rare jumps dominate, the saddle-point guess is far too large; then delta is about that
-     * of one jump, or of the rest without large jumps. */
-    double jumps = 0.0;
+    double guess = log_delta_guess(direction, epsilon), jumps = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
-        for (size_t c = p->length; c-- > 0 && p->center[c] > epsilon;)
-            jumps -= direction->counts[j] * p->mass[c] * expm1(epsilon - p->center[c]);
         size_t end = p->length;
-        while (end > 1 && p->center[end - 1] > 0.5 * epsilon) end--;
+        for (; end > 1 && p->center[end - 1] > JUMP_PART * epsilon; end--)
+            jumps += direction->counts[j] * p->mass[end - 1];
         direction->end[j] = end;
     }
-    const double rest = log_delta_guess(direction, epsilon);
-    if (jumps > 0.0) guess = fmin(guess, log(jumps + exp(rest)));
+    /* Where rare jumps decide, the saddle-point guess is far too large. */
+    if (jumps > 0.0 && jumps < RARE) guess = fmin(guess, log_delta_of_a_jump(direction, epsilon));
     aim_at(direction, options, fmin(exp(fmax(guess, LEAST_LOG_DELTA)), MOST_DELTA), epsilon, aim);
     aim->epsilon = epsilon;
     aim->reach = 0.0;

@@ -16,6 +16,11 @@
 #define HEAVIER_CELL 0.01
 #define HEAVY_CELL 0.002
 
+/* A period that is finer than the spacing asked by less than this is taken whole: if all atoms lie on it,
+ * because it is exact; and otherwise. */
+#define FINER_IF_EXACT 0.125
+#define FINER_IF_NOT 0.6
+
 /* A uniform mesh's transforms cost the same whatever knots are left out, so that larger spacings may add only
  * a quarter of its error; a spectrum has the spacings that are best. */
 #define CONVOLUTION_ERROR 0.25
@@ -243,17 +248,17 @@ double prv_narrowest_spacing(const prv_direction *direction)
 
 double prv_align_spacing(const prv_direction *direction, double spacing)
 {
-    double period = 0.0, count = 0.0;
+    double period = 0.0, count = 0.0, finer = FINER_IF_EXACT;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
         if (f.period > 0.0 && direction->counts[j] > count) {
             period = f.period;
             count = direction->counts[j];
+            finer = f.is_lattice ? FINER_IF_EXACT : FINER_IF_NOT;
         }
     }
     if (!(period > 0.0)) return spacing;
-    /* A lattice just finer than the spacing asked is taken whole: it is exact. */
-    if (period <= spacing) return period > 0.125 * spacing ? period : period * floor(spacing / period);
+    if (period <= spacing) return period > finer * spacing ? period : period * floor(spacing / period);
     return period / ceil(period / spacing);
 }
 

@@ -279,9 +279,9 @@ prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, c
 }
 
 /* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets
- * is taken. */
+ * is taken: of those the COMPOSED that look best. */
 #define FEW_STEPS 128.0
-enum { OFFSETS = 4 };
+enum { OFFSETS = 4, CHOICES = 2 * OFFSETS + 1, COMPOSED = 3 };
 
 /* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of
  * a delta is by the slope that the pair's bounds tell. */
@@ -324,22 +324,51 @@ done:
     return status;
 }
 
+static double offset_of(int choice)
+{
+    return 0.5 * (double)(choice - OFFSETS) / OFFSETS;
+}
+
+/* A guess of the answer for each choice of data sets, by saddle points. */
+static prv_status guess_choices(const prv_direction *directions, size_t direction_count,
+                                const prv_options *options, const double *lam, prv_question question,
+                                double value, double guess[CHOICES])
+{
+    for (int i = 0; i < CHOICES; i++) {
+        prv_directions data = {0};
+        const prv_status status = prv_data_directions_new(directions, direction_count, options->neighbors,
+                                                          lam, offset_of(i), &data);
+        guess[i] = -HUGE_VAL;
+        for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
+            prv_aim aim = {0};
+            prv_take_aim(&data.each[v], options, question, value, &aim);
+            guess[i] = fmax(guess[i], question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta);
+        }
+        prv_directions_free(&data);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}
+
 /* The same where data sets are chosen for each value: of few steps, the best of some. */
 static prv_status ask_range_data(prv_direction *directions, size_t direction_count,
                                  const prv_options *options, prv_question question, double value,
                                  double *lower)
 {
-    double lam[2];
+    double lam[2], guess[CHOICES];
     most_of_ranges(directions, direction_count, question, value, lam);
-    const int offsets = directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])
-                            ? OFFSETS
-                            : 0;
-    for (int i = -offsets; i <= offsets; i++) {
-        const prv_status status = ask_data(directions, direction_count, options, lam,
-                                           0.5 * (double)i / OFFSETS, question, &value, 1, lower);
-        if (status != PRV_OK) return status;
+    if (!(directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])))
+        return ask_data(directions, direction_count, options, lam, 0.0, question, &value, 1, lower);
+    prv_status status = guess_choices(directions, direction_count, options, lam, question, value, guess);
+    for (int n = 0; n < COMPOSED && status == PRV_OK; n++) {
+        int best = 0;
+        for (int i = 1; i < CHOICES; i++)
+            if (guess[i] > guess[best]) best = i;
+        guess[best] = -HUGE_VAL;
+        status = ask_data(directions, direction_count, options, lam, offset_of(best), question, &value, 1,
+                          lower);
     }
-    return PRV_OK;
+    return status;
 }
 
 /* Raises lower[length] to lower bounds by data sets: one choice for all values, or if ranges compose, one for

@@ -18,6 +18,8 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 /* Then the cause is made as much smaller as would take the slack to 1/20 of the width, at most so much. */
 #define SLACK_AIM 0.05
 #define MOST_CHANGE 1e6
+/* The n-th time that a window is made stricter, the change is to the power n, up to this. */
+#define MOST_STRICTER 4.0
 /* Beyond these nothing is gained by a larger window. */
 #define LEAST_TOP_SHARE 1e-30
 #define MOST_STRICTNESS 1e60
@@ -45,8 +47,16 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 #define LEAST_OF_FOUND 0.75
 /* If the mesh is too coarse to see the answer at all, its spacing falls by this factor. */
 #define FINER_UNSEEN 0.3
-/* If rounding of transforms hides the answer, a mesh coarser by this factor may be multiplied out. */
-#define COARSER_DIRECT 1.5
+/* If rounding of transforms hides the answer, the next mesh is coarser by a factor in this range, so often at
+ * most: it has less rounding, and may be multiplied out. */
+#define LEAST_COARSER 1.5
+#define MOST_COARSER 64.0
+#define MOST_DROWNED 2
+
+/* If delta is less than exp of this in units of the tilted law, rounding of transforms hides it whatever the
+ * mesh: one pass of so many points tells about as much as any. */
+#define HOPELESS_PART (-22.0)
+#define HOPELESS_POINTS 32768.0
 
 prv_engine prv_likely_engine(const prv_direction *direction)
 {
@@ -176,8 +186,17 @@ static bool adapt_window(prv_refinement *r, double width)
 {
     const double wrap_around = r->last.read.wrap_around;
     if (!(wrap_around > SLACK_PART * width && r->aim.strictness < MOST_STRICTNESS)) return false;
-    r->aim.strictness *= fmin(20.0 * wrap_around / width, MOST_CHANGE);
+    const double factor = fmin(20.0 * wrap_around / width, MOST_CHANGE);
+    /* If a stricter window was asked for in vain, its cost is misjudged by far. */
+    r->aim.strictness *= pow(factor, fmin((double)++r->stricter, MOST_STRICTER));
     return true;
+}
+
+/* Whether jumps were separated by the last pass, and an earlier one came closer. */
+static bool is_separate_in_vain(const prv_refinement *r)
+{
+    return r->task.jumps == PRV_JUMPS_SEPARATE && r->task.engine == PRV_ENGINE_SPECTRUM &&
+           isfinite(r->narrowest.read.width) && !(r->last.read.width <= r->narrowest.read.width);
 }
 
 static bool is_same_way(const prv_refinement *r, const prv_refinement *before)
@@ -204,20 +223,34 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
     return !is_same_way(r, &before);
 }
 
+/* Whether rounding of transforms hid the answer of the last pass, taken the precise way. */
+static bool is_drowned(const prv_refinement *r, double width)
+{
+    const prv_reading *read = &r->last.read;
+    return r->task.precise && !read->resolved && read->transforms > 0 &&
+           (read->rounding > width || read->noise > 1.0);
+}
+
+/* A coarser mesh has less rounding, and is often multiplied out; its own part of the width grows like the
+ * square of the spacing. */
+static bool coarsen(prv_refinement *r, double width, double *spacing)
+{
+    const prv_outcome *last = &r->last;
+    /* Multiplied out before: that was in vain. */
+    if (r->narrowest.engine == PRV_ENGINE_CONVOLUTION && r->narrowest.read.transforms == 0) return false;
+    if (r->drowned++ >= MOST_DROWNED) return false;
+    const double rounding = fmax(last->read.rounding, last->read.noise / r->aim.slope);
+    r->finest = fmax(r->finest, last->spacing);
+    *spacing = last->spacing * fmin(fmax(cbrt(0.5 * rounding / width), LEAST_COARSER), MOST_COARSER);
+    return true;
+}
+
 /* The next mesh. `changed` tells whether the next pass is another one already. */
 static bool adapt_mesh(const prv_refinement *r, double width, bool changed, double *spacing)
 {
     const prv_outcome *last = &r->last;
     const prv_reading *read = &last->read;
     const double slack = read->wrap_around + read->rounding;
-    const bool transforms_hide = r->task.precise && read->transforms > 0 && read->rounding > width;
-    if (!changed && !read->resolved && transforms_hide) {
-        /* Multiplied out, as on a coarser mesh, the result is often closer than asked; unless that was tried.
-         */
-        if (r->narrowest.engine == PRV_ENGINE_CONVOLUTION && r->narrowest.read.transforms == 0) return false;
-        *spacing = COARSER_DIRECT * last->spacing;
-        return true;
-    }
     if (!read->resolved || !isfinite(read->width)) {
         /* Nothing else is in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) *spacing = fmin(*spacing, FINER_UNSEEN * last->spacing);
@@ -264,9 +297,36 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
             r->rounding_decides = changed = true;
         }
     }
+    if (is_separate_in_vain(r)) {
+        r->task.jumps = PRV_JUMPS_TOGETHER;
+        prv_choose_way(r);
+        changed = true;
+    }
+    if (is_drowned(r, width)) return coarsen(r, width, spacing) && !r->last.capped;
     if (adapt_tops(r, width)) changed = true;
     if (adapt_window(r, width)) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;
     changed = adapt_mesh(r, width, changed, spacing);
+    if (r->task.precise && *spacing < LEAST_COARSER * r->finest) {
+        if (r->last.spacing <= LEAST_COARSER * LEAST_COARSER * r->finest) return false;
+        *spacing = fmax(*spacing, sqrt(r->finest * r->last.spacing));
+    }
     return changed && !r->last.capped;
+}
+
+bool prv_is_hopeless(const prv_refinement *r)
+{
+    return r->task.precise && r->task.engine == PRV_ENGINE_CONVOLUTION &&
+           prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < HOPELESS_PART;
+}
+
+double prv_hopeless_spacing(const prv_refinement *r, double spacing)
+{
+    const prv_task *t = &r->task;
+    prv_layout layout;
+    /* Too long for memory is too long here, too. */
+    const prv_status status = prv_layout_plan(t->direction, &r->aim, prv_next_tilt(r), spacing, false,
+                                              t->engine, HUGE_VAL, &layout);
+    if (status != PRV_OK && status != PRV_ERR_MEMORY_LIMIT) return spacing;
+    return spacing * fmax(layout.uniform_points / HOPELESS_POINTS, 1.0);
 }

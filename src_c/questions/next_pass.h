@@ -24,4 +24,11 @@ bool prv_separate_jumps_next(prv_refinement *refinement);
  * *spacing, which is a guess before. Returns false if nothing is left to change. */
 bool prv_adapt(prv_refinement *refinement, double width, double *spacing);
 
+/* Whether rounding of transforms is expected to hide the answer, whatever the mesh: the tilted law has too
+ * little of its mass where the answer is. */
+bool prv_is_hopeless(const prv_refinement *refinement);
+
+/* A spacing (nats), `spacing` or a coarser one, of a pass that does not take long. */
+double prv_hopeless_spacing(const prv_refinement *refinement, double spacing);
+
 #endif

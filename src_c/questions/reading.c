@@ -75,9 +75,10 @@ static void read_delta(const prv_asked *a, prv_side side, const prv_composed *co
     }
     /* A window that ends below epsilon has no slope there, and is to be widened. */
     const bool beyond = !(c.outside * v.scale < finite);
+    const double noise = fmin(c.transforms * v.scale / finite, 1e300);
+    r->noise = fmax(r->noise, noise);
     r->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
-    r->rounding += fmin(c.transforms * v.scale / finite, 1e300) / slope + c.slack.relative / slope +
-                   c.slack.shift;
+    r->rounding += noise / slope + c.slack.relative / slope + c.slack.shift;
 }
 
 void prv_read_side(const prv_asked *a, prv_side side, const prv_composed *composed, prv_reading *r)

@@ -26,6 +26,7 @@ typedef struct prv_reading {
     double log_delta; /* guess of the log of the finite part of delta */
     double slope;     /* -d log(delta) / d epsilon there */
     bool resolved;    /* if false, slack hides the answer */
+    double noise;     /* rounding of transforms over the finite part of a delta; 0 for an epsilon */
     double discretization, truncation, wrap_around, rounding; /* parts of width, nats */
     size_t transforms, frequencies;
 } prv_reading;

@@ -187,6 +187,12 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     if (exact) spacing = t->options->mesh_size;
     prv_choose_way(r);
     if (r->stopped_by != PRV_LIMIT_NONE) return PRV_OK; /* PRV_ENGINE_FIRST has no other way */
+    if (!exact && prv_is_hopeless(r)) {
+        if (r->hopeless) r->stopped_by = PRV_LIMIT_ROUNDING;
+        if (r->hopeless) return PRV_OK;
+        r->hopeless = true;
+        spacing = prv_hopeless_spacing(r, spacing);
+    }
     prv_outcome o;
     const prv_status status = pass_with_remedies(r, spacing, exact, &o);
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && r->passes > 0) {

@@ -18,9 +18,13 @@ typedef struct prv_refinement {
     double
         rounding_demand; /* factor on the guess of rounding, by which the tilt is chosen; 1 to begin with */
     double enclosing_factor; /* on the guess of what enclosed mechanisms take of the width */
-    bool first_order;        /* the width falls like the spacing or more slowly, not like its square */
-    bool rounding_decides;   /* rounding alone is wider than asked, or hides the answer */
-    prv_limit stopped_by;    /* PRV_LIMIT_NONE as long as something is left to try */
+    double finest;           /* nats: on finer meshes rounding of transforms hides the answer; 0 if unknown */
+    int stricter;            /* times that the window was made stricter */
+    int drowned;             /* passes whose answer it hid */
+    bool hopeless;         /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
+    bool first_order;      /* the width falls like the spacing or more slowly, not like its square */
+    bool rounding_decides; /* rounding alone is wider than asked, or hides the answer */
+    prv_limit stopped_by;  /* PRV_LIMIT_NONE as long as something is left to try */
 } prv_refinement;
 
 /* A refinement without passes, aimed at the value by the direction's coarse profiles. */
