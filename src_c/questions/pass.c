@@ -14,20 +14,23 @@
 /* The numbers below trade time; no bound relies on them. */
 
 /* Products that a convolution may take without transforms: fewer than planning the first transforms of a
- * length costs; more in the precise way, since products have the relative accuracy that transforms lack. */
+ * length costs; more in the precise way where delta is less than exp of PART_LIKE_ROUNDING of the tilted law,
+ * since products have the relative accuracy that transforms lack. */
 #define MOST_PRODUCTS 7e7
 #define MOST_PRECISE_PRODUCTS 2e8
+#define PART_LIKE_ROUNDING (-14.0)
 
 /* A convolution is not worth its transforms if the cells' rounding alone multiplies delta by e to this. */
 #define MOST_CONVOLVED_ERROR 30.0
 
 /* Products of an atom and a frequency that a spectrum may take if it was asked for. Else it may take about as
  * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step, or a
- * precise one, and in both cases some twenty products for each operation of its transforms, up to a limit. */
+ * precise one, and in both cases some products for each operation of its transforms, up to a limit. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e6
 #define PRECISE_WORK 4e7
-#define WORK_OF_TRANSFORMS 20.0
+#define PRECISE_WORK_OF_POINT 300.0
+#define WORK_OF_TRANSFORMS 8.0
 #define MOST_WORK_OF_TRANSFORMS 1e8
 
 /* If a layout exceeds the memory limit, its spacing grows by the excess and 5 % more, but at least by 5 % and
@@ -74,11 +77,14 @@ typedef struct composer {
     prv_workspace work;
     prv_fft fft; /* length 0 as long as no transform was needed */
     prv_spectrum spectrum;
+    double most_products; /* that are taken without transforms */
 } composer;
 
-static prv_status composer_new(const prv_task *t, const prv_layout *layout, composer *c)
+static prv_status composer_new(const prv_task *t, const prv_aim *aim, const prv_layout *layout, composer *c)
 {
     memset(c, 0, sizeof *c);
+    const bool drowns = t->precise && prv_log_part(t->direction, aim, layout->tilt) < PART_LIKE_ROUNDING;
+    c->most_products = drowns ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS;
     if (layout->spacing.engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
     return prv_workspace_new(layout->window.length, t->direction->steps, layout->longest, &c->work);
 }
@@ -94,8 +100,7 @@ static prv_status convolve(const prv_task *t, const lattices *l, const prv_layou
 {
     const double products = prv_direct_products(l->list, t->direction->counts, l->steps,
                                                 layout->window.length);
-    const bool direct = t->direction->all.count <= 1.0 ||
-                        products < (t->precise ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS);
+    const bool direct = t->direction->all.count <= 1.0 || products < c->most_products;
     if (!direct && c->fft.length == 0) {
         const prv_status status = prv_plan_fft(t->options, layout->window.length, &c->fft);
         if (status != PRV_OK) return status;
@@ -109,7 +114,8 @@ static double most_work_of_spectrum(const prv_task *t, const prv_layout *layout)
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
     const double n = layout->uniform_points;
     const double like = fmax(PLAIN_WORK * (double)t->direction->steps,
-                             t->jumps == PRV_JUMPS_SEPARATE ? PRECISE_WORK : 0.0);
+                             t->jumps == PRV_JUMPS_SEPARATE ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
+                                                            : 0.0);
     return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
 }
 
@@ -132,7 +138,7 @@ static prv_status compose_sides(const prv_task *t, const prv_asked *asked, const
                                 const prv_layout *layout, prv_outcome *o)
 {
     composer c;
-    prv_status status = composer_new(t, layout, &c);
+    prv_status status = composer_new(t, asked->aim, layout, &c);
     if (status != PRV_OK) goto done;
     for (prv_side side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
         prv_composed composed;
