@@ -278,9 +278,11 @@ prv_status prv_answer_pairs(prv_direction *directions, size_t direction_count, c
     return PRV_OK;
 }
 
-/* Up to so many steps, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets
- * is taken: of those the COMPOSED that look best. */
+/* Up to FEW_STEPS, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is
+ * taken; of more than SOME_STEPS, for which saddle points are good guesses, of the COMPOSED that look best.
+ */
 #define FEW_STEPS 128.0
+#define SOME_STEPS 16.0
 enum { OFFSETS = 4, CHOICES = 2 * OFFSETS + 1, COMPOSED = 3 };
 
 /* Puts a lower bound from data sets in place of that of a pair that none have, through the gate. The width of
@@ -359,8 +361,11 @@ static prv_status ask_range_data(prv_direction *directions, size_t direction_cou
     most_of_ranges(directions, direction_count, question, value, lam);
     if (!(directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])))
         return ask_data(directions, direction_count, options, lam, 0.0, question, &value, 1, lower);
-    prv_status status = guess_choices(directions, direction_count, options, lam, question, value, guess);
-    for (int n = 0; n < COMPOSED && status == PRV_OK; n++) {
+    const bool all = directions[0].all.count <= SOME_STEPS;
+    prv_status status = PRV_OK;
+    for (int i = 0; i < CHOICES; i++) guess[i] = 0.0;
+    if (!all) status = guess_choices(directions, direction_count, options, lam, question, value, guess);
+    for (int n = 0; n < (all ? CHOICES : COMPOSED) && status == PRV_OK; n++) {
         int best = 0;
         for (int i = 1; i < CHOICES; i++)
             if (guess[i] > guess[best]) best = i;
