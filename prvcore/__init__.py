@@ -44,9 +44,8 @@ _HOMES = {
     "dpsgd.clipping": ("adaptive_clipping_noise",),
     "dpsgd.plan": ("TrainingSchedule", "dpsgd_schedule"),
     "dpsgd.shuffled": ("shuffled_lower_bound",),
+    "dpsgd.sweep_results": ("SweepBounds", "SweepCalibrations"),
     "dpsgd.sweeps": (
-        "SweepBounds",
-        "SweepCalibrations",
         "dpsgd_delta",
         "dpsgd_epsilon",
         "dpsgd_noise_multiplier",

@@ -14,9 +14,8 @@ from prvcore.budgets.odometer import OdometerReading, PrivacyOdometer
 from prvcore.dpsgd.clipping import adaptive_clipping_noise
 from prvcore.dpsgd.plan import TrainingSchedule, dpsgd_schedule
 from prvcore.dpsgd.shuffled import shuffled_lower_bound
+from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeps import (
-    SweepBounds,
-    SweepCalibrations,
     dpsgd_delta,
     dpsgd_epsilon,
     dpsgd_noise_multiplier,

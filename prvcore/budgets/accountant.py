@@ -24,12 +24,8 @@ from prvcore._progress import ProgressOption
 from prvcore._settings import ComposeOptions, How, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
 from prvcore.budgets.chain import Link
-from prvcore.files.mechanisms import (
-    mechanism_from_dict,
-    mechanism_to_dict,
-    plain_values,
-    short,
-)
+from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict
+from prvcore.files.plain import plain_values, short
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.noise import Gaussian

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
 from prvcore._names import public
+from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeps import (
-    SweepBounds,
     SweepCalibrateOptions,
-    SweepCalibrations,
     SweepOptions,
     dpsgd_delta,
     dpsgd_epsilon,

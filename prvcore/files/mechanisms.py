@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -120,30 +119,3 @@ def mechanism_kinds() -> dict[str, type[Mechanism]]:
 def needs_functions(kind: type[Mechanism]) -> bool:
     """Return whether a kind of mechanism is given by functions, which no file can hold."""
     return any("Callable" in str(field.type) for field in fields(kind))  # type: ignore[arg-type]
-
-
-def plain_values(text: str | bytes) -> Any:
-    """Return what JSON says: ValueError for what is none, for repeated names and for nan."""
-    try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"numbers must be finite, got {name}")
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{short(twice)} is given twice")
-    return found
-
-
-def short(value: object) -> str:
-    """Return how a value looks, cut off where it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -10,13 +10,8 @@ from typing import Any, BinaryIO, get_origin
 
 from prvcore import _arguments
 from prvcore._names import public
-from prvcore.files.mechanisms import (
-    mechanism_from_dict,
-    mechanism_kinds,
-    needs_functions,
-    plain_values,
-    short,
-)
+from prvcore.files.mechanisms import mechanism_from_dict, mechanism_kinds, needs_functions
+from prvcore.files.plain import plain_values, short
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]

@@ -1,0 +1,131 @@
+"""The command `prvcore`: bounds of epsilon and delta, calibration, sweeps and explanations.
+
+Numbers are printed rounded outward, the lower bound down and the upper bound up. With --json they
+are printed exactly, and infinite ones are the strings "inf" and "-inf", since JSON has no infinite
+numbers. Warnings go to the standard error.
+
+The exit status is 0; 2 if an option is bad or no answer can be given, which one line on the
+standard error explains; 3 if no noise or number of steps meets the target, or a claim is not
+proven; 1 if the reader of the output stopped reading; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+
+import prvcore
+from prvcore._cli.commands import (
+    NO_VALUE,
+    run_calibration,
+    run_check,
+    run_curve,
+    run_explanation,
+    run_query,
+    run_sweep,
+)
+from prvcore._cli.options import (
+    OPTIONS,
+    add_check,
+    add_curve,
+    add_delta_query,
+    add_epsilon_query,
+    add_noise,
+    add_steps,
+    add_sweep,
+)
+from prvcore._cli.parser import Parser, add_completion
+
+_CUT_OFF, _INTERRUPTED = 1, 130
+
+_COMMANDS: dict[
+    str,
+    tuple[
+        Callable[[argparse.Namespace], int | None], Callable[[argparse.ArgumentParser], None], str
+    ],
+] = {
+    "epsilon": (run_query, add_epsilon_query, "bound epsilon at a given delta"),
+    "delta": (run_query, add_delta_query, "bound delta at a given epsilon"),
+    "noise": (run_calibration, add_noise, "find the least noise that meets a target"),
+    "steps": (run_calibration, add_steps, "find how many steps a target allows"),
+    "check": (run_check, add_check, "check a claimed epsilon and delta"),
+    "curve": (run_curve, add_curve, "tabulate or draw delta against epsilon"),
+    "sweep": (run_sweep, add_sweep, "bound epsilon of DP-SGD at every combination of settings"),
+    "explain": (run_explanation, add_epsilon_query, "say what an epsilon and its error come from"),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="prvcore", description="Certified numerical privacy accounting.")
+    parser.add_argument("--version", action="version", version=f"prvcore {prvcore.__version__}")
+    add_completion(parser)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (run, add_options, summary) in _COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
+        )
+        add_options(command)
+        command.set_defaults(run=run, parser=command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the process if left out.
+
+    Returns
+    -------
+    int
+        0, 1 or 130. Anything else exits by SystemExit: see the module.
+
+    """
+    try:
+        try:
+            return _run(_parser().parse_args(arguments))
+        finally:  # of help and completion, too, which exit
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _CUT_OFF
+
+
+def _run(options: argparse.Namespace) -> int:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", prvcore.AccuracyWarning)
+        limit = prvcore.get_memory_limit()
+        try:
+            if options.memory_limit is not None:
+                prvcore.set_memory_limit(options.memory_limit)
+            status: int = options.run(options) or 0
+        except prvcore.TargetError as error:
+            options.parser.exit(NO_VALUE, f"{options.parser.prog}: {error}\n")
+        except BrokenPipeError:
+            raise
+        except (OSError, TypeError, ValueError, MemoryError, RuntimeError, ImportError) as error:
+            options.parser.error(_in_options(options, str(error) or type(error).__name__))
+        except KeyboardInterrupt:
+            return _INTERRUPTED
+        finally:
+            prvcore.set_memory_limit(limit)
+    for warning in caught:
+        text = str(warning.message).replace("memory_limit", "--memory-limit")
+        print(f"{options.parser.prog}: warning: {text}", file=sys.stderr)
+    return status
+
+
+def _in_options(options: argparse.Namespace, message: str) -> str:
+    """Return a message of the library with the option that set its argument, if one did."""
+    name, space, rest = message.replace("raise memory_limit", "raise --memory-limit").partition(" ")
+    if name not in OPTIONS:
+        return message
+    option = OPTIONS[name]
+    if name == "eps_error" and options.eps_error is None and options.memory_limit is not None:
+        option = "--memory-limit"  # which the default of the other does not fit into
+    return f"argument {option}: {name}{space}{rest}"

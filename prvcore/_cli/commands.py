@@ -1,0 +1,201 @@
+"""What each command does with its options. A command returns its exit status, or None for 0."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import prvcore
+from prvcore._cli.composition import curve_of, sampling, steps_of
+from prvcore._cli.output import assumed, plain_step, print_bounds, print_csv, print_json, save
+from prvcore._explain import explain
+
+NO_VALUE = 3  # exit status
+
+
+def run_query(options: argparse.Namespace) -> None:
+    wanted = options.command
+    given = "delta" if wanted == "epsilon" else "epsilon"
+    point = getattr(options, given)
+    curve = curve_of(options)
+    bounds = getattr(curve, wanted)(point)
+    if options.json:
+        budget = curve.error_budget(**{given: point})
+        print_json(
+            {
+                "query": wanted,
+                given: point,
+                **bounds._asdict(),
+                "accurate": budget.accurate,
+                "attained": budget.attained,
+                "assumed": assumed(curve),
+            }
+        )
+    else:
+        print(f"{wanted} at {given} = {point!r}")
+        print_bounds(bounds)
+        print(f"assumed: {curve!r}")
+
+
+def run_calibration(options: argparse.Namespace) -> int:
+    mechanisms, counts = steps_of(options)
+    parameter: Any = "steps" if options.command == "steps" else "noise_multiplier"
+    found = prvcore.calibrate(
+        mechanisms,
+        counts,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        parameter=parameter,
+        tolerance=options.tolerance,
+        neighbors=options.neighbors,
+    )
+    what = {
+        ("noise", False): "least noise_multiplier",
+        ("noise", True): "least factor of all noise",
+        ("steps", False): "most steps",
+        ("steps", True): "most repetitions of the schedule",
+    }[options.command, options.schedule is not None]
+    status = NO_VALUE if found.value == 0 and parameter == "steps" else 0
+    if options.json:
+        print_json(
+            {
+                "query": options.command,
+                "epsilon": options.epsilon,
+                "delta": options.delta,
+                "value": found.value,
+                "bounds": found.bounds._asdict(),
+                "next_value": found.next_value,
+                "next_bounds": None if found.next_bounds is None else found.next_bounds._asdict(),
+                "proven": found.proven,
+                "assumed": assumed(found.curve),
+            }
+        )
+        return status
+    any_number = parameter == "steps" and found.next_value is None
+    value = f"any number, as {found.value!r} meet it" if any_number else repr(found.value)
+    print(f"{what} for epsilon = {options.epsilon!r} at delta = {options.delta!r}: {value}")
+    print("epsilon with it")
+    print_bounds(found.bounds)
+    if found.next_bounds is not None:
+        print(f"epsilon with {found.next_value!r}, which does not meet the target")
+        print_bounds(found.next_bounds)
+    print(f"assumed: {found.curve!r}")
+    return status
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Say whether a claim of (epsilon, delta) is proven, disproved or neither."""
+    curve = curve_of(options)
+    epsilon: Any = curve.epsilon(options.delta)
+    delta: Any = curve.delta(options.epsilon)
+    holds = epsilon.upper <= options.epsilon or delta.upper <= options.delta
+    fails = epsilon.lower > options.epsilon or delta.lower > options.delta
+    verdict = "holds" if holds else "does not hold" if fails else "is not decided"
+    if options.json:
+        print_json(
+            {
+                "query": "check",
+                "claim": {"epsilon": options.epsilon, "delta": options.delta},
+                "verdict": verdict,
+                "epsilon": epsilon._asdict(),
+                "delta": delta._asdict(),
+                "assumed": assumed(curve),
+            }
+        )
+    else:
+        print(f"claim: epsilon = {options.epsilon!r} at delta = {options.delta!r}: {verdict}")
+        print(f"epsilon at delta = {options.delta!r}")
+        print_bounds(epsilon)
+        print(f"delta at epsilon = {options.epsilon!r}")
+        print_bounds(delta)
+        print(f"assumed: {curve!r}")
+    return 0 if holds else NO_VALUE
+
+
+def run_curve(options: argparse.Namespace) -> None:
+    curve = curve_of(options)
+    epsilons = options.epsilons
+    if epsilons is None:
+        levels = curve.delta(0.0).upper * np.array([1e-10, 1e-6, 1e-3, 0.5])
+        reached = [e for e in curve.epsilon(levels).upper if 0.0 < e < math.inf]
+        epsilons = np.linspace(0.0, reached[0] if reached else 1.0, 50).tolist()
+    bounds = curve.delta(epsilons)
+    rows = list(zip(epsilons, *(part.tolist() for part in bounds), strict=True))
+    if options.plot is not None:
+        save(curve.plot("delta", epsilons=epsilons), options.plot)
+    if options.json:
+        names = ("epsilon", *bounds._fields)
+        print_json(
+            {
+                "query": "curve",
+                "points": [dict(zip(names, row, strict=True)) for row in rows],
+                "attained": curve.attained,
+                "assumed": assumed(curve),
+            }
+        )
+    else:
+        print_csv(("epsilon", "delta_lower", "delta_estimate", "delta_upper"), rows)
+
+
+def run_sweep(options: argparse.Namespace) -> None:
+    names = ("noise_multiplier", "sampling_probability", "steps", "delta")
+    settings = [
+        (noise, probability, steps, delta)
+        for noise, (probability, steps), delta in product(
+            options.noise_multiplier, sampling(options), options.delta
+        )
+    ]
+    bounds = prvcore.dpsgd_epsilon(
+        *map(list, zip(*settings, strict=True)),
+        workers=options.workers,
+        progress=options.progress,
+        eps_error=options.eps_error,
+        neighbors=options.neighbors,
+    )
+    found = zip(*(part.tolist() for part in bounds), strict=True)
+    rows = [(*setting, *at) for setting, at in zip(settings, found, strict=True)]
+    if options.plot is not None:
+        save(bounds.plot(), options.plot)
+    if options.json:
+        fields = (*names, *bounds._fields)
+        print_json(
+            {
+                "query": "sweep",
+                "points": [dict(zip(fields, row, strict=True)) for row in rows],
+                "assumed": {"neighbors": options.neighbors, "eps_error": options.eps_error},
+            }
+        )
+    else:
+        print_csv((*names, "epsilon_lower", "epsilon_estimate", "epsilon_upper"), rows)
+
+
+def run_explanation(options: argparse.Namespace) -> None:
+    curve = curve_of(options)
+    found = explain(curve, options.delta)
+    if not options.json:
+        print(found)
+        return
+    print_json(
+        {
+            "query": "explain",
+            "delta": options.delta,
+            "epsilon": found.epsilon._asdict(),
+            "other_direction": None
+            if found.other_direction is None
+            else found.other_direction._asdict(),
+            "steps": [
+                {
+                    "step": plain_step(step.mechanism, step.count),
+                    "alone": step.alone._asdict(),
+                    "without": step.without._asdict(),
+                }
+                for step in found.steps
+            ],
+            "budget": found.budget._asdict(),
+            "assumed": assumed(curve),
+        }
+    )

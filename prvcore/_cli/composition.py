@@ -1,0 +1,78 @@
+"""What is composed: mechanisms and counts, as options or a schedule give them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import product
+from typing import Any
+
+import prvcore
+from prvcore._cli.options import OPTIONS
+from prvcore.files.schedule import read_schedule
+
+_SINGLE = ("noise_multiplier", "sampling_probability", "steps")
+_TRAINING = ("dataset_size", "batch_size", "epochs")
+
+
+def steps_of(options: argparse.Namespace) -> Any:
+    """Return what `compose` takes as mechanisms and counts."""
+    given = [name for name in (*_SINGLE, *_TRAINING) if _given(options, name)]
+    if options.schedule is not None:
+        if given:
+            options.parser.error(f"argument {OPTIONS[given[0]]}: not allowed with --schedule")
+        return _schedule(options.schedule), None
+    ((probability, steps),) = sampling(options)
+    noise = options.noise_multiplier
+    if noise is None:
+        if options.command != "noise":
+            options.parser.error("--noise-multiplier or --schedule is required")
+        noise = 1.0  # where the search starts
+    return prvcore.PoissonSubsampledGaussian(noise, probability), steps
+
+
+def _given(options: argparse.Namespace, name: str) -> bool:
+    return getattr(options, name, None) is not None
+
+
+def sampling(options: argparse.Namespace) -> list[Any]:
+    """Return pairs of a sampling probability and steps; no steps if they are what is asked."""
+    wanted = [name for name in _SINGLE[1:] if name in options]
+    epochs = "epochs" in options
+    training = [name for name in _TRAINING if name in options]
+    given = [name for name in training if _given(options, name)]
+    own = [name for name in wanted if _given(options, name)]
+    if own and given:
+        options.parser.error(f"argument {OPTIONS[own[0]]}: not allowed with {OPTIONS[given[0]]}")
+    needed = training if given else wanted
+    missing = [name for name in needed if not _given(options, name)]
+    if missing:
+        other = [] if given else [f"{OPTIONS[name]}" for name in training]
+        instead = f" (or {', '.join(other)}, or --schedule)" if other and not own else ""
+        hint = ": 1 if nothing is sampled" if missing[0] == "sampling_probability" and own else ""
+        options.parser.error(f"{OPTIONS[missing[0]]} is required{hint}{instead}")
+    if not given:
+        if options.loader != "poisson" or options.drop_last:
+            options.parser.error("--loader and --drop-last need --dataset-size and --batch-size")
+        return list(product(*(_listed(getattr(options, name, None)) for name in _SINGLE[1:])))
+    plans = [
+        prvcore.dpsgd_schedule(*setting, loader=options.loader, drop_last=options.drop_last)
+        for setting in product(*(_listed(getattr(options, name, 1)) for name in _TRAINING))
+    ]
+    return [(plan.sampling_probability, plan.steps if epochs else None) for plan in plans]
+
+
+def _listed(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]
+
+
+def _schedule(name: str) -> Any:
+    return read_schedule(sys.stdin.buffer if name == "-" else name)
+
+
+def curve_of(options: argparse.Namespace) -> prvcore.PrivacyCurve:
+    mechanisms, counts = steps_of(options)
+    widths = {"eps_error": options.eps_error}
+    if "delta_relative_error" in options:  # of the commands that ask for a delta
+        widths["delta_relative_error"] = options.delta_relative_error
+    return prvcore.compose(mechanisms, counts, neighbors=options.neighbors, **widths)

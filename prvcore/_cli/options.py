@@ -1,0 +1,224 @@
+"""The options of each command."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from prvcore._cli.values import number, number_of_bytes, whole_number
+
+OPTIONS = {  # how the library's messages name what the options set
+    "noise_multiplier": "--noise-multiplier",
+    "sampling_probability": "--sampling-probability",
+    "counts": "--steps",
+    "steps": "--steps",
+    "delta": "--delta",
+    "epsilon": "--epsilon",
+    "eps_error": "--eps-error",
+    "delta_relative_error": "--delta-relative-error",
+    "neighbors": "--neighbors",
+    "tolerance": "--tolerance",
+    "limit": "--memory-limit",
+    "memory_limit": "--memory-limit",
+    "dataset_size": "--dataset-size",
+    "batch_size": "--batch-size",
+    "epochs": "--epochs",
+    "loader": "--loader",
+    "drop_last": "--drop-last",
+    "workers": "--workers",
+}
+
+
+def add_composition(
+    command: argparse.ArgumentParser, *, noise: bool = True, steps: bool = True
+) -> None:
+    """Add what says which mechanisms run: a Gaussian on samples, or a file."""
+    command.add_argument(
+        "--noise-multiplier",
+        type=number,
+        metavar="S",
+        help="standard deviation of Gaussian noise over the sensitivity, >= 0"
+        + ("" if noise else " (where the search starts; default: 1)"),
+    )
+    command.add_argument(
+        "--sampling-probability",
+        type=number,
+        metavar="P",
+        help="of each record in each step, in [0, 1], such as 256/60000; 1: no sampling",
+    )
+    if steps:
+        command.add_argument(
+            "--steps", type=whole_number, metavar="K", help="how often it runs, >= 0, such as 1e6"
+        )
+    add_training(command, epochs=steps)
+    command.add_argument(
+        "--schedule",
+        metavar="FILE",
+        help="instead of these: a .toml or .json file of steps, or JSON that this command has "
+        "printed; - is the standard input",
+    )
+    add_relation(command)
+
+
+def add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool = False) -> None:
+    """Add the terms of training, which stand for a sampling probability and steps."""
+    more: dict[str, Any] = {"nargs": "+"} if many else {}
+    command.add_argument(
+        "--dataset-size",
+        type=whole_number,
+        metavar="N",
+        help="instead of --sampling-probability"
+        + (" and --steps" if epochs else "")
+        + ": number of records",
+        **more,
+    )
+    command.add_argument(
+        "--batch-size", type=whole_number, metavar="B", help="expected records in a batch", **more
+    )
+    if epochs:
+        command.add_argument(
+            "--epochs", type=number, metavar="E", help="how often over the data set", **more
+        )
+    command.add_argument(
+        "--loader",
+        choices=("poisson", "opacus"),
+        default="poisson",
+        help="what draws the batches (default: poisson)",
+    )
+    command.add_argument(
+        "--drop-last", action="store_true", help="of --loader opacus: as its PyTorch loader has it"
+    )
+
+
+def add_relation(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--neighbors",
+        choices=("add-or-remove", "add", "remove", "replace-one"),
+        default="add-or-remove",
+        help="neighbouring relation (default: add-or-remove, the worse of both)",
+    )
+    command.add_argument(
+        "--memory-limit",
+        type=number_of_bytes,
+        metavar="BYTES",
+        help="of the largest buffers, such as 500MB or 2GiB (default: 1GiB)",
+    )
+
+
+def add_width(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--eps-error",
+        type=number,
+        metavar="W",
+        help="greatest width of the bounds in epsilon (default: 1e-3 * max(epsilon, 1e-3))",
+    )
+
+
+def add_width_of_delta(command: argparse.ArgumentParser) -> None:
+    add_width(command)
+    command.add_argument(
+        "--delta-relative-error",
+        type=number,
+        default=1e-3,
+        metavar="W",
+        help="or of this part of delta, whichever is met first, in [0, 1); "
+        "0: in epsilon alone (default: 1e-3)",
+    )
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_delta(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--delta", type=number, required=True, metavar="D", help="a probability in [0, 1]"
+    )
+
+
+def add_epsilon_query(command: argparse.ArgumentParser) -> None:
+    add_delta(command)
+    add_composition(command)
+    add_width(command)
+    add_json(command)
+
+
+def add_delta_query(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilon", type=number, required=True, metavar="E", help="in nats, of either sign"
+    )
+    add_composition(command)
+    add_width_of_delta(command)
+    add_json(command)
+
+
+def add_target(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilon", type=number, required=True, metavar="E", help="the target, nats, >= 0"
+    )
+    add_delta(command)
+    command.add_argument(
+        "--tolerance",
+        type=number,
+        default=1e-4,
+        metavar="T",
+        help="relative, of the answer, in [1e-9, 0.1] (default: 1e-4)",
+    )
+    add_json(command)
+
+
+def add_check(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilon", type=number, required=True, metavar="E", help="the claim, nats, >= 0"
+    )
+    add_delta(command)
+    add_composition(command)
+    add_width_of_delta(command)
+    add_json(command)
+
+
+def add_noise(command: argparse.ArgumentParser) -> None:
+    add_target(command)
+    add_composition(command, noise=False)
+
+
+def add_steps(command: argparse.ArgumentParser) -> None:
+    add_target(command)
+    add_composition(command, steps=False)
+
+
+def add_curve(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--epsilons",
+        type=number,
+        nargs="+",
+        metavar="E",
+        help="nats (default: 50 from 0 to where delta is 1e-10 of its greatest)",
+    )
+    command.add_argument("--plot", metavar="FILE", help="draw it too, as .png, .pdf or .svg")
+    add_composition(command)
+    add_width_of_delta(command)
+    add_json(command)
+
+
+def add_sweep(command: argparse.ArgumentParser) -> None:
+    for option, kind, required, what in (
+        ("--noise-multiplier", number, True, "standard deviations of the noise, >= 0"),
+        ("--sampling-probability", number, False, "probabilities in [0, 1]"),
+        ("--steps", whole_number, False, "counts, >= 0"),
+        ("--delta", number, True, "probabilities in [0, 1]"),
+    ):
+        command.add_argument(
+            option, type=kind, nargs="+", required=required, metavar="X", help=what
+        )
+    add_training(command, epochs=True, many=True)
+    command.add_argument(
+        "--plot", metavar="FILE", help="draw epsilon against steps, as .png, .pdf, .svg"
+    )
+    command.add_argument(
+        "--workers", type=whole_number, metavar="N", help="threads (default: one a core)"
+    )
+    command.add_argument("--progress", action="store_true", help="show a bar (needs tqdm)")
+    add_relation(command)
+    add_width(command)
+    add_json(command)

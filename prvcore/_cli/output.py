@@ -1,0 +1,62 @@
+"""What a command prints: bounds rounded outward, JSON of exact numbers, rows of CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import prvcore
+from prvcore._outward import DOWN, NEAREST, UP, formatted
+from prvcore.files.mechanisms import mechanism_to_dict
+
+_FORMAT = ".10g"  # of bounds, rounded outwards
+
+
+def assumed(curve: prvcore.PrivacyCurve) -> dict[str, Any]:
+    return {
+        "steps": [
+            plain_step(mechanism, count)
+            for mechanism, count in zip(curve.mechanisms, curve.counts, strict=True)
+        ],
+        "neighbors": curve.neighbors,
+        "discretization": curve.discretization,
+        "eps_error": curve.eps_error,
+        "delta_relative_error": curve.delta_relative_error,
+    }
+
+
+def plain_step(mechanism: prvcore.Mechanism, count: int) -> dict[str, Any]:
+    """Return a step as schedules have it."""
+    return {**mechanism_to_dict(mechanism), "count": count}
+
+
+def print_json(values: dict[str, Any]) -> None:
+    print(json.dumps(_finite(values), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_csv(names: Sequence[str], rows: Iterable[Sequence[float]]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+
+
+def print_bounds(bounds: prvcore.Bounds[Any]) -> None:
+    print(f"  lower     {formatted(bounds.lower, _FORMAT, DOWN)}")
+    print(f"  estimate  {formatted(bounds.estimate, _FORMAT, NEAREST)}")
+    print(f"  upper     {formatted(bounds.upper, _FORMAT, UP)}")
+
+
+def save(axes: Any, path: str) -> None:
+    axes.figure.savefig(path, dpi=150)

@@ -1,0 +1,56 @@
+"""The parser of the command line: options that are given once, and errors of one line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+BAD_OPTION = 2  # exit status
+
+
+class Once(argparse.Action):
+    """Keeps the value of an option, which must not be given again."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        given = namespace.__dict__.setdefault("given", set())
+        if self.dest in given:
+            raise argparse.ArgumentError(self, "given more than once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.register("action", None, Once)
+        self.register("action", "store", Once)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_OPTION, f"{self.prog}: error: {message}\n")
+
+
+def add_completion(parser: argparse.ArgumentParser) -> None:
+    try:
+        import shtab
+    except ImportError:
+        parser.add_argument(
+            "--print-completion",
+            metavar="SHELL",
+            type=_no_completion,
+            help="print a completion script (needs shtab: pip install 'prvcore[completion]')",
+        )
+    else:
+        shtab.add_argument_to(parser, "--print-completion", help="print a completion script")
+
+
+def _no_completion(shell: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(
+        f"a script for {shell} needs shtab, which is not installed: "
+        "pip install 'prvcore[completion]'"
+    )

@@ -1,0 +1,181 @@
+"""What a sweep returns: bounds or calibrations at every setting, and the settings."""
+
+from collections.abc import Iterable
+from typing import Any, Generic, NamedTuple, Self
+
+import numpy as np
+
+from prvcore._bounds import Bounds, Number
+from prvcore._names import public
+from prvcore._outward import UP, formatted, rounded
+from prvcore._plot import plot_sweep
+
+__all__ = ["SweepBounds", "SweepCalibrations"]
+
+
+@public
+class SweepBounds(Bounds[Number]):
+    """Bounds at every setting of a sweep, and the settings.
+
+    Unpacks as `Bounds` do, into lower, estimate and upper.
+
+    Attributes
+    ----------
+    lower, estimate, upper : float or ndarray of float64
+        As in `Bounds`.
+    settings : dict of str to number or ndarray
+        The values that were used, by their names, each of the shape of the bounds.
+
+    """
+
+    _settings: dict[str, Any]
+
+    def __new__(
+        cls, lower: Number, estimate: Number, upper: Number, settings: dict[str, Any]
+    ) -> Self:
+        """Return the bounds at `settings`."""
+        bounds: Self = super().__new__(cls, lower, estimate, upper)  # type: ignore[type-var]
+        bounds._settings = settings
+        return bounds
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values that were used, by their names, each of the shape of the bounds."""
+        return self._settings
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Any:  # type: ignore[override]  # of four, not three
+        """Return the bounds of lower, estimate, upper and settings."""
+        return cls(*iterable)
+
+    def _replace(self, **changes: Any) -> Any:
+        """Return these bounds with other parts, or of other settings."""
+        settings = changes.pop("settings", self._settings)
+        return type(self)(*Bounds(*self)._replace(**changes), settings)
+
+    __replace__ = _replace
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self.settings)
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame: a row for each setting, its bounds in the last columns.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+
+        """
+        return _table_of({**self.settings, **self._asdict()}, np.asarray(self.upper).shape)
+
+    def plot(self, x: str | None = None, ax: Any = None) -> Any:
+        """Draw the upper bounds, with their distance to the lower ones as a band.
+
+        Parameters
+        ----------
+        x : str, optional
+            The setting on the x axis; left out, the first that varies of epochs, steps, noise
+            multiplier, batch size, sampling probability, data set size, accumulation steps and
+            the target. Of the others that vary one has colours, one dashes, one markers.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure if left out.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            matplotlib is not installed.
+        ValueError
+            `x` is no setting, or more settings vary than a picture shows.
+
+        """
+        return plot_sweep(self, x, ax)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, settings={self.settings!r})"
+
+
+@public
+class SweepCalibrations(NamedTuple, Generic[Number]):
+    """The cheapest value of a parameter at every setting of a sweep, with the proof.
+
+    Numbers where all arguments are scalars, else arrays of the common shape.
+
+    Attributes
+    ----------
+    value : float, int or ndarray
+        The least noise multiplier, or the most steps: `Calibration.value` at each setting.
+    lower, upper : float or ndarray of float64
+        Bounds of epsilon with it, nats; `upper` is at most the target.
+    next_value : float or ndarray of float64
+        The next cheaper value; nan where there is none.
+    next_lower, next_upper : float or ndarray of float64
+        Bounds of epsilon with that one, nats; `next_upper` is above the target, and where
+        `next_lower` is too, no cheaper value meets it. nan where there is none.
+    settings : dict of str to number or ndarray
+        The values that were used, by their names, each of the same shape.
+
+    Notes
+    -----
+    ``f"{found:.3f}"`` and ``round(found, 3)`` are `value`, noise rounded up, so that the
+    target is met.
+
+    """
+
+    value: Any
+    lower: Number
+    upper: Number
+    next_value: Any
+    next_lower: Number
+    next_upper: Number
+    settings: dict[str, Any]
+
+    @property
+    def proven(self) -> Any:
+        """Whether no cheaper value meets the target: `Calibration.proven` at each setting."""
+        lower = np.asarray(self.next_lower)
+        found = np.isnan(lower) | (lower > np.asarray(self.settings["epsilon"]))
+        return found if found.ndim else bool(found)
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame: a row for each setting, what was found in the last columns.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+
+        """
+        found = self._asdict()
+        return _table_of({**found.pop("settings"), **found}, np.shape(self.value))
+
+    def __format__(self, specification: str) -> str:
+        """Return `value` formatted as floats are, noise rounded up; of arrays, one a line."""
+        if not specification:
+            return str(self)
+        values = np.ravel(self.value)
+        if values.dtype.kind == "i":
+            return "\n".join(format(value, specification) for value in values.tolist())
+        return "\n".join(formatted(value, specification, UP) for value in values.tolist())
+
+    def __round__(self, decimals: int = 0) -> Any:
+        """Return `value` with so many decimals, noise rounded up, of the same shape."""
+        whole = np.asarray(self.value).dtype.kind == "i"
+        return self.value if whole else rounded(self.value, decimals, UP)
+
+
+def _table_of(columns: dict[str, Any], shape: tuple[int, ...]) -> Any:
+    """Return a pandas DataFrame of numbers and arrays of one shape, in C order."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "to_dataframe needs pandas, which is not installed: pip install pandas"
+        ) from error
+    return pd.DataFrame(
+        {name: np.ravel(np.broadcast_to(values, shape)) for name, values in columns.items()}
+    )

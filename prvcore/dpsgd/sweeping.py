@@ -1,0 +1,187 @@
+"""The work of a sweep: distinct settings in parts, on threads or on any executor, put together."""
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prvcore import _arguments, _parallel
+from prvcore._arguments import FloatArray
+from prvcore._bounds import ErrorBudget
+from prvcore._calibrate import Parameter, calibrate
+from prvcore._compose import compose
+from prvcore._errors import AccuracyWarning
+from prvcore._progress import ProgressOption, reported, share_of
+from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
+from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
+from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
+
+__all__ = ["bounds_of", "calibrations_of"]
+
+
+class _Rows(NamedTuple):
+    """What a task returns: one row of results for each row of settings, and what was too wide."""
+
+    results: FloatArray
+    wide: list[tuple[int, float]]
+
+
+def bounds_of(
+    settings: dict[str, NDArray[Any]],
+    options: ComposeOptions,
+    workers: int | None,
+    executor: Executor | None,
+    progress: ProgressOption,
+    memory_limit: int | None,
+) -> SweepBounds[Any]:
+    """Return bounds at settings, of which the last is the point: delta or epsilon."""
+    asked = compose([], **options)  # so that a bad option is refused here, and once
+    task = partial(_bounds_at, tuple(settings), options, memory_limit_of(memory_limit))
+    used, parts, wide = _sweep(task, settings, workers, executor, progress)
+    if wide:
+        told = asked._settings
+        width = told.width() if "delta" in settings else told.width_of_delta()
+        _warn(wide, np.size(parts[0]), width)
+    lower, estimate, upper = parts
+    return SweepBounds(lower, estimate, upper, used)
+
+
+def _bounds_at(
+    names: tuple[str, ...], options: ComposeOptions, memory_limit: int, rows: FloatArray
+) -> _Rows:
+    """Return bounds at each row of noise multiplier, sampling probability, steps and a point."""
+    for_epsilon = names[-1] == "delta"
+    results = np.empty((len(rows), 3))
+    wide = []
+    last, curve = None, compose([])
+    for i, (*setting, point) in enumerate(rows.tolist()):
+        noise, probability, steps = setting
+        try:
+            if setting != last:
+                mechanism = PoissonSubsampledGaussian(noise, probability)
+                curve, last = compose(mechanism, int(steps), **options), setting
+            # one point at a time: what several share would make bits depend on the others
+            results[i], (report,) = curve._ask(
+                for_epsilon, np.array([point]), progress=False, memory_limit=memory_limit
+            )
+        except Exception as error:
+            error.add_note(_at(dict(zip(names, (*setting, point), strict=True))))
+            raise
+        budget = ErrorBudget(*report)
+        if not budget.accurate:
+            wide.append((i, budget.width))
+    return _Rows(results, wide)
+
+
+def calibrations_of(
+    parameter: Parameter,
+    settings: dict[str, NDArray[Any]],
+    options: CalibrateOptions,
+    workers: int | None,
+    executor: Executor | None,
+    progress: ProgressOption,
+    memory_limit: int | None,
+) -> SweepCalibrations[Any]:
+    """Return calibrations of the parameter at settings, of which two are epsilon and delta."""
+    task = partial(
+        _calibrations_at, parameter, tuple(settings), options, memory_limit_of(memory_limit)
+    )
+    used, (value, *proof), _ = _sweep(task, settings, workers, executor, progress)
+    if parameter == "steps":
+        value = _scalar_or_array(np.asarray(value).astype(np.int64))
+    lower, upper, following, next_lower, next_upper = proof
+    return SweepCalibrations(value, lower, upper, following, next_lower, next_upper, used)
+
+
+def _calibrations_at(
+    parameter: Parameter,
+    names: tuple[str, ...],
+    options: CalibrateOptions,
+    memory_limit: int,
+    rows: FloatArray,
+) -> _Rows:
+    """Return the columns of SweepCalibrations at each row of the named settings."""
+    results = np.empty((len(rows), 6))
+    for i, row in enumerate(rows.tolist()):
+        setting = dict(zip(names, row, strict=True))
+        try:
+            found = calibrate(
+                PoissonSubsampledGaussian(
+                    setting.get("noise_multiplier", 1.0), setting["sampling_probability"]
+                ),
+                int(setting.get("steps", 1)),
+                epsilon=setting["epsilon"],
+                delta=setting["delta"],
+                parameter=parameter,
+                memory_limit=memory_limit,
+                **options,
+            )
+        except Exception as error:
+            error.add_note(_at(setting))
+            raise
+        following: tuple[Any, ...] = (np.nan, np.nan, np.nan)
+        if found.next_bounds is not None:
+            following = (found.next_value, found.next_bounds.lower, found.next_bounds.upper)
+        results[i] = (found.value, found.bounds.lower, found.bounds.upper, *following)
+    return _Rows(results, [])
+
+
+def _at(setting: dict[str, float]) -> str:
+    values = (
+        f"{name} = {int(value) if name == 'steps' else value!r}" for name, value in setting.items()
+    )
+    return f"at {', '.join(values)}"
+
+
+def _warn(wide: list[tuple[int, float]], settings: int, width: str) -> None:
+    widest = max(width for _, width in wide)
+    warnings.warn(
+        f"at {len(wide)} of {settings} settings the bounds are up to {widest:.3g} apart in "
+        f"epsilon, wider than {width}; they hold all the same. A query "
+        "of one such setting says why",
+        AccuracyWarning,
+        stacklevel=4,
+    )
+
+
+def _sweep(
+    task: Callable[[FloatArray], _Rows],
+    settings: dict[str, NDArray[Any]],
+    workers: int | None,
+    executor: Executor | None,
+    progress: ProgressOption,
+) -> tuple[dict[str, Any], list[Any], list[tuple[int, float]]]:
+    """Return the settings in their common shape, each column of results, and what was too wide.
+
+    `task` is given some rows of distinct settings, sorted, and returns as many rows of results.
+    """
+    workers = _parallel.checked_workers(workers, executor)
+    arrays = _arguments.broadcast(**settings)
+    # integers up to 2^53 are floats
+    rows = np.stack([array.reshape(-1).astype(np.float64) for array in arrays], axis=1)
+    rows, places = np.unique(rows, axis=0, return_inverse=True)
+    with reported(progress, "setting") as tell:
+        finished = 0
+
+        def advance(settings: int) -> None:
+            nonlocal finished
+            finished += settings
+            if tell is not None:
+                tell(share_of(finished, len(rows)))
+
+        done = dict(_parallel.run(task, rows, workers, executor, advance))
+    wide = [(first + i, width) for first in done for i, width in done[first].wide]
+    if not done:  # how many columns there are, is not known without a row
+        done[0] = task(rows)
+    results = np.concatenate([done[first].results for first in sorted(done)])[places.reshape(-1)]
+    columns = np.ascontiguousarray(results.T).reshape(results.shape[1], *arrays[0].shape)
+    used = {name: _scalar_or_array(part) for name, part in zip(settings, arrays, strict=True)}
+    return used, [_scalar_or_array(column) for column in columns], wide
+
+
+def _scalar_or_array(values: NDArray[Any]) -> Any:
+    return values.item() if values.ndim == 0 else values

@@ -1,0 +1,35 @@
+"""JSON read strictly: names that repeat and numbers that are not finite are errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["plain_values", "short"]
+
+
+def plain_values(text: str | bytes) -> Any:
+    """Return what JSON says: ValueError for what is none, for repeated names and for nan."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"numbers must be finite, got {name}")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{short(twice)} is given twice")
+    return found
+
+
+def short(value: object) -> str:
+    """Return how a value looks, cut off where it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
