@@ -10,6 +10,8 @@ _Progress: TypeAlias = Callable[[tuple[int, int, int, int, float, float, float]]
 _Bounds: TypeAlias = tuple[float, float, float]
 _Report: TypeAlias = tuple[Any, ...]  # the fields of an ErrorBudget
 
+def default_options() -> dict[str, float]: ...
+
 @final
 class History: ...
 

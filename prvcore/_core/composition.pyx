@@ -4,7 +4,6 @@ from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fabs
-from libc.string cimport memset
 
 from prvcore._core.core cimport (
     PRV_ADD,
@@ -47,6 +46,7 @@ from prvcore._core.core cimport (
     prv_is_attained,
     prv_neighbors,
     prv_options,
+    prv_options_default,
     prv_parameter,
     prv_power,
     prv_progress,
@@ -165,8 +165,7 @@ cdef prv_options new_options(
     str neighbors, str engine, size_t memory_limit, object progress, watch *w
 ):
     """Return what queries and calibrations have in common; progress and w outlive the call."""
-    cdef prv_options options
-    memset(&options, 0, sizeof(options))
+    cdef prv_options options = prv_options_default()
     options.neighbors = NEIGHBORS[neighbors]
     options.engine = ENGINES[engine]
     options.memory_limit = memory_limit
@@ -178,6 +177,18 @@ cdef prv_options new_options(
     if w.signals or w.callback is not NULL:
         options.progress = look
     return options
+
+
+def default_options():
+    """Return the widths and the memory limit that a program in C begins with."""
+    cdef prv_options options = prv_options_default()
+    return {
+        "eps_error": options.eps_error,
+        "eps_relative_error": options.eps_relative_error,
+        "eps_floor": options.eps_floor,
+        "delta_relative_error": options.delta_relative_error,
+        "memory_limit": options.memory_limit,
+    }
 
 
 cdef prv_options query_options(dict settings, object progress, watch *w):

@@ -49,6 +49,11 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_BOUNDS
         PRV_STATUS_COUNT
 
+    const char *PRV_VERSION
+    enum:
+        PRV_VERSION_NUMBER
+    const char *prv_version()
+
     const char *prv_status_message(prv_status status)
 
     enum:
@@ -225,6 +230,8 @@ cdef extern from "prvcore.h" nogil:
         prv_progress_callback progress
         void *progress_context
 
+    prv_options prv_options_default()
+
     ctypedef struct prv_bounds:
         double lower
         double estimate
@@ -330,6 +337,28 @@ cdef extern from "prvcore.h" nogil:
         double tolerance,
         const prv_options *options,
         prv_calibration *calibration,
+    )
+
+    prv_status prv_dpsgd_epsilon(
+        double noise_multiplier,
+        double sampling_probability,
+        uint64_t steps,
+        double delta,
+        prv_bounds *epsilon,
+    )
+    prv_status prv_dpsgd_delta(
+        double noise_multiplier,
+        double sampling_probability,
+        uint64_t steps,
+        double epsilon,
+        prv_bounds *delta,
+    )
+    prv_status prv_dpsgd_noise(
+        double sampling_probability,
+        uint64_t steps,
+        double epsilon,
+        double delta,
+        prv_calibration *noise,
     )
 
     prv_status prv_power(

@@ -42,25 +42,17 @@ int main(void)
     noise n = {0.8, 1e-3}; /* read by queries: it outlives the mechanism */
     time_t start = time(NULL);
     prv_mechanism *mechanism = NULL;
-    prv_fft_provider *fft = NULL;
     prv_bounds epsilon;
     prv_status status = prv_mechanism_cdfs(distribution_of_loss, &n, 0.0, &mechanism);
-    if (status == PRV_OK) status = prv_fft_provider_new(&fft);
     if (status == PRV_OK) {
         const prv_step steps[] = {{mechanism, 1000}};
         const double delta = 1e-7;
-        const prv_options options = {
-            .neighbors = PRV_REMOVE, /* Q is the law with the record */
-            .eps_relative_error = 1e-3,
-            .eps_floor = 1e-3,
-            .memory_limit = (size_t)1 << 30,
-            .fft = fft,
-            .progress = is_late,
-            .progress_context = &start,
-        };
+        prv_options options = prv_options_default();
+        options.neighbors = PRV_REMOVE; /* Q is the law with the record */
+        options.progress = is_late;
+        options.progress_context = &start;
         status = prv_epsilon(steps, 1, &options, &delta, 1, &epsilon, NULL);
     }
-    prv_fft_provider_free(fft);
     prv_mechanism_free(mechanism);
     if (status != PRV_OK) {
         fprintf(stderr, "%s\n", prv_status_message(status));

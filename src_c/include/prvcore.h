@@ -12,8 +12,8 @@
  *   3. say how close bounds shall be         prv_options                           section "Options"
  *   4. ask for bounds                        prv_epsilon, prv_delta                section "Answers"
  *      or choose noise, sampling or steps    prv_calibrate                         section "Calibration"
- * The sections go from simple to advanced: most programs need nothing that follows "Answers" but a provider
- * of transforms (prv_fft_provider_new, section "Transforms").
+ * The sections go from simple to advanced: most programs need nothing that follows "Answers". One run of
+ * DP-SGD needs a single call: prv_dpsgd_epsilon, prv_dpsgd_delta or prv_dpsgd_noise, section "DP-SGD".
  *
  * Rules that hold for every function, unless its comment says otherwise:
  *   results     are written through the last pointers, and mean something on PRV_OK only. Arrays belong to
@@ -55,6 +55,8 @@ extern "C" {
 /* ==== Version and status ================================================================== */
 
 #define PRV_VERSION "0.1.0"
+/* The same as a number for #if: 10000 major + 100 minor + patch. */
+#define PRV_VERSION_NUMBER 100
 
 /* Marks what a shared library exports. CMake defines PRV_BUILD_SHARED while it builds one, and PRV_SHARED
  * for programs that link it, which matters on Windows only. */
@@ -67,6 +69,10 @@ extern "C" {
 #else
 #define PRV_API
 #endif
+
+/* PRV_VERSION of the library that runs, which is another than this header's if a program was compiled with
+ * one and found another; static storage. */
+PRV_API const char *prv_version(void);
 
 /* One code for each rule that a caller can break. */
 typedef enum prv_status {
@@ -412,9 +418,8 @@ typedef int (*prv_progress_callback)(void *context, const prv_progress *progress
 
 typedef struct prv_fft_provider prv_fft_provider; /* see "Transforms" */
 
-/* Set all fields to 0 first ({0} in C, {} in C++), so that fields of later versions have their defaults.
- * Then set a width (eps_error, or eps_relative_error and eps_floor), memory_limit and fft. PRV_ERR_OPTIONS
- * if a value is outside its range. */
+/* Begin with prv_options_default, so that fields of later versions have their defaults, and change what shall
+ * be different. PRV_ERR_OPTIONS if a value is outside its range. */
 typedef struct prv_options {
     prv_discretization discretization;
     prv_engine engine; /* bracketing */
@@ -434,10 +439,16 @@ typedef struct prv_options {
     double mesh_size; /* spacing of the lattice, nats, in (0, 100], whatever width it gives; or 0:
                          the width asked decides */
     size_t memory_limit;            /* bytes, of the largest buffers together */
-    const prv_fft_provider *fft;    /* see prv_fft_provider_new */
+    const prv_fft_provider *fft;    /* see prv_fft_provider_new; or NULL: the library's own, planned anew by
+                                       each call of a public function. PRV_ERR_FFT if it was built without */
     prv_progress_callback progress; /* or NULL */
     void *progress_context;         /* passed to progress */
 } prv_options;
+
+/* What most callers want, and what the Python package asks: bracketing; both directions of a record added or
+ * removed; bounds of epsilon that are at most 0.1 % of epsilon apart, or 1e-6; bounds of delta that are as
+ * close, or 0.1 % of delta apart; a memory limit of 1 GiB; the library's own transforms; no progress. */
+PRV_API prv_options prv_options_default(void);
 
 /* ==== Answers ============================================================================= */
 
@@ -566,6 +577,24 @@ typedef struct prv_calibration {
 PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count,
                                  prv_parameter parameter, double epsilon, double delta, double tolerance,
                                  const prv_options *options, prv_calibration *calibration);
+
+/* ==== DP-SGD ============================================================================= */
+
+/* `steps` steps of DP-SGD, each Gaussian noise of noise_multiplier on a Poisson sample with
+ * sampling_probability (prv_mechanism_gaussian, prv_mechanism_poisson_subsampled), with the options of
+ * prv_options_default. Errors are those of the functions that the calls below stand for. Programs that ask
+ * often keep mechanisms and a provider of transforms instead. */
+
+/* Bounds of epsilon at delta, as prv_epsilon. */
+PRV_API prv_status prv_dpsgd_epsilon(double noise_multiplier, double sampling_probability, uint64_t steps,
+                                     double delta, prv_bounds *epsilon);
+/* Bounds of delta at epsilon, as prv_delta. */
+PRV_API prv_status prv_dpsgd_delta(double noise_multiplier, double sampling_probability, uint64_t steps,
+                                   double epsilon, prv_bounds *delta);
+/* The least noise multiplier, noise->factor, with which the run is (epsilon, delta)-DP, as prv_calibrate with
+ * a tolerance of 1e-4. */
+PRV_API prv_status prv_dpsgd_noise(double sampling_probability, uint64_t steps, double epsilon, double delta,
+                                   prv_calibration *noise);
 
 /* ==== Other quantities of a composition =================================================== */
 

@@ -10,6 +10,7 @@
 #include "mechanisms/mechanism.h"
 #include "mechanisms/scaling.h"
 #include "questions/calibration_proof.h"
+#include "questions/own_transforms.h"
 #include "questions/question.h"
 
 /* Factors of noise, and of sampling probabilities from below, are searched between these. */
@@ -149,7 +150,6 @@ prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_
                                 .delta = delta,
                                 .tolerance = tolerance,
                                 .layer = &layer};
-    s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
     prv_calibration found;
     memset(&found, 0, sizeof found);
     bool is_fixed = false;
@@ -159,6 +159,10 @@ prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_
     if (status != PRV_OK) return status;
     status = range_of(&s, &is_fixed);
     if (status != PRV_OK) return status;
+    prv_own_transforms own;
+    status = prv_own_transforms_begin(&own, options, &options);
+    if (status != PRV_OK) return status;
+    s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
     s.scaled = prv_allocate(step_count, sizeof *s.scaled);
     s.made = prv_allocate(step_count, sizeof *s.made);
     if (s.scaled == NULL || s.made == NULL) {
@@ -174,6 +178,7 @@ prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_
     if (status == PRV_OK) *calibration = found;
     if (status == PRV_ERR_TARGET) calibration->epsilon = found.epsilon;
 done:
+    prv_own_transforms_end(&own);
     prv_release(s.scaled);
     prv_release(s.made);
     return status;

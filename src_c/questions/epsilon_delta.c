@@ -13,6 +13,7 @@
 #include "questions/closed_answer.h"
 #include "questions/enclosed_step.h"
 #include "questions/mean_matching.h"
+#include "questions/own_transforms.h"
 #include "questions/question.h"
 
 /* A threshold is told apart from the next number that is asked about instead by this part of it. */
@@ -448,11 +449,16 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
     prv_directions directions;
     prv_status status = prv_check_question(options, question, values, length);
     if (status != PRV_OK) return status;
-    status = prv_directions_new(steps, step_count, options, &directions);
+    prv_own_transforms own;
+    status = prv_own_transforms_begin(&own, options, &options);
     if (status != PRV_OK) return status;
+    status = prv_directions_new(steps, step_count, options, &directions);
+    if (status != PRV_OK) goto done;
     status = prv_answer(directions.each, directions.count, options, question, values, length, bounds,
                         reports);
     prv_directions_free(&directions);
+done:
+    prv_own_transforms_end(&own);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "curve/gate.h"
 #include "questions/epsilon_delta.h"
 #include "questions/growth.h"
+#include "questions/own_transforms.h"
 #include "questions/question.h"
 
 /* Questions whose growths are kept; the one asked longest ago gives way. */
@@ -276,8 +277,15 @@ static prv_status ask(asking *a, const prv_options *options, size_t length, prv_
     if (status != PRV_OK) return status;
     bool grows = false;
     size_t count = 0;
+    prv_own_transforms own;
+    const prv_options *with;
     prv_step *distinct = prv_allocate(a->step_count, sizeof *distinct);
     if (distinct == NULL) return PRV_ERR_MEMORY;
+    status = prv_own_transforms_begin(&own, options, &with);
+    if (status != PRV_OK) {
+        prv_release(distinct);
+        return status;
+    }
     status = prv_distinct_steps(a->steps, a->step_count, distinct, &count);
     if (status != PRV_OK) goto done;
     status = prv_check_steps(distinct, count, options->neighbors);
@@ -286,10 +294,11 @@ static prv_status ask(asking *a, const prv_options *options, size_t length, prv_
     if (grows) status = bring_up(a, distinct, count, options);
     if (status != PRV_OK) goto done;
     if (grows)
-        status = prv_answer_each(options, length, answer, a, bounds, reports);
+        status = prv_answer_each(with, length, answer, a, bounds, reports);
     else
-        status = ask_whole(a, options, a->values, length, bounds, reports);
+        status = ask_whole(a, with, a->values, length, bounds, reports);
 done:
+    prv_own_transforms_end(&own);
     /* A history is as good as new after a failure. */
     if (status != PRV_OK) forget(a->history);
     prv_release(distinct);

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "mechanisms/support.h"
 #include "lattices/lattice.h"
+#include "questions/own_transforms.h"
 
 static prv_status check_options(const prv_options *o)
 {
@@ -190,9 +191,14 @@ prv_status prv_ask_each(const prv_query *query, const prv_step *steps, size_t st
     if (options->threshold > 0.0) return PRV_ERR_OPTIONS; /* of epsilons and deltas alone */
     prv_status status = prv_check_values(options, query->check, values, length);
     if (status != PRV_OK) return status;
-    status = prv_directions_new(steps, step_count, options, &a.directions);
+    prv_own_transforms own;
+    status = prv_own_transforms_begin(&own, options, &options);
     if (status != PRV_OK) return status;
+    status = prv_directions_new(steps, step_count, options, &a.directions);
+    if (status != PRV_OK) goto done;
     status = prv_answer_each(options, length, answer_query, &a, bounds, reports);
     prv_directions_free(&a.directions);
+done:
+    prv_own_transforms_end(&own);
     return status;
 }

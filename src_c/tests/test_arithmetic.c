@@ -169,6 +169,8 @@ CALL(prv_epsilon, (&step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_delta, (&step, 1, &options, &epsilon, 1, &bounds, NULL))
 CALL(prv_history_epsilon, (history, &step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_history_delta, (history, &step, 1, &options, &epsilon, 1, &bounds, NULL))
+CALL(prv_dpsgd_epsilon, (0.7, 0.1, 10, 1e-5, &bounds))
+CALL(prv_dpsgd_delta, (0.7, 0.1, 10, 1.0, &bounds))
 CALL(prv_power, (&step, 1, &options, &rate, 1, &bounds, NULL))
 CALL(prv_gaussian_mu, (&step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_renyi_divergence, (&step, 1, &options, &order, 1, &bounds))
@@ -177,6 +179,12 @@ static prv_status call_prv_calibrate(void)
 {
     prv_calibration found;
     return prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-2, &options, &found);
+}
+
+static prv_status call_prv_dpsgd_noise(void)
+{
+    prv_calibration found;
+    return prv_dpsgd_noise(0.1, 10, 1.0, 1e-5, &found);
 }
 
 /* Those that do not compute are never refused. */
@@ -237,6 +245,9 @@ static const function functions[] = {
     COMPUTES(prv_delta),
     COMPUTES(prv_history_epsilon),
     COMPUTES(prv_history_delta),
+    COMPUTES(prv_dpsgd_epsilon),
+    COMPUTES(prv_dpsgd_delta),
+    COMPUTES(prv_dpsgd_noise),
     COMPUTES(prv_power),
     COMPUTES(prv_gaussian_mu),
     COMPUTES(prv_renyi_divergence),

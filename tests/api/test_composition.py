@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import prvcore as prv
+from prvcore._core.composition import default_options
+from prvcore._settings import Settings
 from tests.support.examples import BUILT_IN, gaussian_cdf_p, gaussian_cdf_q, gaussian_delta, name
 
 STEP = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
@@ -419,10 +422,15 @@ def test_all_public_names_exist_and_are_documented():
         assert getattr(prv, public).__doc__, public
 
 
-def test_get_include_finds_the_header():
-    from pathlib import Path
-
+def test_get_include_finds_the_headers():
     assert (Path(prv.get_include()) / "prvcore.h").is_file()
+    assert (Path(prv.get_include()) / "prvcore.hpp").is_file()
+
+
+def test_programs_in_c_begin_with_the_same_options():
+    in_c = default_options()
+    assert in_c.pop("memory_limit") == prv.get_memory_limit()
+    assert in_c == {option: Settings().of_core()[option] for option in in_c}
 
 
 def test_a_choice_may_be_a_subclass_of_str():

@@ -1,20 +1,16 @@
 """Epsilon of DP-SGD, without Python between the steps."""
 
-from libc.string cimport memset
-
 from prvcore cimport (
     PRV_OK,
     PRV_REMOVE,
     prv_bounds,
     prv_epsilon,
-    prv_fft_provider,
-    prv_fft_provider_free,
-    prv_fft_provider_new,
     prv_mechanism,
     prv_mechanism_free,
     prv_mechanism_gaussian,
     prv_mechanism_poisson_subsampled,
     prv_options,
+    prv_options_default,
     prv_status,
     prv_status_message,
     prv_step,
@@ -30,23 +26,15 @@ cdef prv_status ask(
 ) noexcept nogil:
     cdef prv_mechanism *gaussian = NULL
     cdef prv_mechanism *sampled = NULL
-    cdef prv_fft_provider *fft = NULL
-    cdef prv_options options
     cdef prv_step step
-    memset(&options, 0, sizeof(options))
+    cdef prv_options options = prv_options_default()
     options.neighbors = PRV_REMOVE
-    options.eps_relative_error = options.eps_floor = 1e-3
-    options.memory_limit = 1 << 30
     cdef prv_status status = prv_mechanism_gaussian(noise_multiplier, &gaussian)
     if status == PRV_OK:
         status = prv_mechanism_poisson_subsampled(gaussian, sampling_probability, &sampled)
     if status == PRV_OK:
-        status = prv_fft_provider_new(&fft)
-    if status == PRV_OK:
         step.mechanism, step.count = sampled, steps
-        options.fft = fft
         status = prv_epsilon(&step, 1, &options, &delta, 1, bounds, NULL)
-    prv_fft_provider_free(fft)
     prv_mechanism_free(sampled)
     prv_mechanism_free(gaussian)
     return status
