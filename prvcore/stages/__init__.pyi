@@ -60,12 +60,13 @@ class Mesh:
     def __init__(
         self,
         index: ArrayLike,
-        step: float,
+        spacing: float | None = None,
         *,
         offset: float = 0.0,
         positions: ArrayLike | None = None,
         on_knots: bool = False,
         tilt: float = 0.0,
+        step: float | None = None,
     ) -> None: ...
     @property
     def index(self) -> NDArray[np.int64]: ...
@@ -73,6 +74,8 @@ class Mesh:
     def positions(self) -> NDArray[np.int64]: ...
     @property
     def losses(self) -> NDArray[np.float64]: ...
+    @property
+    def spacing(self) -> float: ...
     @property
     def step(self) -> float: ...
     @property
@@ -84,10 +87,11 @@ class Lattice:
         self,
         index: ArrayLike,
         mass: ArrayLike,
-        step: float,
+        spacing: float | None = None,
         *,
         offset: float = 0.0,
         infinite_mass: float = 0.0,
+        step: float | None = None,
     ) -> None: ...
     @property
     def index(self) -> NDArray[np.int64]: ...
@@ -95,6 +99,8 @@ class Lattice:
     def loss(self) -> NDArray[np.float64]: ...
     @property
     def mass(self) -> NDArray[np.float64]: ...
+    @property
+    def spacing(self) -> float: ...
     @property
     def step(self) -> float: ...
     @property
@@ -194,11 +200,12 @@ def dominating(cells: Cells, mesh: Mesh, *, memory_limit: int | None = None) -> 
 def dominated(cells: Cells, mesh: Mesh, *, memory_limit: int | None = None) -> Lattice: ...
 def mean_matched(
     mechanism: Mechanism,
-    step: float,
-    half_length: int,
+    spacing: float | None = None,
+    half_length: int | None = None,
     *,
     direction: Literal["remove", "add"] = "remove",
     memory_limit: int | None = None,
+    step: float | None = None,
 ) -> Lattice: ...
 def convolve(
     lattices: Lattice | Sequence[Lattice],

@@ -264,7 +264,8 @@ cdef class Steps:
             spacing = (<Lattice>self.kept[0]).lattice.spacing
             if one.lattice.length == 0 or one.lattice.spacing != spacing:
                 raise ValueError(
-                    f"lattices must have atoms, and all one step, got {self.kept[0]!r} and {one!r}"
+                    f"lattices must have atoms, and all one spacing, got {self.kept[0]!r} and "
+                    f"{one!r}"
                 )
             self.lattices[j] = &one.lattice
             self.counts[j] = counts[j]
@@ -297,7 +298,7 @@ def convolve(
     Parameters
     ----------
     lattices : Lattice, or sequence of Lattice
-        One for each distinct mechanism, all with one step.
+        One for each distinct mechanism, all with one spacing.
     counts : int, or sequence of int
         How often each runs, >= 1, at most 2^53 together.
     window : Window

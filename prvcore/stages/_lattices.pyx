@@ -49,9 +49,9 @@ cdef class Mesh:
     Parameters
     ----------
     index : array_like of int, shape (m,), m >= 2
-        Strictly increasing, in [-2^52, 2^52]. The lattice points are ``offset + step * index``.
-    step : float
-        Spacing of the lattice, nats, > 0.
+        Strictly increasing, in [-2^52, 2^52]. The lattice points are ``offset + spacing * index``.
+    spacing : float
+        Distance of neighbouring lattice points, nats, > 0.
     offset : float
         The loss at index 0, nats, finite.
     positions : array_like of int, shape (m,), optional
@@ -63,6 +63,8 @@ cdef class Mesh:
     tilt : float
         The tilt at which merged cells shall lose least; finite and >= 0. A dominated lattice is
         valid for any tilt, and tight for a good one.
+    step : float, optional
+        Former name of `spacing`.
 
     Raises
     ------
@@ -74,7 +76,15 @@ cdef class Mesh:
     __module__ = "prvcore.stages"
 
     def __init__(
-        self, index, step, *, offset=0.0, positions=None, on_knots=False, tilt=0.0
+        self,
+        index,
+        spacing=None,
+        *,
+        offset=0.0,
+        positions=None,
+        on_knots=False,
+        tilt=0.0,
+        step=None,
     ):
         if self.mesh.index is not NULL:
             raise TypeError("a Mesh is immutable")
@@ -92,7 +102,7 @@ cdef class Mesh:
                     f"positions must have one entry for each of index, got {places.shape[0]} for "
                     f"{length}"
                 )
-        step = _arguments.positive(step, "step")
+        spacing = _arguments.positive(spacing_of(spacing, step), "spacing")
         offset = _arguments.finite(offset, "offset")
         tilt = _arguments.non_negative(tilt, "tilt")
         on_knots = bool(on_knots)
@@ -100,7 +110,7 @@ cdef class Mesh:
         for k in range(length):
             self.mesh.index[k] = points[k]
             self.mesh.knot[k] = <size_t>places[k]
-        self.mesh.spacing, self.mesh.offset = step, offset
+        self.mesh.spacing, self.mesh.offset = spacing, offset
         self.mesh.on_knots, self.mesh.tilt = on_knots, tilt
 
     def __dealloc__(self):
@@ -123,7 +133,7 @@ cdef class Mesh:
 
     @property
     def losses(self):
-        """The lattice points ``offset + step * index``, float64 (m,): knots for `cells`."""
+        """The lattice points ``offset + spacing * index``, float64 (m,): knots for `cells`."""
         found = np.empty(self.mesh.length)
         cdef double[::1] view = found
         cdef size_t k
@@ -132,8 +142,13 @@ cdef class Mesh:
         return found
 
     @property
+    def spacing(self):
+        """Distance of neighbouring lattice points, nats."""
+        return self.mesh.spacing
+
+    @property
     def step(self):
-        """Spacing of the lattice, nats."""
+        """Former name of `spacing`."""
         return self.mesh.spacing
 
     @property
@@ -142,12 +157,12 @@ cdef class Mesh:
         return self.mesh.offset
 
     def __repr__(self):
-        return f"<Mesh: {self.mesh.length} points, step {self.mesh.spacing!r}>"
+        return f"<Mesh: {self.mesh.length} points, spacing {self.mesh.spacing!r}>"
 
 
 @cython.final
 cdef class Lattice:
-    """A distribution of losses on ``offset + step * index``, which is to be composed.
+    """A distribution of losses on ``offset + spacing * index``, which is to be composed.
 
     Made by `dominating`, `dominated` and `mean_matched`, or of any masses.
 
@@ -157,12 +172,14 @@ cdef class Lattice:
         Strictly increasing, in [-2^52, 2^52].
     mass : array_like of float, shape (m,)
         Q's masses, >= 0, not all 0.
-    step : float
-        Spacing of the lattice, nats, > 0.
+    spacing : float
+        Distance of neighbouring lattice points, nats, > 0.
     offset : float
         The loss at index 0, nats, finite.
     infinite_mass : float
         Q's mass at +infinity, in [0, 1]. With `mass` it sums to at most 1 within 1e-9.
+    step : float, optional
+        Former name of `spacing`.
 
     Raises
     ------
@@ -173,7 +190,9 @@ cdef class Lattice:
 
     __module__ = "prvcore.stages"
 
-    def __init__(self, index, mass, step, *, offset=0.0, infinite_mass=0.0):
+    def __init__(
+        self, index, mass, spacing=None, *, offset=0.0, infinite_mass=0.0, step=None
+    ):
         if self.lattice.index is not NULL:
             raise TypeError("a Lattice is immutable")
         cdef int64_t[::1] points = _arguments.increasing(
@@ -193,10 +212,10 @@ cdef class Lattice:
                 "mass must not be all 0, and with infinite_mass sum to at most 1 within 1e-9, got "
                 f"a sum of {float(np.sum(masses))!r} and infinite_mass {infinite_mass!r}"
             )
-        step = _arguments.positive(step, "step")
+        spacing = _arguments.positive(spacing_of(spacing, step), "spacing")
         offset = _arguments.finite(offset, "offset")
         check(prv_lattice_new(length, &self.lattice))
-        self.lattice.spacing, self.lattice.offset = step, offset
+        self.lattice.spacing, self.lattice.offset = spacing, offset
         self.lattice.infinite_mass = infinite_mass
         for i in range(length):
             self.lattice.index[i] = points[i]
@@ -222,8 +241,13 @@ cdef class Lattice:
         return copy_of(self.lattice.mass, self.lattice.length)
 
     @property
+    def spacing(self):
+        """Distance of neighbouring lattice points, nats."""
+        return self.lattice.spacing
+
+    @property
     def step(self):
-        """Spacing of the lattice, nats."""
+        """Former name of `spacing`."""
         return self.lattice.spacing
 
     @property
@@ -257,7 +281,7 @@ cdef class Lattice:
         return self.error
 
     def __repr__(self):
-        return f"<Lattice: {self.lattice.length} atoms, step {self.lattice.spacing!r}>"
+        return f"<Lattice: {self.lattice.length} atoms, spacing {self.lattice.spacing!r}>"
 
 
 def dominating(Cells cells not None, Mesh mesh not None, *, memory_limit=None):
@@ -353,7 +377,15 @@ def dominated(Cells cells not None, Mesh mesh not None, *, memory_limit=None):
     return made
 
 
-def mean_matched(mechanism, step, half_length, *, direction="remove", memory_limit=None):
+def mean_matched(
+    mechanism,
+    spacing=None,
+    half_length=None,
+    *,
+    direction="remove",
+    memory_limit=None,
+    step=None,
+):
     """Return the lattice of DiscretizePRV, Algorithm 2 of [1]_: close to the loss, with its mean.
 
     Losses are rounded to the nearest lattice point, those out of reach are left out and the rest is
@@ -364,15 +396,17 @@ def mean_matched(mechanism, step, half_length, *, direction="remove", memory_lim
     ----------
     mechanism : Mechanism
         One step; not one that is known by its privacy curve alone, which has no mean.
-    step : float
-        The mesh size, nats, in (0, 100].
+    spacing : float
+        Distance of neighbouring lattice points, the mesh size of [1]_, nats, in (0, 100].
     half_length : int
-        In [1, 2^39]. The lattice has the points ``offset + step * i``, ``|i| <= half_length``,
+        In [1, 2^39]. The lattice has the points ``offset + spacing * i``, ``|i| <= half_length``,
         that a loss can reach.
     direction : {"remove", "add"}
         Which neighbour has one record less.
     memory_limit : int, optional
         Bytes that the arrays of the call may take together; left out, `prvcore.get_memory_limit`.
+    step : float, optional
+        Former name of `spacing`.
 
     Returns
     -------
@@ -398,7 +432,7 @@ def mean_matched(mechanism, step, half_length, *, direction="remove", memory_lim
     """
     cdef Handle handle = handle_of(mechanism, direction)
     cdef bint add = direction == "add"
-    cdef double mesh_size = mesh_size_of(step, "step")
+    cdef double mesh_size = mesh_size_of(spacing_of(spacing, step), "spacing")
     cdef size_t n = _arguments.integer(half_length, "half_length", 1, PRV_LONGEST_TRANSFORM // 2)
     cdef Lattice made = Lattice.__new__(Lattice)
     cdef prv_discretization_error error
@@ -460,3 +494,10 @@ cdef int check_mesh(Cells cells, Mesh mesh, prv_side side) except -1:
                 f"{x[m.knot[k - 1]]!r} before {x[m.knot[k]]!r}"
             )
     return 0
+
+
+cdef object spacing_of(object spacing, object step):
+    """Return the spacing, which may be given by its former name."""
+    if step is not None and spacing is not None:
+        raise TypeError("spacing must not be given with step, its former name")
+    return spacing if step is None else step

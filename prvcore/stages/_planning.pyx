@@ -143,7 +143,7 @@ def plan(
     cdef bint add = direction == "add"
     cdef double value = _arguments.open_probability(delta, "delta")
     cdef double lam = _arguments.positive(tilt, "tilt")
-    cdef double step = mesh_size_of(mesh_size, "mesh_size")
+    cdef double spacing = mesh_size_of(mesh_size, "mesh_size")
     cdef double width = _arguments.positive(eps_error, "eps_error")
     cdef bint exact = bool(exact_mesh)
     cdef prv_options options
@@ -172,11 +172,11 @@ def plan(
         )
     cdef prv_status status = PRV_OK
     with nogil:
-        status = lay_out(made, &options, value, lam, step, exact)
+        status = lay_out(made, &options, value, lam, spacing, exact)
     if status == PRV_ERR_MEMORY_LIMIT:
         raise ValueError(
-            f"mesh_size = {step!r} needs {made.layout.bytes:.0f} bytes, which is above the memory "
-            f"limit of {options.memory_limit} bytes"
+            f"mesh_size = {spacing!r} needs {made.layout.bytes:.0f} bytes, which is above the "
+            f"memory limit of {options.memory_limit} bytes"
         )
     check(status)
     return made.as_plan()
@@ -184,7 +184,7 @@ def plan(
 
 # The first pass of prv_bracket, up to its meshes.
 cdef prv_status lay_out(
-    Layout made, const prv_options *options, double delta, double tilt, double step, bint exact
+    Layout made, const prv_options *options, double delta, double tilt, double spacing, bint exact
 ) noexcept nogil:
     cdef prv_aim *aim = &made.aim
     aim.strictness = 1.0
@@ -200,7 +200,7 @@ cdef prv_status lay_out(
         &made.direction,
         aim,
         tilt,
-        step,
+        spacing,
         exact,
         options.engine,
         <double>options.memory_limit,

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prvcore.adapters._rounding import quotient_rounded_down
 
 import prvcore as prv
 from prvcore.adapters import prv_accountant as ours
-from prvcore.adapters._rounding import quotient_rounded_down
 
 ERRORS = {"eps_error": 0.05, "delta_error": 1e-10}
 

@@ -61,7 +61,7 @@ BAD = [
     (lambda: stages.Mesh([0], 1.0), ValueError, "index must have at least 2 entries, got 1"),
     (lambda: stages.Mesh([0, 2**53], 1.0), ValueError, "got 9007199254740992"),
     (lambda: stages.Mesh([0.5, 1.0], 1.0), ValueError, "index must be integers in"),
-    (lambda: stages.Mesh([0, 1], 0.0), ValueError, "step must be finite and > 0, got 0.0"),
+    (lambda: stages.Mesh([0, 1], 0.0), ValueError, "spacing must be finite and > 0, got 0.0"),
     (lambda: stages.Mesh([0, 1], 1.0, offset=np.inf), ValueError, "offset must be finite, got inf"),
     (lambda: stages.Mesh([0, 1], 1.0, positions=[0]), ValueError, "positions must have one entry"),
     (lambda: stages.Mesh([0, 1], 1.0, tilt=-1.0), ValueError, "tilt must be finite and >= 0, got"),
@@ -100,7 +100,7 @@ BAD = [
     (
         lambda: stages.mean_matched(GAUSSIAN, 101.0, 10),
         ValueError,
-        "step must be in (0, 100], got 101.0",
+        "spacing must be in (0, 100], got 101.0",
     ),
     (lambda: stages.mean_matched(GAUSSIAN, 0.1, 0), ValueError, "half_length must be in [1, "),
     (lambda: stages.mean_matched(GAUSSIAN, 0.1, 2**34), ValueError, "above the memory limit of"),
@@ -131,8 +131,8 @@ BAD = [
         lambda: stages.convolve([LATTICE, stages.Lattice([0], [1.0], 0.5)], [1, 1], WINDOW),
         ValueError,
         (
-            "lattices must have atoms, and all one step, got <Lattice: 161 atoms, step 0.125> and "
-            "<Lattice: 1 atoms, step 0.5>"
+            "lattices must have atoms, and all one spacing, got <Lattice: 161 atoms, spacing 0.125> "
+            "and <Lattice: 1 atoms, spacing 0.5>"
         ),
     ),
     (
@@ -259,6 +259,18 @@ def test_objects_that_nobody_filled_do_no_harm():
     assert convolution.mass.size == convolution.loss.size == 0
 
 
+def test_the_former_name_of_the_spacing():
+    assert stages.Mesh([0, 1], step=0.5).spacing == stages.Mesh([0, 1], 0.5).step == 0.5
+    assert (
+        stages.Lattice([0], [1.0], step=0.5).spacing == stages.Lattice([0], [1.0], 0.5).step == 0.5
+    )
+    assert stages.mean_matched(GAUSSIAN, step=0.1, half_length=50).spacing == 0.1
+    with pytest.raises(TypeError, match="spacing must not be given with step"):
+        stages.Mesh([0, 1], 0.5, step=0.5)
+    with pytest.raises(TypeError, match="spacing must be a real number"):
+        stages.Mesh([0, 1])
+
+
 def test_stages_are_immutable():
     for made, again in (
         (MESH, lambda: MESH.__init__([0, 1], 1.0)),
@@ -268,7 +280,7 @@ def test_stages_are_immutable():
         with pytest.raises(TypeError, match="is immutable"):
             again()
         with pytest.raises(AttributeError):
-            made.step = 3.0
+            made.spacing = 3.0
     LATTICE.mass[:] = 0.0  # a copy
     assert LATTICE.mass.sum() == pytest.approx(1.0)
     for thing in (CELLS, MESH, LATTICE, WINDOW, COMPOSED, planned()):
@@ -342,6 +354,6 @@ def test_a_scale_that_underflows_loses_no_delta():
 def test_bounds_are_numbers_wherever_the_window_is(kind, tilt, epsilon, window):
     if kind == "spectrum":
         window = {"shift_up": 1.0, "shift_down": 1.0, "high_epsilon": 10.0, **window}
-    bounds = extreme(kind, stages.Lattice(**HALVES, step=1.0), tilt, **window).delta(epsilon)
+    bounds = extreme(kind, stages.Lattice(**HALVES, spacing=1.0), tilt, **window).delta(epsilon)
     exact = sum(max(-math.expm1(epsilon - loss), 0.0) / 2 for loss in (0, 1))
     assert bounds.lower <= exact <= bounds.upper

@@ -35,9 +35,9 @@ def gaussian_delta(epsilon, mu):
 def delta_of(lattice, epsilon):
     """Sum naively, in 50 digits, over the finite atoms at their exact places."""
     e, total = mpmath.mpf(float(epsilon)), mpmath.mpf(0)
-    offset, step = mpmath.mpf(lattice.offset), mpmath.mpf(lattice.step)
+    offset, spacing = mpmath.mpf(lattice.offset), mpmath.mpf(lattice.spacing)
     for index, mass in zip(lattice.index.tolist(), lattice.mass.tolist(), strict=True):
-        loss = offset + step * index
+        loss = offset + spacing * index
         if loss > e:
             total += mpmath.mpf(mass) * (1 - mpmath.exp(e - loss))
     return total
@@ -62,11 +62,11 @@ def test_cells_of_a_gaussian_are_its_closed_form(noise_multiplier):
 
 
 @pytest.mark.parametrize("noise_multiplier", [0.6, 2.0])
-@pytest.mark.parametrize("step", [0.25, 0.03])
-def test_gaussian_curves_lie_between_those_of_both_lattices(noise_multiplier, step):
+@pytest.mark.parametrize("spacing", [0.25, 0.03])
+def test_gaussian_curves_lie_between_those_of_both_lattices(noise_multiplier, spacing):
     mechanism, mu = prv.Gaussian(noise_multiplier), 1.0 / noise_multiplier
-    reach = math.ceil((0.5 * mu * mu + 10.0 * mu) / step)
-    mesh = stages.Mesh(np.arange(-reach, reach + 1), step)
+    reach = math.ceil((0.5 * mu * mu + 10.0 * mu) / spacing)
+    mesh = stages.Mesh(np.arange(-reach, reach + 1), spacing)
     cells = stages.cells(mechanism, mesh.losses)
     above, below = stages.dominating(cells, mesh), stages.dominated(cells, mesh)
     with mpmath.workdps(50):
@@ -78,8 +78,8 @@ def test_gaussian_curves_lie_between_those_of_both_lattices(noise_multiplier, st
             lower = delta_of(below, e + below.rounding.shift) / (1 + below.rounding.relative)
             assert lower <= delta <= upper
             # a lattice point between two knots is the chord of delta over e^epsilon
-            low = math.floor(e / step) * step
-            high = low + step
+            low = math.floor(e / spacing) * spacing
+            high = low + spacing
             chord = (mpmath.exp(e) - mpmath.exp(low)) / (mpmath.exp(high) - mpmath.exp(low))
             ends = [gaussian_delta(x, exact) for x in (low, high)]
             assert abs(delta_of(above, e) - (ends[0] + chord * (ends[1] - ends[0]))) < 1e-13
@@ -87,9 +87,9 @@ def test_gaussian_curves_lie_between_those_of_both_lattices(noise_multiplier, st
 
 def test_a_finer_mesh_brings_both_lattices_closer():
     widths = []
-    for step in (0.2, 0.1, 0.05):
-        reach = round(8.0 / step)
-        mesh = stages.Mesh(np.arange(-reach, reach + 1), step)
+    for spacing in (0.2, 0.1, 0.05):
+        reach = round(8.0 / spacing)
+        mesh = stages.Mesh(np.arange(-reach, reach + 1), spacing)
         cells = stages.cells(prv.Gaussian(1.0), mesh.losses)
         above, below = stages.dominating(cells, mesh), stages.dominated(cells, mesh)
         epsilons = np.linspace(0.013, 1.987, 200)
@@ -142,32 +142,34 @@ def test_each_side_of_functions_of_ones_own_has_its_cells():
 
 @pytest.mark.parametrize("half_length", [10, 300])
 def test_the_mean_matched_lattice_has_the_conditional_mean_and_the_masses_of_its_cells(half_length):
-    step, noise_multiplier = 0.05, 1.3
-    lattice = stages.mean_matched(prv.Gaussian(noise_multiplier), step, half_length)
+    spacing, noise_multiplier = 0.05, 1.3
+    lattice = stages.mean_matched(prv.Gaussian(noise_multiplier), spacing, half_length)
     with mpmath.workdps(50):
         mu = 1 / mpmath.mpf(noise_multiplier)
-        mean, end = mu**2 / 2, mpmath.mpf(step) * (half_length + mpmath.mpf(1) / 2)
+        mean, end = mu**2 / 2, mpmath.mpf(spacing) * (half_length + mpmath.mpf(1) / 2)
         ends = [(x - mean) / mu for x in (-end, end)]
         inside = mpmath.ncdf(ends[1]) - mpmath.ncdf(ends[0])
         conditional = mean - mu * (mpmath.npdf(ends[1]) - mpmath.npdf(ends[0])) / inside
         masses = [mpmath.mpf(m) for m in lattice.mass.tolist()]
-        places = [mpmath.mpf(lattice.offset) + mpmath.mpf(step) * i for i in lattice.index.tolist()]
+        places = [
+            mpmath.mpf(lattice.offset) + mpmath.mpf(spacing) * i for i in lattice.index.tolist()
+        ]
         own = sum(m * x for m, x in zip(masses, places, strict=True)) / sum(masses)
         assert abs(own - conditional) <= lattice.rounding.shift + 1e-16
         assert abs(sum(masses) - 1) < 1e-15
         for i, mass in zip(lattice.index.tolist(), masses, strict=True):
-            exact = normal_mass((i - 0.5) * step, (i + 0.5) * step, mean, mu) / inside
+            exact = normal_mass((i - 0.5) * spacing, (i + 0.5) * spacing, mean, mu) / inside
             assert abs(mass / exact - 1) < 1e-12
 
 
 # ---- Convolutions: fractions, and scipy ----------------------------------------------------------
 
 
-def random_lattice(rng, atoms, step=0.125, offset=0.0, infinite_mass=0.0):
+def random_lattice(rng, atoms, spacing=0.125, offset=0.0, infinite_mass=0.0):
     index = np.sort(rng.choice(np.arange(-20, 40), atoms, replace=False))
     mass = rng.random(atoms)
     mass *= (1.0 - infinite_mass) / mass.sum() * (1.0 - 1e-15)
-    return stages.Lattice(index, mass, step, offset=offset, infinite_mass=infinite_mass)
+    return stages.Lattice(index, mass, spacing, offset=offset, infinite_mass=infinite_mass)
 
 
 def exact_powers(lattice, count):
@@ -196,19 +198,19 @@ def test_a_convolution_is_the_exact_one_wrapped_around(seed, length, tilt, trans
     with mpmath.workdps(40):
         weights = {}
         for i, p in exact_powers(lattice, count).items():
-            loss = count * mpmath.mpf(lattice.offset) + mpmath.mpf(lattice.step) * i
+            loss = count * mpmath.mpf(lattice.offset) + mpmath.mpf(lattice.spacing) * i
             weights[i] = mpmath.mpf(p.numerator) / p.denominator * mpmath.exp(tilt * loss)
         moment = sum(weights.values())
         assert abs(mpmath.log(moment) - found.log_moment) < 1e-13
-        first = round((found.loss[0] - count * lattice.offset) / lattice.step)
-        assert abs(found.loss[0] - (count * lattice.offset + first * lattice.step)) < 1e-13
-        assert found.loss[0] <= window.lowest < found.loss[0] + lattice.step
+        first = round((found.loss[0] - count * lattice.offset) / lattice.spacing)
+        assert abs(found.loss[0] - (count * lattice.offset + first * lattice.spacing)) < 1e-13
+        assert found.loss[0] <= window.lowest < found.loss[0] + lattice.spacing
         wrapped = [mpmath.mpf(0)] * length
         for i, w in weights.items():
             wrapped[(i - first) % length] += w / moment
         error = max(abs(a - b) for a, b in zip(found.mass.tolist(), wrapped, strict=True))
     assert error < 1e-15
-    np.testing.assert_allclose(np.diff(found.loss), lattice.step, rtol=1e-12)
+    np.testing.assert_allclose(np.diff(found.loss), lattice.spacing, rtol=1e-12)
 
 
 def test_a_long_convolution_is_that_of_scipy():
@@ -221,7 +223,7 @@ def test_a_long_convolution_is_that_of_scipy():
         dense[lattice.index + 20] = lattice.mass
         for _ in range(count):
             expected = signal.convolve(expected, dense, method="direct")
-    lowest = -20 * 47 * first.step
+    lowest = -20 * 47 * first.spacing
     window = stages.Window(lowest=lowest, length=4096)
     found = stages.convolve([first, second], counts, window)
     assert found.loss[0] == lowest
@@ -235,7 +237,7 @@ def test_a_long_convolution_is_that_of_scipy():
 def exact_delta(law, lattice, count, epsilon):
     total, e = mpmath.mpf(0), mpmath.mpf(float(epsilon))
     for i, p in law.items():
-        loss = count * mpmath.mpf(lattice.offset) + mpmath.mpf(lattice.step) * i
+        loss = count * mpmath.mpf(lattice.offset) + mpmath.mpf(lattice.spacing) * i
         if loss > e:
             total += mpmath.mpf(p.numerator) / p.denominator * (1 - mpmath.exp(e - loss))
     finite = 1 - (1 - Fraction(lattice.infinite_mass)) ** count
