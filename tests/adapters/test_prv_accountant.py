@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prvcore.adapters._rounding import quotient_rounded_down
 
 import prvcore as prv
+from prvcore._rounding import quotient_rounded_down
 from prvcore.adapters import prv_accountant as ours
 
 ERRORS = {"eps_error": 0.05, "delta_error": 1e-10}

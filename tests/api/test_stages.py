@@ -131,8 +131,8 @@ BAD = [
         lambda: stages.convolve([LATTICE, stages.Lattice([0], [1.0], 0.5)], [1, 1], WINDOW),
         ValueError,
         (
-            "lattices must have atoms, and all one spacing, got <Lattice: 161 atoms, spacing 0.125> "
-            "and <Lattice: 1 atoms, spacing 0.5>"
+            "lattices must have atoms, and all one spacing, got "
+            "<Lattice: 161 atoms, spacing 0.125> and <Lattice: 1 atoms, spacing 0.5>"
         ),
     ),
     (
