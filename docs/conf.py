@@ -22,10 +22,10 @@ default_role = "autolink"  # `name` is a link where there is such a name, else e
 nitpick_ignore_regex = [
     # names of arguments and attributes, which are described where they stand
     ("py:obj", r"[a-z_]+|Calibration\.[a-z_]+"),
-    ("py:.*", r"(dp_accounting|opacus)\..*"),
+    ("py:.*", r"(dp_accounting|flwr|opacus)\..*"),
 ]
 autodoc_typehints = "none"  # docstrings state types, shapes and ranges
-autodoc_mock_imports = ["dp_accounting", "opacus"]  # what the adapters adapt to; heavy
+autodoc_mock_imports = ["dp_accounting", "flwr", "opacus"]  # what the adapters adapt to; heavy
 autosummary_generate = True
 # what each class computes, by itself or by a private base; numpydoc's "Attributes" do not have it
 autosummary_context = {
