@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["FORMER_MODULES", "find_former_modules", "loaded_when_asked", "public"]
+__all__ = ["FORMER_MODULES", "by_name", "find_former_modules", "loaded_when_asked", "public"]
 
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 _Thing = TypeVar("_Thing")
 
 # Where the public names of modules are that were importable in an earlier version.
@@ -40,6 +44,25 @@ def public(thing: _Thing) -> _Thing:
     """Let a class or function say that it is from the package: tracebacks, pickles and pages do."""
     thing.__module__ = "prvcore"
     return thing
+
+
+def by_name(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Let a method that takes its arguments by name tell the names if it is given them without.
+
+    Python's own message is about how many were given, and tells no names.
+    """
+    names = [name for name in inspect.signature(method).parameters if name != "self"]
+    named = ", ".join(f"{name}=..." for name in names)
+
+    @wraps(method)
+    def called(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        if len(arguments) > 1:  # more than self
+            raise TypeError(
+                f"{method.__qualname__} takes its arguments by name: {method.__name__}({named})"
+            )
+        return method(*arguments, **options)
+
+    return called
 
 
 class _FormerModules:

@@ -19,7 +19,7 @@ from prvcore._core.composition import History
 from prvcore._core.mechanism import Handle
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning, TargetError
-from prvcore._names import public
+from prvcore._names import by_name, public
 from prvcore._progress import ProgressOption
 from prvcore._settings import ComposeOptions, How, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
@@ -103,6 +103,16 @@ class _Version(Link):
         """Return what this version holds; somebody has asked for it, or made it."""
         assert self.held is not None
         return self.held
+
+
+def _step_of(
+    noise_multiplier: float, sampling_probability: float, beside: Mechanisms = ()
+) -> Mechanism:
+    """Return a step of DP-SGD, with what else runs on its sample."""
+    if beside == ():
+        return PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+    both = Composed(((Gaussian(noise_multiplier), 1), *pairs(beside, None)))
+    return PoissonSubsampled(both, sampling_probability)
 
 
 @public
@@ -225,6 +235,7 @@ class Accountant:
         """A copy of the keyword arguments of `compose` that were given."""
         return dict(self._options)
 
+    @by_name
     def step(
         self,
         *,
@@ -256,8 +267,7 @@ class Accountant:
 
         """
         if beside != ():
-            both = Composed(((Gaussian(noise_multiplier), 1), *pairs(beside, None)))
-            self.add(PoissonSubsampled(both, sampling_probability), count)
+            self.add(_step_of(noise_multiplier, sampling_probability, beside), count)
             return
         last = self._recent
         if last is None or last[0] is not noise_multiplier or last[1] is not sampling_probability:
@@ -411,6 +421,7 @@ class Accountant:
         """Return the composition of what was held and of more."""
         return compose([*held.counts.items(), (mechanism, count)], **self._options)
 
+    @by_name
     def remaining_steps(
         self,
         *,
@@ -418,6 +429,7 @@ class Accountant:
         delta: float,
         noise_multiplier: float,
         sampling_probability: float = 1.0,
+        beside: Mechanisms = (),
         progress: ProgressOption = False,
         memory_limit: int | None = None,
     ) -> int:
@@ -429,7 +441,7 @@ class Accountant:
             Budget of all that has run and of these steps, nats, finite and >= 0.
         delta : float
             Budget, a probability in [0, 1].
-        noise_multiplier, sampling_probability
+        noise_multiplier, sampling_probability, beside
             As `step` takes them.
         progress, memory_limit
             As `PrivacyCurve.epsilon` takes them.
@@ -457,7 +469,7 @@ class Accountant:
 
         """
         self._refuse_uncalibrated()
-        mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+        mechanism = _step_of(noise_multiplier, sampling_probability, beside)
         how: How = {"progress": progress, "memory_limit": memory_limit}
         return self._remaining(self._now(), mechanism, epsilon, delta, **how) or 0
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from prvcore import _arguments, _pickling
 from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._errors import BudgetExceededError
-from prvcore._names import public
-from prvcore.budgets.accountant import Accountant, _Held, _Version
+from prvcore._names import by_name, public
+from prvcore._steps import Mechanisms
+from prvcore.budgets.accountant import Accountant, _Held, _step_of, _Version
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.noise import Gaussian
 from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
@@ -156,8 +157,14 @@ class PrivacyFilter:
         """Whether the parameters of a mechanism may depend on what earlier ones have put out."""
         return self._adaptive
 
+    @by_name
     def step(
-        self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
+        self,
+        *,
+        noise_multiplier: float,
+        sampling_probability: float = 1.0,
+        count: int = 1,
+        beside: Mechanisms = (),
     ) -> None:
         """Record steps of DP-SGD if they are within the budget.
 
@@ -165,7 +172,7 @@ class PrivacyFilter:
 
         Parameters
         ----------
-        noise_multiplier, sampling_probability, count
+        noise_multiplier, sampling_probability, count, beside
             As `Accountant.step` takes them.
 
         Raises
@@ -173,10 +180,11 @@ class PrivacyFilter:
         BudgetExceededError
             They are not; nothing is recorded then.
         TypeError, ValueError
-            As `Accountant.step`; or the filter is adaptive, and the step is sampled.
+            As `Accountant.step`; or the filter is adaptive, and the step is sampled or has
+            something beside it.
 
         """
-        self.add(PoissonSubsampledGaussian(noise_multiplier, sampling_probability), count)
+        self.add(_step_of(noise_multiplier, sampling_probability, beside), count)
 
     def add(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record a mechanism of any kind if it is within the budget.
@@ -217,17 +225,30 @@ class PrivacyFilter:
                 exceed=None if known.exceed is None else known.exceed - count,
             )
 
+    @by_name
     def allows(
-        self, *, noise_multiplier: float, sampling_probability: float = 1.0, count: int = 1
+        self,
+        *,
+        noise_multiplier: float,
+        sampling_probability: float = 1.0,
+        count: int = 1,
+        beside: Mechanisms = (),
     ) -> bool:
         """Return whether `step` would record these steps."""
         count = _arguments.count(count, "count")
-        mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+        mechanism = _step_of(noise_multiplier, sampling_probability, beside)
         return count <= self._decided(mechanism, count, self._accountant._newest()).fit
 
-    def remaining_steps(self, *, noise_multiplier: float, sampling_probability: float = 1.0) -> int:
+    @by_name
+    def remaining_steps(
+        self,
+        *,
+        noise_multiplier: float,
+        sampling_probability: float = 1.0,
+        beside: Mechanisms = (),
+    ) -> int:
         """Return how many such steps of DP-SGD are left."""
-        mechanism = PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
+        mechanism = _step_of(noise_multiplier, sampling_probability, beside)
         return self._left(mechanism, self._accountant._newest())
 
     def spent(self) -> ScalarBounds:

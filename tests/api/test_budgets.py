@@ -1,6 +1,7 @@
 """Filters, odometers and remaining steps: how much may still run, and what was spent."""
 
 import copy
+import inspect
 import math
 import pickle
 
@@ -54,6 +55,62 @@ def test_a_filter_lets_through_all_that_is_left_and_no_more(budget):
     assert not budget.allows(**STEP)
     assert budget.spent().lower <= budget.spent().upper <= EPSILON
     assert certified(budget.accountant.history).upper <= EPSILON
+
+
+@pytest.mark.parametrize("beside", [prv.NoisyCount(1.6, centred=True), [prv.Laplace(5.0)]])
+def test_what_runs_beside_a_step_counts_wherever_steps_do(budget, beside):
+    both = {**STEP, "beside": beside}
+    left = budget.remaining_steps(**both)
+    assert 0 < left < budget.remaining_steps(**STEP)
+    assert left == prv.Accountant().remaining_steps(epsilon=EPSILON, delta=DELTA, **both)
+    assert budget.allows(**both, count=left)
+    assert not budget.allows(**both, count=left + 1)
+    with pytest.raises(prv.BudgetExceededError):
+        budget.step(**both, count=left + 1)
+    budget.step(**both, count=left)
+    recorded = prv.Accountant()
+    recorded.step(**both, count=left)
+    assert budget.accountant.history == recorded.history
+    assert certified(recorded.history).upper <= EPSILON
+    recorded.step(**both)
+    assert certified(recorded.history).lower > EPSILON
+
+
+def test_an_adaptive_filter_refuses_what_runs_beside():
+    adaptive = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA, adaptive=True)
+    with pytest.raises(ValueError, match="must be Gaussian without sampling"):
+        adaptive.step(noise_multiplier=20.0, beside=prv.Laplace(5.0))
+    assert adaptive.accountant.steps == 0
+
+
+CALLS = {  # by what they take, in this order
+    "step": "noise_multiplier=..., sampling_probability=..., count=..., beside=...",
+    "allows": "noise_multiplier=..., sampling_probability=..., count=..., beside=...",
+    "remaining_steps": "noise_multiplier=..., sampling_probability=..., beside=...",
+}
+
+
+@pytest.mark.parametrize(("name", "named"), CALLS.items())
+def test_arguments_without_names_are_told_their_names(budget, name, named):
+    with pytest.raises(TypeError) as refused:
+        getattr(budget, name)(0.8, 1e-2, 3)
+    assert str(refused.value) == (
+        f"PrivacyFilter.{name} takes its arguments by name: {name}({named})"
+    )
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument"):
+        getattr(budget, name)(sampling_probability=1e-2)
+
+
+def test_an_accountant_tells_the_names_too():
+    accountant = prv.Accountant()
+    with pytest.raises(
+        TypeError, match=r"^Accountant.step takes .*: step\(noise_multiplier=\.\.\."
+    ):
+        accountant.step(1.1, 1e-2, 100)
+    with pytest.raises(TypeError, match=r"remaining_steps\(epsilon=\.\.\., delta=\.\.\., noise"):
+        accountant.remaining_steps(2.0, 1e-5)
+    assert accountant.steps == 0
+    assert inspect.signature(accountant.step).parameters["count"].default == 1
 
 
 @pytest.fixture
