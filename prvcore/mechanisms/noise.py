@@ -127,7 +127,8 @@ class Laplace(Mechanism):
     Parameters
     ----------
     scale : float
-        Scale of the noise, in units of the query, finite and >= 0; 0 is no noise at all.
+        Scale of the noise, in units of the query, finite and >= 0; 0 is no noise at all. The
+        standard deviation of the noise is sqrt(2) times as large.
     sensitivity : float, default 1
         Greatest change of the query between neighbours, finite and > 0.
 

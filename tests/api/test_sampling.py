@@ -314,18 +314,3 @@ def test_mechanisms_have_their_batches(mechanism, kind):
 def test_bad_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_a_data_loader_takes_them():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    data = torch.utils.data.TensorDataset(torch.arange(40))
-    batches = sampling.PoissonBatches(40, 0.05, 30, seed=2)
-    loader = torch.utils.data.DataLoader(
-        data, batch_sampler=batches, collate_fn=lambda rows: [int(row[0]) for row in rows]
-    )
-    assert len(loader) == 30
-    first, second = list(loader), list(loader)
-    assert [] in first  # an empty batch is a step
-    assert first != second
-    batches.set_epoch(0)
-    assert all_batches(batches) == [tuple(rows) for rows in first]
