@@ -50,10 +50,14 @@ class Calibration(_pickling.Pickled):
     parameter : str
         As given to `calibrate`.
     value : float or int
-        The least noise, the greatest sampling probability, or the most steps. For a schedule, the
-        factor by which all its noises or probabilities are multiplied, or the number of times that
-        the whole schedule is repeated. If the target is met without noise, 0, or, for noise that
-        must be > 0, a value without any effect.
+        The least noise, the greatest sampling probability, or the most steps. For a schedule, also
+        one of a single mechanism, it is the factor by which all its noises or probabilities are
+        multiplied (`is_factor`), or the number of times that the whole schedule is repeated;
+        `mechanisms` has the parameters themselves. If the target is met without noise, it is 0, or,
+        for noise that must be > 0, a value without any effect.
+    is_factor : bool
+        Whether `value` and `next_value` multiply the parameters of the mechanisms that were given,
+        instead of being the parameter itself or a number of steps.
     bounds : Bounds
         Bounds of epsilon at `delta` with this value, nats; ``bounds.upper <= epsilon``.
     next_value : float, int or None
@@ -87,6 +91,7 @@ class Calibration(_pickling.Pickled):
 
     parameter: str
     value: float | int
+    is_factor: bool
     bounds: ScalarBounds
     next_value: float | int | None
     next_bounds: ScalarBounds | None
@@ -158,9 +163,10 @@ def calibrate(
     ----------
     mechanisms : Mechanism or iterable
         As for `compose`. For a single bare mechanism, `value` is the parameter
-        itself, and the search starts at the parameter it has. For an iterable, a schedule, `value`
-        is one factor for all mechanisms that have the parameter; the others stay as they are.
-        For a `Composed`, which has several noises, `value` is one factor for all of them.
+        itself, and the search starts at the parameter it has. For an iterable, a schedule, even if
+        it has one mechanism only, `value` is one factor for all mechanisms that have the parameter;
+        the others stay as they are. For a `Composed`, which has several noises, `value` is one
+        factor for all of them. `Calibration.is_factor` tells which.
     counts : int or iterable of int, optional
         As for `compose`. If `parameter` is ``"steps"``, all mechanisms with their counts together
         are one step.
@@ -221,6 +227,12 @@ def calibrate(
     True
     >>> prv.calibrate(step, epsilon=8, delta=1e-5, parameter="steps").next_bounds.lower > 8
     True
+
+    A list is a schedule, of which a factor is found:
+
+    >>> scaled = prv.calibrate([(step, 1000)], epsilon=8, delta=1e-5)
+    >>> found.is_factor, scaled.is_factor
+    (False, True)
 
     """
     name = _PARAMETERS[_arguments.choice(parameter, "parameter", tuple(_PARAMETERS))]
@@ -289,10 +301,13 @@ def calibrate(
             eps_error=eps_error,
         )
 
+    scaled_together = not alone or (name == "noise" and steps[0][0]._scales_together())
+    is_factor = scaled_together and name != "steps"
+
     def value_of(factor: float) -> float | int:
         if name == "steps":
             return int(factor)
-        if not alone or (name == "noise" and steps[0][0]._scales_together()):
+        if is_factor:
             return factor
         value = _scaled(*steps[0], name, factor)[0]._parameter(name)
         assert value is not None  # refused above
@@ -320,6 +335,7 @@ def calibrate(
     return Calibration(
         parameter=parameter,
         value=value_of(factor),
+        is_factor=is_factor,
         bounds=bounds,
         next_value=None if last else value_of(next_factor),
         next_bounds=next_bounds,

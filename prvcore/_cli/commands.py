@@ -66,6 +66,8 @@ def run_calibration(options: argparse.Namespace) -> int:
                 "query": options.command,
                 "epsilon": options.epsilon,
                 "delta": options.delta,
+                "parameter": found.parameter,
+                "is_factor": found.is_factor,
                 "value": found.value,
                 "bounds": found.bounds._asdict(),
                 "next_value": found.next_value,

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import prvcore as prv
+from prvcore._steps import pairs
 
 STEP = prv.PoissonSubsampledGaussian(noise_multiplier=1.0, sampling_probability=0.01)
 
@@ -161,6 +162,35 @@ def test_one_mechanism_in_a_list_is_a_schedule():
     listed = prv.calibrate([(prv.Gaussian(4.0), 10)], epsilon=2, delta=1e-5)
     assert alone.value == 4.0 * listed.value
     assert alone.mechanisms == listed.mechanisms
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "parameter", "is_factor"),
+    [
+        (STEP, "noise_multiplier", False),
+        (STEP, "sampling_probability", False),
+        (STEP, "steps", False),
+        ([STEP], "noise_multiplier", True),
+        ([STEP], "sampling_probability", True),
+        ([(STEP, 2)], "steps", False),
+        ([(STEP, 500), (prv.Laplace(20.0), 1)], "noise_multiplier", True),
+        (prv.Composed([prv.Gaussian(2.0), prv.Laplace(3.0)]), "noise_multiplier", True),
+        (prv.PoissonSubsampled([prv.Gaussian(2.0), prv.Gaussian(3.0)], 0.01), "scale", True),
+    ],
+    ids=repr,
+)
+def test_a_value_says_whether_it_is_a_factor(mechanisms, parameter, is_factor):
+    given = [mechanism for mechanism, _ in pairs(mechanisms, None)]
+    found = prv.calibrate(mechanisms, epsilon=1.0, delta=1e-6, parameter=parameter, tolerance=1e-2)
+    assert found.is_factor is is_factor
+    if parameter == "steps":
+        assert [count for _, count in found.mechanisms] in ([found.value], [2 * found.value])
+        return
+    assert f"is_factor={is_factor}" in repr(found)
+    core = "sampling_probability" if parameter == "sampling_probability" else "noise"
+    by = found.value if is_factor else found.value / given[0]._parameter(core)
+    expected = [m if (p := m._parameter(core)) is None else m._with(core, p * by) for m in given]
+    assert [mechanism for mechanism, _ in found.mechanisms] == expected
 
 
 @pytest.mark.parametrize(

@@ -312,8 +312,18 @@ def test_noise_is_the_librarys_calibration(capsys):
     arguments = ["noise", *TARGET, "--sampling-probability", "0.01", "--steps", "1000", "--json"]
     answer = json.loads(printed(capsys, *arguments))
     assert answer["bounds"]["upper"] <= 2 < answer["next_bounds"]["upper"]
+    assert (answer["parameter"], answer["is_factor"]) == ("noise_multiplier", False)
     step = prv.PoissonSubsampledGaussian(answer["value"], 0.01)
     assert prv.eps_from_delta(step, 1e-5, counts=1000).lower <= 2
+
+
+def test_the_noise_of_a_schedule_is_a_factor_and_says_so(capsys, tmp_path):
+    schedule = tmp_path / "one.json"
+    step = {"type": "PoissonSubsampledGaussian", "noise_multiplier": 2.0}
+    schedule.write_text(json.dumps({"steps": [{**step, "sampling_probability": 0.01}]}))
+    answer = json.loads(printed(capsys, "noise", *TARGET, "--schedule", str(schedule), "--json"))
+    assert (answer["parameter"], answer["is_factor"]) == ("noise_multiplier", True)
+    assert answer["assumed"]["steps"][0]["noise_multiplier"] == answer["value"] * 2.0
 
 
 def test_steps_are_the_most(capsys):
