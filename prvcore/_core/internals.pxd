@@ -257,6 +257,7 @@ cdef extern from "curve/direction.h" nogil:
         size_t step_count,
         prv_neighbors neighbors,
         bint add,
+        const prv_options *options,
         prv_direction *direction,
     )
     void prv_direction_free(prv_direction *direction)

@@ -163,7 +163,7 @@ def plan(
     for j in range(length):
         made.steps[j].mechanism = (<Handle>handles[j]).pointer
         made.steps[j].count = steps[j][1]
-    check(prv_direction_new(made.steps, length, options.neighbors, add, &made.direction))
+    check(prv_direction_new(made.steps, length, options.neighbors, add, &options, &made.direction))
     made.planned = True
     if not made.direction.all.infinite.high < value:
         raise ValueError(

@@ -91,8 +91,8 @@ static prv_status worst_response(const prv_mechanism *m, bool add, double lam, d
     return status;
 }
 
-static prv_status data_direction(const prv_direction *direction, bool add, double lam, double offset,
-                                 prv_direction *data)
+static prv_status data_direction(const prv_direction *direction, bool add, const prv_options *options,
+                                 double lam, double offset, prv_direction *data)
 {
     const size_t n = direction->steps;
     prv_status status = PRV_ERR_MEMORY;
@@ -108,7 +108,7 @@ static prv_status data_direction(const prv_direction *direction, bool add, doubl
         if (status != PRV_OK) goto hand_over;
         steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)direction->counts[j]};
     }
-    status = prv_direction_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, data);
+    status = prv_direction_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, options, data);
 hand_over:
     /* The direction frees the mechanisms that were made for it. */
     for (size_t j = 0; j < n; j++) {
@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-prv_status prv_data_directions_new(const prv_direction *directions, size_t count, prv_neighbors neighbors,
+prv_status prv_data_directions_new(const prv_direction *directions, size_t count, const prv_options *options,
                                    const double *lam, double offset, prv_directions *data)
 {
     data->count = 0;
@@ -131,9 +131,9 @@ prv_status prv_data_directions_new(const prv_direction *directions, size_t count
         bool symmetric = true;
         for (size_t j = 0; j < directions[v].steps; j++)
             symmetric = symmetric && prv_is_symmetric(attained(directions[v].mechanisms[j]));
-        const bool both = neighbors == PRV_REPLACE_ONE && !symmetric;
+        const bool both = options->neighbors == PRV_REPLACE_ONE && !symmetric;
         for (int add = both ? 0 : directions[v].add; add <= (both ? 1 : directions[v].add); add++) {
-            const prv_status status = data_direction(&directions[v], add, lam[v], offset,
+            const prv_status status = data_direction(&directions[v], add, options, lam[v], offset,
                                                      &data->each[data->count]);
             if (status != PRV_OK) return status;
             data->count++;

@@ -37,7 +37,7 @@ bool prv_are_data_discrete(const prv_direction *direction);
  *            moves by its period if the range moves by 1 / steps; `offset` moves the sum by this part of
  *            the period
  *   data     prv_directions_free frees it, whatever is returned */
-prv_status prv_data_directions_new(const prv_direction *directions, size_t count, prv_neighbors neighbors,
+prv_status prv_data_directions_new(const prv_direction *directions, size_t count, const prv_options *options,
                                    const double *lam, double offset, prv_directions *data);
 
 #endif

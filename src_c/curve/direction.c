@@ -12,7 +12,8 @@
 
 /* ---- Steps of one direction ---------------------------------------------------------------- */
 
-static prv_status add_step(prv_direction *direction, const prv_step *step, prv_neighbors neighbors)
+static prv_status add_step(prv_direction *direction, const prv_step *step, prv_neighbors neighbors,
+                           const prv_options *options)
 {
     const size_t k = direction->steps;
     const prv_mechanism *m = step->mechanism;
@@ -23,7 +24,7 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
     if (pair != NULL) m = pair;
     prv_mechanism *enclosed = NULL;
     if (m->base == PRV_BASE_COMBINED) {
-        status = prv_enclose(m, direction->add, &direction->enclosing, NULL, &enclosed);
+        status = prv_enclose(m, direction->add, &direction->enclosing, options, &enclosed);
         if (status == PRV_OK) m = enclosed;
     }
     if (status == PRV_OK) status = prv_profile_new(m, direction->add, 1, &direction->profiles[k]);
@@ -44,7 +45,7 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
 }
 
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
-                             prv_direction *direction)
+                             const prv_options *options, prv_direction *direction)
 {
     memset(direction, 0, sizeof *direction);
     direction->add = add;
@@ -63,7 +64,7 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
     direction->end = direction->first + step_count;
     direction->fineness = 1;
     for (size_t j = 0; j < step_count; j++) {
-        const prv_status status = add_step(direction, &steps[j], neighbors);
+        const prv_status status = add_step(direction, &steps[j], neighbors, options);
         if (status != PRV_OK) {
             prv_direction_free(direction);
             return status;
@@ -124,6 +125,16 @@ prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *f
         direction->mechanisms[j] = direction->enclosed[j] = enclosed;
     }
     return prv_direction_profile(direction, direction->fineness);
+}
+
+prv_status prv_direction_enclose_coarsely(prv_direction *direction, const prv_options *options)
+{
+    const prv_fineness coarse = PRV_COARSE_FINENESS;
+    if (!prv_is_enclosed(direction) ||
+        (direction->enclosing.share == coarse.share && direction->fineness == 1))
+        return PRV_OK;
+    direction->fineness = 1;
+    return prv_direction_enclose(direction, &coarse, options);
 }
 
 /* The epsilon at which the curve of these atoms reaches delta, about. */

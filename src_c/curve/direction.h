@@ -27,10 +27,11 @@ typedef struct prv_direction {
     double moment_error; /* error of the composed log-moment by profiles, about; 0 until it is known */
 } prv_direction;
 
-/* The direction of steps with counts > 0; if `add`, pairs are reversed. Nothing is left to be freed unless
+/* The direction of steps with counts > 0; if `add`, pairs are reversed. Laws of combined mechanisms are made
+ * under the interrupts and the memory_limit of `options`, which may be NULL. Nothing is left to be freed unless
  * PRV_OK is returned. */
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
-                             prv_direction *direction);
+                             const prv_options *options, prv_direction *direction);
 /* Makes the profiles finer if a tilt of `saddle` sees large cells where its mass is, or if moments are not
  * exact enough for the number of steps; *changed tells whether it did, so that aims should be taken anew. */
 prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed);
@@ -46,6 +47,9 @@ int prv_any_combined(const prv_step *steps, size_t step_count);
  */
 prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *fineness,
                                  const prv_options *options);
+/* Encloses combined mechanisms as coarsely as a new direction does, unless they are: so an answer does not
+ * depend on what was asked before. */
+prv_status prv_direction_enclose_coarsely(prv_direction *direction, const prv_options *options);
 /* How far apart (nats of epsilon, about) bounds are by the pairs that enclose the mechanisms: of one
  * mechanism, at delta; else what the log-moments of both pairs at the tilt `saddle`, of losses in use, differ
  * by, over the tilt. O(atoms). */

@@ -203,6 +203,10 @@ prv_status prv_bracket(prv_direction *directions, size_t direction_count, const 
     bracket b = {
         .directions = directions, .direction_count = direction_count, .question = question, .value = value};
     b.options = prv_layer_over(&b.layer, PRV_KNOWS_PASSES, options);
+    for (size_t i = 0; i < direction_count; i++) {
+        const prv_status enclosed = prv_direction_enclose_coarsely(&directions[i], options);
+        if (enclosed != PRV_OK) return enclosed;
+    }
     begin(&b);
     double bytes = 0.0;
     prv_status status = first_passes(&b, &bytes);

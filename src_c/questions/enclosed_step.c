@@ -194,10 +194,7 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
     prv_layer layer;
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     for (size_t i = 0; i < count; i++) {
-        const prv_fineness coarse = PRV_COARSE_FINENESS;
-        prv_status status = PRV_OK;
-        if (directions[i].enclosing.share != coarse.share)
-            status = prv_direction_enclose(&directions[i], &coarse, options);
+        prv_status status = prv_direction_enclose_coarsely(&directions[i], options);
         if (status == PRV_OK) status = read(&directions[i], question, value, &readings[i]);
         if (status != PRV_OK) return status;
     }

@@ -315,7 +315,7 @@ static prv_status ask_data(const prv_direction *directions, size_t direction_cou
     prv_directions data = {0};
     prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
     if (bounds == NULL) return PRV_ERR_MEMORY;
-    prv_status status = prv_data_directions_new(directions, direction_count, options->neighbors, lam, offset,
+    prv_status status = prv_data_directions_new(directions, direction_count, options, lam, offset,
                                                 &data);
     if (status != PRV_OK) goto done;
     status = answer_pairs(data.each, data.count, options, question, values, length, bounds, NULL);

@@ -98,14 +98,14 @@ static uint64_t planned_count(const prv_growth_plan *plan, const prv_past *past,
 
 /* The beginning as planning sees it. */
 static prv_status direction_of_beginning(const prv_past *past, const prv_growth_plan *plan,
-                                         prv_direction *direction)
+                                         const prv_options *options, prv_direction *direction)
 {
     prv_step *steps = prv_allocate(plan->steps, sizeof *steps);
     if (steps == NULL) return PRV_ERR_MEMORY;
     for (size_t j = 0; j < plan->steps; j++)
         steps[j] = (prv_step){past->pairs[j].mechanism, planned_count(plan, past, j)};
     const prv_status status = prv_direction_new(steps, plan->steps, past->add ? PRV_ADD : PRV_REMOVE,
-                                                past->add, direction);
+                                                past->add, options, direction);
     prv_release(steps);
     return status;
 }
@@ -164,7 +164,8 @@ prv_status prv_enclose_step(const prv_growth_plan *plan, const prv_past *past, s
     const prv_step_pair *pair = &past->pairs[j];
     const prv_step step = {pair->mechanism, 1};
     prv_direction direction;
-    prv_status status = prv_direction_new(&step, 1, past->add ? PRV_ADD : PRV_REMOVE, past->add, &direction);
+    prv_status status = prv_direction_new(&step, 1, past->add ? PRV_ADD : PRV_REMOVE, past->add,
+                                          options, &direction);
     if (status != PRV_OK) return status;
     prv_layout layout;
     memset(&layout, 0, sizeof layout);
@@ -216,7 +217,7 @@ prv_status prv_growth_plan_make(const prv_past *past, prv_question question, dou
 {
     *enclosed = 0;
     prv_direction direction;
-    prv_status status = direction_of_beginning(past, plan, &direction);
+    prv_status status = direction_of_beginning(past, plan, options, &direction);
     if (status != PRV_OK) return status;
     status = lay_out(&direction, question, value, options, plan);
     prv_direction_free(&direction);

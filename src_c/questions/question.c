@@ -97,16 +97,17 @@ size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_nei
     return n;
 }
 
-static prv_status directions_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
+static prv_status directions_of(const prv_step *steps, size_t step_count, const prv_options *options,
                                 prv_directions *directions)
 {
+    const prv_neighbors neighbors = options->neighbors;
     prv_status status = prv_check_steps(steps, step_count, neighbors);
     if (status != PRV_OK) return status;
     bool adds[2];
     const size_t count = prv_distinct_directions(steps, step_count, neighbors, adds);
     while (directions->count < count) {
         const size_t i = directions->count;
-        status = prv_direction_new(steps, step_count, neighbors, adds[i], &directions->each[i]);
+        status = prv_direction_new(steps, step_count, neighbors, adds[i], options, &directions->each[i]);
         if (status != PRV_OK) {
             prv_directions_free(directions);
             return status;
@@ -125,7 +126,7 @@ prv_status prv_directions_new(const prv_step *steps, size_t step_count, const pr
     size_t length;
     prv_status status = prv_distinct_steps(steps, step_count, distinct, &length);
     if (status != PRV_OK) goto done;
-    status = directions_of(distinct, length, options->neighbors, directions);
+    status = directions_of(distinct, length, options, directions);
 done:
     prv_release(distinct);
     return status;

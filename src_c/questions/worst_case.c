@@ -37,8 +37,8 @@ static prv_status raise_by_data(const prv_quantity *quantity, const prv_directio
 {
     const double tilts[2] = {tilt, tilt};
     prv_directions data;
-    prv_status status = prv_data_directions_new(directions->each, directions->count, options->neighbors,
-                                                tilts, 0.0, &data);
+    prv_status status = prv_data_directions_new(directions->each, directions->count, options, tilts, 0.0,
+                                                &data);
     if (status != PRV_OK) goto done;
     for (size_t i = 0; i < data.count; i++) {
         prv_bounds b;
