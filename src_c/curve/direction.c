@@ -25,6 +25,7 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
     prv_mechanism *enclosed = NULL;
     if (m->base == PRV_BASE_COMBINED) {
         status = prv_enclose(m, direction->add, &direction->enclosing, options, &enclosed);
+        if (prv_is_too_fine(status)) status = prv_enclose_trivially(m, &enclosed);
         if (status == PRV_OK) m = enclosed;
     }
     if (status == PRV_OK) status = prv_profile_new(m, direction->add, 1, &direction->profiles[k]);
@@ -111,30 +112,45 @@ int prv_any_combined(const prv_step *steps, size_t step_count)
     return 0;
 }
 
+bool prv_is_too_fine(prv_status status)
+{
+    return status == PRV_ERR_PRECISION || status == PRV_ERR_MEMORY_LIMIT || status == PRV_ERR_ENGINE;
+}
+
+prv_limit prv_limit_of_enclosing(prv_status status)
+{
+    return status == PRV_ERR_PRECISION      ? PRV_LIMIT_ROUNDING
+           : status == PRV_ERR_MEMORY_LIMIT ? PRV_LIMIT_MEMORY
+                                            : PRV_LIMIT_PASSES;
+}
+
 prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *fineness,
                                  const prv_options *options)
 {
-    direction->enclosing = *fineness;
-    for (size_t j = 0; j < direction->steps; j++) {
+    prv_status made = PRV_OK;
+    for (size_t j = 0; j < direction->steps && made == PRV_OK; j++) {
         if (direction->enclosed[j] == NULL) continue;
         prv_mechanism *enclosed = NULL;
-        const prv_status status = prv_enclose(direction->enclosed[j]->enclosed, direction->add, fineness,
-                                              options, &enclosed);
-        if (status != PRV_OK) return status;
+        made = prv_enclose(direction->enclosed[j]->enclosed, direction->add, fineness, options, &enclosed);
+        if (made != PRV_OK) break;
         prv_mechanism_free(direction->enclosed[j]);
         direction->mechanisms[j] = direction->enclosed[j] = enclosed;
     }
-    return prv_direction_profile(direction, direction->fineness);
+    if (made == PRV_OK) direction->enclosing = *fineness;
+    const prv_status profiled = prv_direction_profile(direction, direction->fineness);
+    return profiled != PRV_OK ? profiled : made;
 }
 
 prv_status prv_direction_enclose_coarsely(prv_direction *direction, const prv_options *options)
 {
     const prv_fineness coarse = PRV_COARSE_FINENESS;
-    if (!prv_is_enclosed(direction) ||
-        (direction->enclosing.share == coarse.share && direction->fineness == 1))
-        return PRV_OK;
+    const prv_fineness *now = &direction->enclosing;
+    const bool is_coarse = now->share == coarse.share && now->cut == coarse.cut &&
+                           now->low_cut == coarse.low_cut;
+    if (!prv_is_enclosed(direction) || (is_coarse && direction->fineness == 1)) return PRV_OK;
     direction->fineness = 1;
-    return prv_direction_enclose(direction, &coarse, options);
+    const prv_status status = prv_direction_enclose(direction, &coarse, options);
+    return prv_is_too_fine(status) ? PRV_OK : status;
 }
 
 /* The epsilon at which the curve of these atoms reaches delta, about. */

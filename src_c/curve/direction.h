@@ -28,8 +28,8 @@ typedef struct prv_direction {
 } prv_direction;
 
 /* The direction of steps with counts > 0; if `add`, pairs are reversed. Laws of combined mechanisms are made
- * under the interrupts and the memory_limit of `options`, which may be NULL. Nothing is left to be freed unless
- * PRV_OK is returned. */
+ * under the interrupts and the memory_limit of `options`, which may be NULL. Nothing is left to be freed
+ * unless PRV_OK is returned. */
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
                              const prv_options *options, prv_direction *direction);
 /* Makes the profiles finer if a tilt of `saddle` sees large cells where its mass is, or if moments are not
@@ -43,8 +43,11 @@ void prv_direction_free(prv_direction *direction);
 int prv_is_enclosed(const prv_direction *direction);
 /* 1 if one of the steps has a combined mechanism. */
 int prv_any_combined(const prv_step *steps, size_t step_count);
+/* True if laws of combined mechanisms cannot be made as finely as asked, though perhaps more coarsely. */
+bool prv_is_too_fine(prv_status status);
+prv_limit prv_limit_of_enclosing(prv_status status);
 /* Encloses combined mechanisms anew, and makes their profiles as fine as before. All cells are in use then.
- */
+ * If laws cannot be made so finely (prv_is_too_fine), what enclosed the mechanisms before still does. */
 prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *fineness,
                                  const prv_options *options);
 /* Encloses combined mechanisms as coarsely as a new direction does, unless they are: so an answer does not

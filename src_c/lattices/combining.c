@@ -185,17 +185,12 @@ static double copies_of(const prv_mechanism *m)
     return sum;
 }
 
-/* Pairs that say nothing: an infinite loss from above, none from below. */
-static prv_status trivial(prv_mechanism *m)
+/* How often its parts run side by side, on batches. */
+static double batches_within(const prv_mechanism *m)
 {
-    m->enclosing[PRV_DOMINATING] = prv_atoms_new(0);
-    m->enclosing[PRV_DOMINATED] = prv_atoms_new(1);
-    if (m->enclosing[PRV_DOMINATING] == NULL || m->enclosing[PRV_DOMINATED] == NULL) return PRV_ERR_MEMORY;
-    prv_atoms *above = m->enclosing[PRV_DOMINATING], *below = m->enclosing[PRV_DOMINATED];
-    above->q_only = above->p_only = 1.0;
-    below->loss[0] = 0.0;
-    below->q[0] = below->p[0] = 1.0;
-    return PRV_OK;
+    double most = 1.0;
+    for (size_t i = 0; i < m->part_count; i++) most = fmax(most, batches_within(m->parts[i]));
+    return m->combination == PRV_COMBINED_AVERAGE ? most * (double)m->batches : most;
 }
 
 /* The atoms of one side; of a sample, at the losses of the sample, wherever these lie. */
@@ -222,28 +217,53 @@ static prv_status side_atoms(const prv_mechanism *whole, const prv_ratio_law *la
     return PRV_OK;
 }
 
+/* Mass at the end of small losses that is moved by a point may be this part of a point's distance. */
+#define LOW_PART 1e-3
+
+/* What the laws of a combined mechanism are made for. In 'add' each batch has the mass that one operation
+ * moves to infinite losses. */
+static prv_status request_for(const prv_mechanism *whole, bool add, const prv_fineness *fineness,
+                              const prv_options *options, prv_law_request *request)
+{
+    const double copies = copies_of(whole), operations = (double)operations_of(whole);
+    const double cut = fineness->cut / (operations * copies * (add ? batches_within(whole) : 1.0));
+    *request = (prv_law_request){add, fineness, options, cut, fineness->low_cut, fineness->cut / copies};
+    double variance = 0.0;
+    const prv_status status = variance_of(whole, request, &variance);
+    if (status != PRV_OK) return status;
+    request->low_cut = fmin(fineness->low_cut, LOW_PART * prv_fine_spacing(fineness->share, variance));
+    return PRV_OK;
+}
+
 prv_status prv_enclose(const prv_mechanism *whole, bool add, const prv_fineness *fineness,
                        const prv_options *options, prv_mechanism **enclosed)
 {
     prv_mechanism *m = prv_mechanism_new(PRV_BASE_ENCLOSED);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->enclosed = whole;
-    const prv_law_request b = {add, fineness, options,
-                               fineness->cut / ((double)operations_of(whole) * copies_of(whole))};
     const bool is_sample = whole->combination == PRV_COMBINED_SAMPLE;
     prv_law_pair e = {0};
-    prv_status status = laws_of(is_sample ? whole->parts[0] : whole, &b, HUGE_VAL, &e);
+    prv_law_request b;
+    prv_status status = request_for(whole, add, fineness, options, &b);
+    if (status == PRV_OK) status = laws_of(is_sample ? whole->parts[0] : whole, &b, HUGE_VAL, &e);
     for (int side = 0; side < 2 && status == PRV_OK; side++) {
         const prv_ratio_side s = prv_request_side(&b, side);
         status = side_atoms(whole, &e.law[side], &s, m);
     }
-    if (status == PRV_ERR_PRECISION || status == PRV_ERR_MEMORY_LIMIT) {
-        for (int side = 0; side < 2; side++) {
-            prv_atoms_free(m->enclosing[side]);
-            m->enclosing[side] = NULL;
-        }
-        status = trivial(m);
-    }
     prv_law_pair_free(&e);
     return prv_mechanism_finish(status, m, enclosed);
+}
+
+prv_status prv_enclose_trivially(const prv_mechanism *whole, prv_mechanism **enclosed)
+{
+    prv_mechanism *m = prv_mechanism_new(PRV_BASE_ENCLOSED);
+    if (m == NULL) return PRV_ERR_MEMORY;
+    m->enclosed = whole;
+    prv_atoms *above = m->enclosing[PRV_DOMINATING] = prv_atoms_new(0);
+    prv_atoms *below = m->enclosing[PRV_DOMINATED] = prv_atoms_new(1);
+    if (above == NULL || below == NULL) return prv_mechanism_finish(PRV_ERR_MEMORY, m, enclosed);
+    above->q_only = above->p_only = 1.0;
+    below->loss[0] = 0.0;
+    below->q[0] = below->p[0] = 1.0;
+    return prv_mechanism_finish(PRV_OK, m, enclosed);
 }

@@ -18,10 +18,14 @@ typedef struct prv_fineness {
 #define PRV_COARSE_FINENESS ((prv_fineness){0.125, 1e-40, 1e-8})
 
 /* The mechanism of PRV_BASE_ENCLOSED that encloses a combined one in a direction. It refers to `mechanism`,
- * which must outlive it. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, PRV_ERR_MEMORY_LIMIT if the lattices
- * need more than options->memory_limit bytes (options may be NULL), those of callbacks. If laws are too wide
- * for any lattice, the pairs are trivial: an infinite loss, and no loss. */
+ * which must outlive it. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks;
+ * PRV_ERR_MEMORY_LIMIT if a lattice needs more than options->memory_limit bytes (options may be NULL),
+ * PRV_ERR_ENGINE if it has so many points that not all pairs of them can be visited, PRV_ERR_PRECISION if
+ * rounding hides the laws. */
 prv_status prv_enclose(const prv_mechanism *mechanism, bool add, const prv_fineness *fineness,
                        const prv_options *options, prv_mechanism **enclosed);
+
+/* The same between pairs that say nothing: an infinite loss, and no loss. PRV_ERR_MEMORY. */
+prv_status prv_enclose_trivially(const prv_mechanism *mechanism, prv_mechanism **enclosed);
 
 #endif

@@ -22,7 +22,7 @@ void prv_law_pair_free(prv_law_pair *e)
 
 prv_ratio_side prv_request_side(const prv_law_request *b, int side)
 {
-    return (prv_ratio_side){b->add, (prv_side)side, b->cut, b->fineness->low_cut, b->options};
+    return (prv_ratio_side){b->add, (prv_side)side, b->cut, b->low_cut, b->zero_cut, b->options};
 }
 
 prv_status prv_part_find_range(const prv_mechanism *m, const prv_law_request *b, prv_part_range *s)
@@ -67,14 +67,16 @@ prv_status prv_part_laws_on_lattice(const prv_mechanism *m, const prv_law_reques
     const double low = floor((fmax(range->low, -FARTHEST_LOSS) - f.anchor) / spacing) - 1.0;
     const double high = ceil((fmin(range->high, FARTHEST_LOSS) - f.anchor) / spacing) + 1.0;
     if (!(high > low && high - low < MOST_POINTS && fabs(low) < 0x1p52 && fabs(high) < 0x1p52))
-        return PRV_ERR_MEMORY_LIMIT;
+        return PRV_ERR_ENGINE;
     const double period = f.period > 0.0 ? nearbyint(f.period / spacing) : 0.0;
+    const prv_ratio_side s = prv_request_side(b, PRV_DOMINATING);
+    prv_status status = prv_ratio_check_memory(&s, 16.0 * (high - low));
+    if (status != PRV_OK) return status;
     const prv_ratio_points points = {
         f.anchor, spacing, (int64_t)low, (int64_t)high, (int64_t)fmin(period, 0x1p52), f.anchor_is_atom};
-    prv_status status = PRV_OK;
     for (int side = 0; side < 2 && status == PRV_OK; side++) {
-        const prv_ratio_side s = prv_request_side(b, side);
-        status = prv_ratio_discretize(m, &s, &points, &e->law[side]);
+        const prv_ratio_side of_side = prv_request_side(b, side);
+        status = prv_ratio_discretize(m, &of_side, &points, &e->law[side]);
     }
     return status;
 }

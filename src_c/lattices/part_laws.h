@@ -16,7 +16,9 @@ typedef struct prv_law_request {
     bool add;
     const prv_fineness *fineness;
     const prv_options *options;
-    double cut; /* mass that one operation may move to infinite losses */
+    double cut;      /* mass that one operation may move to infinite losses */
+    double low_cut;  /* mass that one operation may move at the end of small losses */
+    double zero_cut; /* mass that all may move to R = 0 */
 } prv_law_request;
 
 /* Where the losses of a part lie: the range outside which little is lost, and the variance of log R. */
@@ -38,8 +40,8 @@ prv_status prv_part_find_range(const prv_mechanism *part, const prv_law_request 
  * 0. */
 double prv_fit_period(double period, double spacing);
 
-/* The laws on a lattice of this spacing. Statuses of prv_ratio_discretize; PRV_ERR_MEMORY_LIMIT if the
- * lattice had too many points. */
+/* The laws on a lattice of this spacing. Statuses of prv_ratio_discretize, PRV_ERR_MEMORY_LIMIT;
+ * PRV_ERR_ENGINE if the lattice had too many points. */
 prv_status prv_part_laws_on_lattice(const prv_mechanism *part, const prv_law_request *request,
                                     const prv_part_range *range, double spacing, prv_law_pair *laws);
 

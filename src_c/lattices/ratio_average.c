@@ -31,14 +31,22 @@ double prv_ratio_log_average(double weight, double d, double *error)
 
 double prv_ratio_least_zero(const prv_ratio_side *s)
 {
-    return !s->add && s->side == PRV_DOMINATED ? 1e-11 : 0.0;
+    if (s->side == PRV_DOMINATED) return s->add ? 0.0 : 1e-11;
+    return s->add ? s->zero_cut : 0.0;
 }
 
 void prv_ratio_set_ends_of_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight,
                                    const prv_ratio_side *s, prv_ratio_law *average)
 {
     const double few = prv_ratio_outwards(s, 8.0 * PRV_UNIT);
-    if (s->add) average->zero = a->zero * b->zero * few;
+    if (s->add) {
+        /* Beside a mass that has a place, only R = 0 of the other law is R = 0; beside one that has none,
+         * all. */
+        const double least = prv_ratio_least_zero(s);
+        const bool of_a = a->zero > least, of_b = b->zero > least;
+        average->zero = (of_a && of_b ? a->zero * b->zero : (of_a ? 0.0 : a->zero) + (of_b ? 0.0 : b->zero)) *
+                        few;
+    }
     if (!s->add) average->infinite = (weight * a->infinite + (1.0 - weight) * b->infinite) * few;
 }
 
@@ -161,8 +169,11 @@ prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, dou
     /* Beside zeros averages are as low as the weights; with rounding, a cell or two more on either side. */
     const double spacing = a->spacing / (double)finer;
     const int64_t down = zeros ? (int64_t)ceil(-log(fmin(weight, 1.0 - weight)) / spacing) : 0;
-    prv_status status = prv_ratio_cells_new(low * (int64_t)finer - down - 4, high * (int64_t)finer + 4, finer,
-                                            a->offset, spacing, &v.cells);
+    const double cells = (double)(high - low) * (double)finer + (double)down;
+    prv_status status = prv_ratio_check_memory(s, 5.0 * cells);
+    if (status != PRV_OK) return status;
+    status = prv_ratio_cells_new(low * (int64_t)finer - down - 4, high * (int64_t)finer + 4, finer, a->offset,
+                                 spacing, &v.cells);
     if (status != PRV_OK) return status;
     status = add_all_pairs(&v);
     if (status != PRV_OK) {

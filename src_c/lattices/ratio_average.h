@@ -15,8 +15,8 @@ prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, dou
  * exponent to which it is added. */
 double prv_ratio_log_average(double weight, double d, double *error);
 
-/* Mass at R = 0 of one law up to which averages beside it need no place: from below, in the direction
- * 'remove', what is left out counts as R = 0. */
+/* Mass at R = 0 of one law up to which averages beside it need no place, but count as R = 0: from below, in
+ * the direction 'remove', what is left out does; from above, in 'add', R = 0 is on the safe side. */
 double prv_ratio_least_zero(const prv_ratio_side *side);
 
 /* `zero` and `infinite` of the average. */

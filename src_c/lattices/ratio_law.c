@@ -6,6 +6,13 @@
 #include "base/allocate.h"
 #include "numerics/rounding.h"
 
+prv_status prv_ratio_check_memory(const prv_ratio_side *s, double numbers)
+{
+    const prv_options *options = s->options;
+    const double limit = options != NULL ? (double)options->memory_limit : 0x1p40;
+    return numbers * (double)sizeof(double) <= limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+}
+
 prv_status prv_ratio_law_new(size_t length, prv_ratio_law *law)
 {
     memset(law, 0, sizeof *law);

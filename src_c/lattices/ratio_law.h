@@ -30,8 +30,9 @@ typedef struct prv_ratio_law {
 typedef struct prv_ratio_side {
     bool add;
     prv_side side;
-    double cut;     /* mass that may be moved to infinite losses */
-    double low_cut; /* the special measure's mass that may be moved at the end of small losses */
+    double cut;      /* mass that may be moved to infinite losses */
+    double low_cut;  /* the special measure's mass that may be moved at the end of small losses */
+    double zero_cut; /* the null measure's mass that may be moved to R = 0 by all operations, in 'add' */
     const prv_options *options;
 } prv_ratio_side;
 
@@ -59,6 +60,9 @@ prv_status prv_ratio_law_new(size_t length, prv_ratio_law *law);
 
 /* PRV_ERR_MEMORY. */
 prv_status prv_ratio_law_copy(const prv_ratio_law *law, prv_ratio_law *copy);
+
+/* PRV_ERR_MEMORY_LIMIT if so many numbers are above the memory_limit of the side's options. */
+prv_status prv_ratio_check_memory(const prv_ratio_side *side, double numbers);
 
 void prv_ratio_law_free(prv_ratio_law *law);
 

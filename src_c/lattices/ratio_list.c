@@ -99,6 +99,8 @@ prv_status prv_ratio_list_of(const prv_atoms *a, double error, const prv_ratio_s
 prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight,
                                   const prv_ratio_side *s, prv_ratio_law *average)
 {
+    prv_status status = prv_ratio_check_memory(s, 4.0 * (double)((a->length + 1) * (b->length + 1)));
+    if (status != PRV_OK) return status;
     listed *points = prv_allocate((a->length + 1) * (b->length + 1), sizeof *points);
     if (points == NULL) return PRV_ERR_MEMORY;
     size_t n = 0;
@@ -122,7 +124,7 @@ prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b
     memset(average, 0, sizeof *average);
     prv_ratio_set_ends_of_average(a, b, weight, s, average);
     average->shift = fmax(a->shift, b->shift);
-    const prv_status status = close_list(points, n, 4.0 * PRV_UNIT, s, average);
+    status = close_list(points, n, 4.0 * PRV_UNIT, s, average);
     prv_release(points);
     return status;
 }
@@ -130,6 +132,8 @@ prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b
 prv_status prv_ratio_list_product(const prv_ratio_law *a, const prv_ratio_law *b, const prv_ratio_side *s,
                                   prv_ratio_law *product)
 {
+    prv_status status = prv_ratio_check_memory(s, 4.0 * (double)(a->length * b->length));
+    if (status != PRV_OK) return status;
     listed *points = prv_allocate(a->length * b->length, sizeof *points);
     if (points == NULL) return PRV_ERR_MEMORY;
     size_t n = 0;
@@ -141,7 +145,7 @@ prv_status prv_ratio_list_product(const prv_ratio_law *a, const prv_ratio_law *b
     memset(product, 0, sizeof *product);
     prv_ratio_set_ends_of_product(a, b, s, product);
     product->shift = a->shift + b->shift;
-    const prv_status status = close_list(points, n, 4.0 * PRV_UNIT, s, product);
+    status = close_list(points, n, 4.0 * PRV_UNIT, s, product);
     prv_release(points);
     return status;
 }

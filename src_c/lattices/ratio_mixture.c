@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "numerics/rounding.h"
+#include "lattices/ratio_average.h"
 #include "lattices/ratio_cells.h"
 
 double prv_ratio_log_mixture(double x, double p, double *error)
@@ -22,13 +23,15 @@ prv_status prv_ratio_mixture(const prv_ratio_law *a, double p, double spacing, c
                              prv_ratio_law *mixture)
 {
     double error;
-    const double lowest = p < 1.0 && a->zero > 0.0 ? log1p(-p)
-                                                   : prv_ratio_log_mixture(prv_ratio_point(a, 0), p, &error);
+    const bool spreads = p < 1.0 && a->zero > prv_ratio_least_zero(s);
+    const double lowest = spreads ? log1p(-p) : prv_ratio_log_mixture(prv_ratio_point(a, 0), p, &error);
     const double highest = prv_ratio_log_mixture(prv_ratio_point(a, a->length - 1), p, &error);
     const double first = floor(lowest / spacing) - 4.0, last = ceil(highest / spacing) + 4.0;
-    if (!(fabs(first) < 0x1p52 && last - first < 0x1p30)) return PRV_ERR_MEMORY_LIMIT;
+    if (!(fabs(first) < 0x1p52 && last - first < 0x1p30)) return PRV_ERR_ENGINE;
+    prv_status status = prv_ratio_check_memory(s, 5.0 * (last - first));
+    if (status != PRV_OK) return status;
     prv_ratio_cells cells;
-    const prv_status status = prv_ratio_cells_new((int64_t)first, (int64_t)last, 1, 0.0, spacing, &cells);
+    status = prv_ratio_cells_new((int64_t)first, (int64_t)last, 1, 0.0, spacing, &cells);
     if (status != PRV_OK) return status;
     cells.terms = 2;
     size_t run = 0;
@@ -45,7 +48,7 @@ prv_status prv_ratio_mixture(const prv_ratio_law *a, double p, double spacing, c
         if (run + 2 > cells.terms) cells.terms = run + 2;
     }
     memset(mixture, 0, sizeof *mixture);
-    if (p < 1.0 && a->zero > 0.0) {
+    if (spreads) {
         const double value = log1p(-p);
         const prv_ratio_place at = prv_ratio_place_of(value, PRV_UNIT * (8.0 + 8.0 * fabs(value)), spacing,
                                                       prv_ratio_up_is_safe(s));

@@ -54,7 +54,7 @@ static prv_status product_of(prv_ratio_law *a, prv_ratio_law *b, double spacing,
     if (status != PRV_OK) return status;
     status = onto_lattice(b, spacing, s);
     if (status != PRV_OK) return status;
-    if (is_too_long(a) || is_too_long(b)) return PRV_ERR_MEMORY_LIMIT;
+    if (is_too_long(a) || is_too_long(b)) return PRV_ERR_ENGINE;
     return prv_ratio_product(a, b, s, product);
 }
 
@@ -127,7 +127,7 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
     if (a->spacing > c->spacing) status = refine_lattice(a, (int64_t)nearbyint(a->spacing / c->spacing));
     if (c->spacing > a->spacing) status = refine_lattice(c, (int64_t)nearbyint(c->spacing / a->spacing));
     if (status != PRV_OK) return status;
-    if (is_too_long(a) || is_too_long(c)) return PRV_ERR_MEMORY_LIMIT;
+    if (is_too_long(a) || is_too_long(c)) return PRV_ERR_ENGINE;
     return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), s, average);
 }
 

@@ -38,7 +38,9 @@ prv_status prv_ratio_product(const prv_ratio_law *a, const prv_ratio_law *b, con
                              prv_ratio_law *product)
 {
     const size_t length = a->length + b->length - 1;
-    prv_status status = prv_ratio_law_new(length, product);
+    prv_status status = prv_ratio_check_memory(s, 2.0 * (double)length);
+    if (status != PRV_OK) return status;
+    status = prv_ratio_law_new(length, product);
     if (status != PRV_OK) return status;
     product->first = a->first + b->first;
     product->spacing = a->spacing;

@@ -187,6 +187,44 @@ prv_status prv_combined_replaced(const prv_mechanism *m, prv_mechanism **pair)
     return status;
 }
 
+bool prv_combined_has_averages(const prv_mechanism *m)
+{
+    if (m->base != PRV_BASE_COMBINED) return false;
+    if (m->combination == PRV_COMBINED_AVERAGE) return true;
+    for (size_t i = 0; i < m->part_count; i++)
+        if (prv_combined_has_averages(m->parts[i])) return true;
+    return false;
+}
+
+/* Takes `base`, the only part of an average. The probability is rounded down: a sample of a sample. */
+static prv_status simpler_average(prv_mechanism *base, uint64_t batches, bool above, prv_mechanism **simpler)
+{
+    if (above) {
+        *simpler = base;
+        return PRV_OK;
+    }
+    const prv_status status = prv_mechanism_poisson_subsampled(base, prv_below(1.0 / (double)batches),
+                                                               simpler);
+    prv_mechanism_free(base);
+    return status;
+}
+
+prv_status prv_combined_simpler(const prv_mechanism *m, bool above, prv_mechanism **simpler)
+{
+    if (!prv_combined_has_averages(m)) return prv_mechanism_copy(m, simpler);
+    prv_mechanism **made = room_for_parts(m);
+    if (made == NULL) return PRV_ERR_MEMORY;
+    prv_status status = PRV_OK;
+    for (size_t i = 0; i < m->part_count && status == PRV_OK; i++)
+        status = prv_combined_simpler(m->parts[i], above, &made[i]);
+    if (m->combination == PRV_COMBINED_AVERAGE && status == PRV_OK) {
+        status = simpler_average(made[0], m->batches, above, simpler);
+        prv_release(made);
+        return status;
+    }
+    return combination_like(status, m, made, m->sampling_probability, simpler);
+}
+
 int prv_combined_has(const prv_mechanism *m, prv_parameter parameter)
 {
     if (parameter == PRV_SAMPLING_PROBABILITY) return m->combination == PRV_COMBINED_SAMPLE;

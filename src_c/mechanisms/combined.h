@@ -20,6 +20,12 @@ prv_status prv_combined_scaled(const prv_mechanism *m, prv_parameter parameter, 
                                prv_mechanism **mechanism);
 int prv_combined_has(const prv_mechanism *m, prv_parameter parameter);
 
+/* The mechanism with each of its averages replaced by one without: if `above`, by the base of the average,
+ * whose pair dominates it; else by a Poisson sample of the base, of probability 1 / batches, whose pair it
+ * dominates. A copy of other mechanisms. */
+prv_status prv_combined_simpler(const prv_mechanism *m, bool above, prv_mechanism **simpler);
+bool prv_combined_has_averages(const prv_mechanism *m);
+
 /* What prv_infinite_mass and its like (support.h) say of these. */
 double prv_combined_infinite_mass(const prv_mechanism *m, int add, double *error);
 double prv_combined_greatest_loss(const prv_mechanism *m, int add, double *error);

@@ -176,7 +176,7 @@ static bool is_close(const prv_options *options, prv_question question, double v
 }
 
 static void fill_report(const prv_direction *d, const prv_options *options, const reading *top, bool close,
-                        bool stopped, prv_report *report)
+                        prv_limit stopped_by, prv_report *report)
 {
     memset(report, 0, sizeof *report);
     report->accurate = close;
@@ -184,7 +184,7 @@ static void fill_report(const prv_direction *d, const prv_options *options, cons
     report->direction = prv_neighbors_of(d->add, options->neighbors);
     report->width = report->discretization = top->width;
     report->cells = d->enclosed[0]->enclosing[PRV_DOMINATING]->length;
-    if (!close) report->limit = stopped ? PRV_LIMIT_ROUNDING : PRV_LIMIT_PASSES;
+    if (!close) report->limit = stopped_by != PRV_LIMIT_NONE ? stopped_by : PRV_LIMIT_PASSES;
 }
 
 prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const prv_options *options,
@@ -192,6 +192,7 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
 {
     reading readings[2];
     prv_layer layer;
+    prv_limit stopped_by = PRV_LIMIT_NONE;
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     for (size_t i = 0; i < count; i++) {
         prv_status status = prv_direction_enclose_coarsely(&directions[i], options);
@@ -208,10 +209,10 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
         reading *r = &readings[top];
         prv_direction *d = &directions[top];
         const bool close = is_close(options, question, value, r, &worst);
-        const bool stopped = d->enclosing.share < LEAST_SHARE;
-        if (close || stopped || round >= MOST_ROUNDS) {
+        if (d->enclosing.share < LEAST_SHARE) stopped_by = PRV_LIMIT_ROUNDING;
+        if (close || stopped_by != PRV_LIMIT_NONE || round >= MOST_ROUNDS) {
             *bounds = worst;
-            fill_report(d, options, r, close, stopped, report);
+            fill_report(d, options, r, close, stopped_by, report);
             return prv_gate_range(question == PRV_ASK_EPSILON ? 0.0 : -HUGE_VAL, HUGE_VAL, bounds);
         }
         const double width = width_asked(options, question, value, r, &worst);
@@ -220,6 +221,10 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
         layer.now.width_asked = width;
         const prv_fineness f = next_fineness(&d->enclosing, r, width);
         prv_status status = prv_direction_enclose(d, &f, options);
+        if (prv_is_too_fine(status)) {
+            stopped_by = prv_limit_of_enclosing(status); /* the bounds found before hold */
+            continue;
+        }
         reading next;
         if (status == PRV_OK) status = read(d, question, value, &next);
         if (status != PRV_OK) return status;

@@ -172,7 +172,11 @@ static prv_status enclose_finely(prv_refinement *r, double width)
 prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
 {
     const prv_status enclosed = enclose_finely(r, width);
-    if (enclosed != PRV_OK) return enclosed;
+    if (prv_is_too_fine(enclosed) && r->passes > 0) {
+        r->stopped_by = prv_limit_of_enclosing(enclosed);
+        return PRV_OK; /* the bounds found before hold */
+    }
+    if (enclosed != PRV_OK && !prv_is_too_fine(enclosed)) return enclosed;
     const prv_task *t = &r->task;
     const bool exact = t->options->mesh_size > 0.0;
     r->aim.asked = asked;
