@@ -7,6 +7,9 @@
 #include "numerics/rounding.h"
 #include "numerics/wide.h"
 
+/* More than rounding takes from a mass of 1. */
+#define ROUNDING_OF_ONE 1e-12
+
 /* Points from `first` on, before `end`, are kept. */
 typedef struct kept {
     size_t first, end;
@@ -85,7 +88,10 @@ static void normalise(prv_ratio_law *law, const prv_ratio_side *s)
 {
     double beyond = beyond_one(law, false);
     if (beyond <= 0.0) {
-        double *low = s->add ? &law->null[law->length - 1] : &law->zero;
+        /* So little that only rounding is missing may as well lie at the first point: averages beside R = 0
+         * would lie far below it. */
+        double *remove = -beyond < ROUNDING_OF_ONE ? &law->null[0] : &law->zero;
+        double *low = s->add ? &law->null[law->length - 1] : remove;
         *low = prv_above(*low - beyond);
         return;
     }

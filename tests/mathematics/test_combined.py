@@ -364,3 +364,74 @@ def test_losses_beyond_the_farthest_harm_nothing(loss):
     bounds = prv.eps_from_delta(allocated, 1e-5, neighbors="remove")
     assert bounds.lower <= loss
     assert loss - math.log(2.0) - 1.0 <= bounds.upper <= loss * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize("noise", [3e3, 1e5])
+def test_two_batches_of_much_noise(noise, direction):
+    """Delta at 0, by an integral over one outcome; the other one has a closed form."""
+    mu = 1 / mpf(noise)
+
+    def over_other(z):
+        edge = 2 - mpmath.exp(mu * z - mu**2 / 2)
+        if edge <= 0:
+            return mpmath.npdf(z) * (1 - edge) / 2
+        at = mpmath.log(edge) / mu + mu / 2
+        return mpmath.npdf(z) * (mpmath.ncdf(mu - at) - edge * mpmath.ncdf(-at)) / 2
+
+    with mpmath.workdps(40):
+        exact = float(mpmath.quad(over_other, range(-12, 13, 2)))
+    mechanism = prv.RandomAllocation(prv.Gaussian(noise), 2)
+    found = prv.delta_from_eps(mechanism, 0.0, neighbors=direction)
+    assert found.lower <= exact * (1 + 1e-14)
+    assert exact * (1 - 1e-14) <= found.upper
+    assert found.upper - found.lower <= 0.1 * exact
+
+
+def test_much_noise_in_many_batches():
+    for noise in (1e4, 1e9, 1e15):
+        epoch = prv.RandomAllocation(prv.Gaussian(noise), 100)
+        assert prv.eps_from_delta(epoch, 1e-5, counts=10).upper <= 2 / noise
+        assert prv.eps_from_delta(epoch, 1e-5).upper <= 2 / noise
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # no lattice of averages is so wide
+@pytest.mark.parametrize("counts", [1, 3])
+def test_little_noise_is_between_simpler_mechanisms(counts):
+    base = prv.Gaussian(0.02)
+    found = prv.eps_from_delta(prv.RandomAllocation(base, 100), 1e-5, counts=counts)
+    sampled = prv.eps_from_delta(prv.PoissonSubsampled(base, 0.01), 1e-5, counts=counts)
+    known = prv.eps_from_delta(base, 1e-5, counts=counts)
+    assert found.upper <= known.upper * (1 + 1e-9)
+    assert found.lower >= sampled.lower * (1 - 1e-3)
+    # The spike of one batch: a loss less by log(batches), of the same delta, is reached.
+    if counts == 1:
+        assert found.lower <= known.upper - math.log(100) + 1e-6 <= found.upper
+
+
+def test_very_many_epochs_in_one_bin_are_bounded():
+    run = prv.BallsInBins(prv.Gaussian(3.0), bins=100, epochs=2**20)
+    with pytest.warns(prv.AccuracyWarning, match="greatest number of passes"):
+        found = prv.eps_from_delta(run, 1e-5)
+    known = prv.eps_from_delta(prv.Gaussian(3.0), 1e-5, counts=2**20)
+    assert found.lower <= known.upper - math.log(100) <= known.upper <= found.upper * (1 + 1e-9)
+    assert found.upper <= known.upper * (1 + 1e-9)
+
+
+def test_answers_do_not_depend_on_other_questions():
+    epoch = prv.RandomAllocation(prv.Gaussian(1.0), 50)
+    curve = prv.compose(epoch, 5)
+    deltas = [1e-9, 1e-3, 1e-5]
+    together = curve.epsilon(deltas)
+    for i, delta in enumerate(deltas):
+        alone = prv.compose(epoch, 5).epsilon(delta)
+        assert (alone.lower, alone.upper) == (together.lower[i], together.upper[i])
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+def test_memory_limits_hold_for_lattices_of_averages():
+    epoch = prv.RandomAllocation(prv.Gaussian(1.0), 1000)
+    narrow = prv.eps_from_delta(epoch, 1e-5, eps_error=1e-5)
+    wide = prv.compose(epoch, eps_error=1e-5).epsilon(1e-5, memory_limit=20_000)
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper < math.inf
+    assert wide.upper - wide.lower > 2e-5
