@@ -423,8 +423,8 @@ static prv_status guess_choices(const prv_direction *directions, size_t directio
 {
     for (int i = 0; i < CHOICES; i++) {
         prv_directions data = {0};
-        const prv_status status = prv_data_directions_new(directions, direction_count, options->neighbors,
-                                                          lam, offset_of(i), &data);
+        const prv_status status = prv_data_directions_new(directions, direction_count, options, lam,
+                                                          offset_of(i), &data);
         guess[i] = -HUGE_VAL;
         for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
             prv_aim aim = {0};
