@@ -6,9 +6,11 @@ Needs opacus 1.5 or later. Then ``PrivacyEngine(accountant="prvcore")`` and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Unpack
 
 from opacus.accountants import IAccountant, register_accountant
+from opacus.optimizers import AdaClipDPOptimizer, DPOptimizer
 
 from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
@@ -25,6 +27,18 @@ class OpacusAccountant(IAccountant):
     Its history is that of Opacus: ``(noise_multiplier, sample_rate, steps)`` of every run of equal
     steps, so that its `state_dict` is one of Opacus. Neighbours have one record more or less, the
     worse of both; the PRV accountant of Opacus bounds the removal alone.
+
+    Notes
+    -----
+    What the history has no place for is not accounted for: with ``poisson_sampling=False`` batches
+    are no Poisson samples, and the bound does not hold.
+
+    With ``clipping="adaptive"`` each step also publishes, of the same batch, a noisy count of the
+    gradients that were not clipped. Opacus chooses the noise as if a record added 1/2 or -1/2 to
+    this count, where it adds 1 or 0, and it divides the count by the size of the batch, to which it
+    adds no noise. So the noise multiplier that Opacus records is not that of the step, and an
+    engine with this accountant refuses the first step. For counts that are programmed otherwise,
+    see `adaptive_clipping_noise` and the argument `beside` of `Accountant.step`.
 
     Examples
     --------
@@ -69,6 +83,35 @@ class OpacusAccountant(IAccountant):
         if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
             steps += self.history.pop()[2]
         self.history.append((noise_multiplier, sample_rate, steps))
+
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[DPOptimizer], None]:
+        """Return what an optimizer of Opacus calls in each step, before parameters change.
+
+        Parameters
+        ----------
+        sample_rate : float
+            Probability with which each record enters a batch.
+
+        Returns
+        -------
+        callable
+            It takes the optimizer and records its step. It raises ValueError if the optimizer
+            adapts the clipping norm: see the notes of this class.
+
+        """
+        record: Callable[[DPOptimizer], None] = super().get_optimizer_hook_fn(sample_rate)
+
+        def record_unless_adaptive(optimizer: DPOptimizer) -> None:
+            if isinstance(optimizer, AdaClipDPOptimizer):
+                raise ValueError(
+                    'clipping must not be "adaptive": a step of this optimizer of Opacus costs '
+                    "more than its noise_multiplier says. It publishes a noisy count as well, to "
+                    "which each record adds 1 or 0, and takes the noise for a count to which each "
+                    "adds 1/2 or -1/2"
+                )
+            record(optimizer)
+
+        return record_unless_adaptive
 
     def get_epsilon(self, delta: float, **options: Unpack[ComposeOptions]) -> float:
         """Return the certified upper bound of the epsilon spent so far.

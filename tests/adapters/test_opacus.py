@@ -111,3 +111,52 @@ def test_rates_that_are_no_probabilities_are_refused_at_once(accountant, sample_
     with pytest.raises(ValueError, match=r"sample_rate must be in \[0, 1\]"):
         accountant.step(noise_multiplier=1.0, sample_rate=sample_rate)
     assert len(accountant) == steps
+
+
+def trained(clipping, **options):
+    """Return an engine with this accountant, a small model that has gradients, its optimizer."""
+    import torch
+    from opacus import PrivacyEngine
+    from torch.utils.data import DataLoader, TensorDataset
+
+    import prvcore.adapters.opacus  # noqa: F401
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 1)
+    records = TensorDataset(torch.randn(64, 3), torch.randn(64, 1))
+    engine = PrivacyEngine(accountant="prvcore")
+    model, optimizer, loader = engine.make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=DataLoader(records, batch_size=16),
+        noise_multiplier=1.1,
+        max_grad_norm=1.0,
+        clipping=clipping,
+        **options,
+    )
+    (features, targets), *_ = loader
+    torch.nn.functional.mse_loss(model(features), targets).backward()
+    return engine, model, optimizer
+
+
+def test_a_step_of_fixed_clipping_is_recorded():
+    engine, _, optimizer = trained("flat")
+    optimizer.step()
+    assert engine.accountant.history == [(1.1, 0.25, 1)]
+
+
+def test_a_step_of_adaptive_clipping_is_refused_before_it_shows_anything():
+    engine, model, optimizer = trained(
+        "adaptive",
+        target_unclipped_quantile=0.5,
+        clipbound_learning_rate=0.2,
+        max_clipbound=10.0,
+        min_clipbound=0.1,
+        unclipped_num_std=0.8,
+    )
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    with pytest.raises(ValueError, match='clipping must not be "adaptive"'):
+        optimizer.step()
+    assert all((old == new).all() for old, new in zip(before, model.parameters(), strict=True))
+    assert optimizer.max_grad_norm == 1.0
+    assert engine.accountant.history == []
