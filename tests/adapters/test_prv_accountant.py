@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prvcore.adapters._rounding import quotient_rounded_down
 
 import prvcore as prv
 from prvcore._rounding import quotient_rounded_down
