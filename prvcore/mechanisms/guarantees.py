@@ -90,7 +90,8 @@ class BoundedRange(Mechanism):
     """Any mechanism whose privacy losses lie in an interval of this length, wherever it lies.
 
     Such are the exponential mechanism and report-noisy-max with Gumbel noise, which is the same.
-    The pair dominates them all: delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1) for
+    Report-noisy-max with Laplace or exponential noise is not: it is `PureDP` of its epsilon. The
+    pair dominates them all: delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1) for
     abs(x) <= epsilon, the greatest of the deltas of generalized randomized responses [2]_. It is
     much tighter than `PureDP` of the same epsilon, of which it has no atoms.
 

@@ -100,6 +100,17 @@ def test_every_public_name_has_a_page():
     assert sorted(re.findall(r"^   (\w+)$", index, re.MULTILINE)) == sorted(PUBLIC)
 
 
+def test_every_mechanism_is_in_the_table_of_what_runs():
+    index = (DOCS / "api" / "index.rst").read_text("utf-8")
+    start = index.index("What runs, and its class\n---")
+    table = index[start : index.index("\nMechanisms\n---", start)]
+    linked = set(re.findall(r"`(\w+)`", table))
+    kinds = {name for name, thing in NAMES.items() if issubclass(type(thing), type)}
+    mechanisms = {name for name in kinds if issubclass(NAMES[name], prv.Mechanism)}
+    assert mechanisms - linked == {"Mechanism", "Composed"}  # the base, and a list
+    assert {name for name in linked if name[0].isupper()} <= kinds
+
+
 def test_every_page_is_in_a_table_of_contents():
     linked = {
         (page.parent / entry).resolve()
