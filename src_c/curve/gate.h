@@ -3,10 +3,8 @@
  * Mass at infinity, the greatest loss, and the floor 1 - e^epsilon that no curve is below are facts of a
  * composition that its steps tell one by one (prv_totals). An answer that needs no more is given by
  * prv_gate_direct; every other one is clipped to them by prv_gate_close, which refuses bounds that contradict
- * each other. Both know one direction at a time; prv_gate_worst combines two of them. A refinement of both
- * directions (questions/bracketing.c) combines them itself, since it has to know which one decides, and
- * answers by inequalities (questions/epsilon_delta.c) are of all directions at once: these pass
- * prv_gate_range. */
+ * each other. Both know one direction at a time; prv_gate_worst alone combines bounds of two. Answers by
+ * inequalities (questions/epsilon_delta.c) are of all directions at once: these pass prv_gate_range. */
 #ifndef PRV_GATE_H
 #define PRV_GATE_H
 

@@ -270,7 +270,7 @@ double prv_combined_absolute_error(const prv_mechanism *m)
 
 /* Q is the special measure of 'remove', of which one batch has a part; of 'add' it is the null measure, and
  * only what no batch explains has an infinite loss. Each step below is off by a few roundings of itself. */
-double prv_combined_infinite_mass(const prv_mechanism *m, int add, double *error)
+double prv_combined_infinite_mass(const prv_mechanism *m, bool add, double *error)
 {
     double finite = 0.0, off = 0.0; /* the logarithm of the mass of finite losses, and its error */
     for (size_t i = 0; i < m->part_count; i++) {
@@ -296,7 +296,7 @@ double prv_combined_infinite_mass(const prv_mechanism *m, int add, double *error
     return fmin(mass, 1.0);
 }
 
-double prv_combined_greatest_loss(const prv_mechanism *m, int add, double *error)
+double prv_combined_greatest_loss(const prv_mechanism *m, bool add, double *error)
 {
     double greatest = 0.0;
     *error = 0.0;

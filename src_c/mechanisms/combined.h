@@ -4,6 +4,8 @@
 #ifndef PRV_COMBINED_H
 #define PRV_COMBINED_H
 
+#include <stdbool.h>
+
 #include "mechanisms/mechanism.h"
 
 /* All of `m`, with copies of what it owns. PRV_ERR_MEMORY. */
@@ -27,8 +29,8 @@ prv_status prv_combined_simpler(const prv_mechanism *m, bool above, prv_mechanis
 bool prv_combined_has_averages(const prv_mechanism *m);
 
 /* What prv_infinite_mass and its like (support.h) say of these. */
-double prv_combined_infinite_mass(const prv_mechanism *m, int add, double *error);
-double prv_combined_greatest_loss(const prv_mechanism *m, int add, double *error);
+double prv_combined_infinite_mass(const prv_mechanism *m, bool add, double *error);
+double prv_combined_greatest_loss(const prv_mechanism *m, bool add, double *error);
 int prv_combined_is_symmetric(const prv_mechanism *m);
 double prv_combined_absolute_error(const prv_mechanism *m);
 

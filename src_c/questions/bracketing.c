@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "curve/attained.h"
 #include "curve/chernoff.h"
+#include "curve/gate.h"
 #include "planning/layout.h"
 #include "questions/jump_passes.h"
 #include "questions/question.h"
@@ -138,12 +139,10 @@ static found found_so_far(bracket *b)
     for (size_t i = 0; i < b->needed; i++) {
         prv_refinement *r = &b->refinements[i];
         if (r->bounds.upper > f.top->bounds.upper) f.top = r;
-        f.bounds.lower = fmax(f.bounds.lower, r->bounds.lower);
-        f.bounds.estimate = fmax(f.bounds.estimate, r->bounds.estimate);
+        prv_gate_worst(&f.bounds, &r->bounds);
         f.passes += r->passes;
         f.transforms += r->transforms;
     }
-    f.bounds.upper = f.top->bounds.upper;
     return f;
 }
 
