@@ -157,6 +157,7 @@ def run_sweep(options: argparse.Namespace) -> None:
         progress=options.progress,
         eps_error=options.eps_error,
         neighbors=options.neighbors,
+        sampler=options.sampler,
     )
     found = zip(*(part.tolist() for part in bounds), strict=True)
     rows = [(*setting, *at) for setting, at in zip(settings, found, strict=True)]
@@ -168,7 +169,11 @@ def run_sweep(options: argparse.Namespace) -> None:
             {
                 "query": "sweep",
                 "points": [dict(zip(fields, row, strict=True)) for row in rows],
-                "assumed": {"neighbors": options.neighbors, "eps_error": options.eps_error},
+                "assumed": {
+                    "neighbors": options.neighbors,
+                    "eps_error": options.eps_error,
+                    "sampler": options.sampler,
+                },
             }
         )
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import prvcore
 from prvcore._cli.options import OPTIONS
+from prvcore.dpsgd.samplers import steps_of_sampler
 from prvcore.files.schedule import read_schedule
 
 _SINGLE = ("noise_multiplier", "sampling_probability", "steps")
@@ -19,6 +20,8 @@ def steps_of(options: argparse.Namespace) -> Any:
     """Return what `compose` takes as mechanisms and counts."""
     given = [name for name in (*_SINGLE, *_TRAINING) if _given(options, name)]
     if options.schedule is not None:
+        if options.sampler != "poisson":
+            given.append("sampler")
         if given:
             options.parser.error(f"argument {OPTIONS[given[0]]}: not allowed with --schedule")
         return _schedule(options.schedule), None
@@ -28,7 +31,12 @@ def steps_of(options: argparse.Namespace) -> Any:
         if options.command != "noise":
             options.parser.error("--noise-multiplier or --schedule is required")
         noise = 1.0  # where the search starts
-    return prvcore.PoissonSubsampledGaussian(noise, probability), steps
+    if options.sampler == "poisson":
+        return prvcore.PoissonSubsampledGaussian(noise, probability), steps
+    if steps is None:
+        options.parser.error("argument --sampler: must be poisson where steps are asked for")
+    mechanisms, counts = steps_of_sampler(options.sampler, noise, probability, steps)
+    return (mechanisms[0], counts[0]) if len(mechanisms) == 1 else (mechanisms, counts)
 
 
 def _given(options: argparse.Namespace, name: str) -> bool:
@@ -55,8 +63,13 @@ def sampling(options: argparse.Namespace) -> list[Any]:
         if options.loader != "poisson" or options.drop_last:
             options.parser.error("--loader and --drop-last need --dataset-size and --batch-size")
         return list(product(*(_listed(getattr(options, name, None)) for name in _SINGLE[1:])))
+    loaded = {
+        "loader": options.loader,
+        "drop_last": options.drop_last,
+        "sampler": options.sampler,
+    }
     plans = [
-        prvcore.dpsgd_schedule(*setting, loader=options.loader, drop_last=options.drop_last)
+        prvcore.dpsgd_schedule(*setting, **loaded)
         for setting in product(*(_listed(getattr(options, name, 1)) for name in _TRAINING))
     ]
     return [(plan.sampling_probability, plan.steps if epochs else None) for plan in plans]

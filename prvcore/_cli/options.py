@@ -25,6 +25,7 @@ OPTIONS = {  # how the library's messages name what the options set
     "epochs": "--epochs",
     "loader": "--loader",
     "drop_last": "--drop-last",
+    "sampler": "--sampler",
     "workers": "--workers",
 }
 
@@ -84,6 +85,14 @@ def add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool =
         choices=("poisson", "opacus"),
         default="poisson",
         help="what draws the batches (default: poisson)",
+    )
+    command.add_argument(
+        "--sampler",
+        choices=("poisson", "fixed-size", "random-allocation", "balls-in-bins"),
+        default="poisson",
+        help="what the batches are: each record in each with the sampling probability; batches of "
+        "one size; each record in one batch of an epoch, drawn anew in each or once (default: "
+        "poisson). Allocations have 1 / batches as the sampling probability",
     )
     command.add_argument(
         "--drop-last", action="store_true", help="of --loader opacus: as its PyTorch loader has it"

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
 from prvcore._names import public
+from prvcore.dpsgd.samplers import Sampler, checked_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeps import (
     SweepCalibrateOptions,
@@ -24,6 +25,7 @@ _Swept = TypeVar("_Swept", SweepBounds[Any], SweepCalibrations[Any])
 Rounding: TypeAlias = Literal["up-each-epoch", "up", "down"]
 Loader: TypeAlias = Literal["poisson", "opacus"]
 _MOST = 2**53
+_ALLOCATIONS = ("random-allocation", "balls-in-bins")
 
 
 @public
@@ -37,10 +39,10 @@ class TrainingSchedule(NamedTuple):
     sampling_probability : float or ndarray of float64
         With which each record enters each batch: ``batch_size * accumulation_steps /
         dataset_size``, rounded to the nearest float; that of Opacus's loader is 1 over the batches
-        of an epoch.
+        of an epoch, and so is that of allocations.
     steps : int or ndarray of int64
         How often the parameters are updated.
-    dataset_size, batch_size, accumulation_steps, epochs, rounding, loader, drop_last
+    dataset_size, batch_size, accumulation_steps, epochs, rounding, loader, drop_last, sampler
         As given to `dpsgd_schedule`.
 
     """
@@ -54,6 +56,7 @@ class TrainingSchedule(NamedTuple):
     rounding: Rounding
     loader: Loader = "poisson"
     drop_last: bool = False
+    sampler: Sampler = "poisson"
 
     def epsilon(
         self, noise_multiplier: ArrayLike, delta: ArrayLike, **options: Unpack[SweepOptions]
@@ -78,7 +81,14 @@ class TrainingSchedule(NamedTuple):
 
         """
         return self._told(
-            dpsgd_epsilon(noise_multiplier, self.sampling_probability, self.steps, delta, **options)
+            dpsgd_epsilon(
+                noise_multiplier,
+                self.sampling_probability,
+                self.steps,
+                delta,
+                sampler=self.sampler,
+                **options,
+            )
         )
 
     def delta(
@@ -104,7 +114,14 @@ class TrainingSchedule(NamedTuple):
 
         """
         return self._told(
-            dpsgd_delta(noise_multiplier, self.sampling_probability, self.steps, epsilon, **options)
+            dpsgd_delta(
+                noise_multiplier,
+                self.sampling_probability,
+                self.steps,
+                epsilon,
+                sampler=self.sampler,
+                **options,
+            )
         )
 
     def noise_multiplier(
@@ -131,7 +148,14 @@ class TrainingSchedule(NamedTuple):
 
         """
         return self._told(
-            dpsgd_noise_multiplier(self.sampling_probability, self.steps, epsilon, delta, **options)
+            dpsgd_noise_multiplier(
+                self.sampling_probability,
+                self.steps,
+                epsilon,
+                delta,
+                sampler=self.sampler,
+                **options,
+            )
         )
 
     def _told(self, bounds: _Swept) -> _Swept:
@@ -141,7 +165,7 @@ class TrainingSchedule(NamedTuple):
         for name in ("dataset_size", "batch_size", "accumulation_steps", "epochs"):
             value = getattr(self, name)
             settings[name] = np.broadcast_to(value, shape) if shape else value
-        for name in ("rounding", "loader", "drop_last"):
+        for name in ("rounding", "loader", "drop_last", "sampler"):
             settings[name] = getattr(self, name)
         told: _Swept = bounds._replace(settings=settings)
         return told
@@ -157,6 +181,7 @@ def dpsgd_schedule(
     rounding: Rounding = "up-each-epoch",
     loader: Loader = "poisson",
     drop_last: bool = False,
+    sampler: Sampler = "poisson",
 ) -> TrainingSchedule:
     """Return sampling probability and steps of a training of so many epochs.
 
@@ -189,6 +214,11 @@ def dpsgd_schedule(
     drop_last : bool, default False
         Of the PyTorch loader: whether the last, smaller batch is left out, so that batches are
         fewer and the sampling probability is *larger*. Of the loader ``"opacus"`` alone.
+    sampler : {"poisson", "fixed-size", "random-allocation", "balls-in-bins"}
+        What the batches are, as `dpsgd_epsilon` takes it. Of the two allocations an epoch has
+        ``dataset_size / (batch_size * accumulation_steps)`` batches, rounded up: a number that must
+        be the same for neighbouring data sets, so fix it by a public size. They have `rounding` of
+        each epoch alone, and the loader ``"poisson"`` is the only one that has a choice.
 
     Returns
     -------
@@ -203,10 +233,11 @@ def dpsgd_schedule(
 
     Notes
     -----
-    The accounting is that of Poisson sampling: each step draws one sample, in which every record
-    is with the sampling probability, independently of all others, and which is then split into
-    `accumulation_steps` parts if it is too large at once. Shuffled or fixed-size batches are other
-    mechanisms, and so are parts that are drawn one by one, where a record may come twice.
+    The accounting is that of Poisson sampling unless `sampler` says otherwise: each step draws one
+    sample, in which every record is with the sampling probability, independently of all others, and
+    which is then split into `accumulation_steps` parts if it is too large at once. Shuffled or
+    fixed-size batches are other mechanisms, and so are parts that are drawn one by one, where a
+    record may come twice.
 
     Examples
     --------
@@ -231,6 +262,13 @@ def dpsgd_schedule(
         raise ValueError(
             f"rounding must be 'up-each-epoch' where loader is 'opacus', got {rounding!r}"
         )
+    checked_sampler(sampler)
+    if loader == "opacus" and sampler != "poisson":
+        raise ValueError(f"sampler must be 'poisson' where loader is 'opacus', got {sampler!r}")
+    if sampler in _ALLOCATIONS and rounding != "up-each-epoch":
+        raise ValueError(
+            f"rounding must be 'up-each-epoch' where sampler is {sampler!r}, got {rounding!r}"
+        )
     if loader != "opacus" and drop_last:
         raise ValueError("drop_last must be False where loader is not 'opacus', got True")
     sizes, batches, parts, times = _arguments.broadcast(
@@ -252,13 +290,15 @@ def dpsgd_schedule(
                     f"got {batch} * {part} for {size}"
                 )
             probabilities[i] = batch * part / size  # integers: correctly rounded
+            if sampler in _ALLOCATIONS:
+                probabilities[i] = 1 / -(-size // (batch * part))
             total = _steps(Fraction(size, batch * part), epochs_exact, rounding)
         steps[i] = _arguments.integer(total, "the number of steps", 0, _MOST)
     for array in (probabilities, steps):
         array.setflags(write=False)
     arrays = (probabilities, steps, sizes, batches, parts, times)
     told: list[Any] = [array[()] if array.ndim else array.item() for array in arrays]
-    return TrainingSchedule._make([*told, rounding, loader, bool(drop_last)])
+    return TrainingSchedule._make([*told, rounding, loader, bool(drop_last), sampler])
 
 
 def _of_opacus(

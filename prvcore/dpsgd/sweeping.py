@@ -17,8 +17,8 @@ from prvcore._compose import compose
 from prvcore._errors import AccuracyWarning
 from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
+from prvcore.dpsgd.samplers import steps_of_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
-from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
 __all__ = ["bounds_of", "calibrations_of"]
 
@@ -32,6 +32,7 @@ class _Rows(NamedTuple):
 
 def bounds_of(
     settings: dict[str, NDArray[Any]],
+    sampler: str,
     options: ComposeOptions,
     workers: int | None,
     executor: Executor | None,
@@ -40,7 +41,7 @@ def bounds_of(
 ) -> SweepBounds[Any]:
     """Return bounds at settings, of which the last is the point: delta or epsilon."""
     asked = compose([], **options)  # so that a bad option is refused here, and once
-    task = partial(_bounds_at, tuple(settings), options, memory_limit_of(memory_limit))
+    task = partial(_bounds_at, tuple(settings), sampler, options, memory_limit_of(memory_limit))
     used, parts, wide = _sweep(task, settings, workers, executor, progress)
     if wide:
         told = asked._settings
@@ -51,7 +52,11 @@ def bounds_of(
 
 
 def _bounds_at(
-    names: tuple[str, ...], options: ComposeOptions, memory_limit: int, rows: FloatArray
+    names: tuple[str, ...],
+    sampler: str,
+    options: ComposeOptions,
+    memory_limit: int,
+    rows: FloatArray,
 ) -> _Rows:
     """Return bounds at each row of noise multiplier, sampling probability, steps and a point."""
     for_epsilon = names[-1] == "delta"
@@ -62,8 +67,8 @@ def _bounds_at(
         noise, probability, steps = setting
         try:
             if setting != last:
-                mechanism = PoissonSubsampledGaussian(noise, probability)
-                curve, last = compose(mechanism, int(steps), **options), setting
+                mechanisms, counts = steps_of_sampler(sampler, noise, probability, int(steps))
+                curve, last = compose(mechanisms, counts, **options), setting
             # one point at a time: what several share would make bits depend on the others
             results[i], (report,) = curve._ask(
                 for_epsilon, np.array([point]), progress=False, memory_limit=memory_limit
@@ -80,6 +85,7 @@ def _bounds_at(
 def calibrations_of(
     parameter: Parameter,
     settings: dict[str, NDArray[Any]],
+    sampler: str,
     options: CalibrateOptions,
     workers: int | None,
     executor: Executor | None,
@@ -88,7 +94,12 @@ def calibrations_of(
 ) -> SweepCalibrations[Any]:
     """Return calibrations of the parameter at settings, of which two are epsilon and delta."""
     task = partial(
-        _calibrations_at, parameter, tuple(settings), options, memory_limit_of(memory_limit)
+        _calibrations_at,
+        parameter,
+        tuple(settings),
+        sampler,
+        options,
+        memory_limit_of(memory_limit),
     )
     used, (value, *proof), _ = _sweep(task, settings, workers, executor, progress)
     if parameter == "steps":
@@ -100,6 +111,7 @@ def calibrations_of(
 def _calibrations_at(
     parameter: Parameter,
     names: tuple[str, ...],
+    sampler: str,
     options: CalibrateOptions,
     memory_limit: int,
     rows: FloatArray,
@@ -109,11 +121,15 @@ def _calibrations_at(
     for i, row in enumerate(rows.tolist()):
         setting = dict(zip(names, row, strict=True))
         try:
-            found = calibrate(
-                PoissonSubsampledGaussian(
-                    setting.get("noise_multiplier", 1.0), setting["sampling_probability"]
-                ),
+            mechanisms, counts = steps_of_sampler(
+                sampler,
+                setting.get("noise_multiplier", 1.0),
+                setting["sampling_probability"],
                 int(setting.get("steps", 1)),
+            )
+            found = calibrate(
+                mechanisms[0] if len(mechanisms) == 1 else mechanisms,
+                counts[0] if len(counts) == 1 else counts,
                 epsilon=setting["epsilon"],
                 delta=setting["delta"],
                 parameter=parameter,

@@ -10,6 +10,7 @@ from prvcore._arguments import FloatArray, Scalar
 from prvcore._names import public
 from prvcore._progress import ProgressOption
 from prvcore._settings import CalibrateOptions, ComposeOptions, How, QueryOptions
+from prvcore.dpsgd.samplers import Sampler, checked_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeping import bounds_of, calibrations_of
 
@@ -46,6 +47,8 @@ def dpsgd_epsilon(
     sampling_probability: Scalar,
     steps: Scalar,
     delta: Scalar,
+    *,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepOptions],
 ) -> SweepBounds[float]: ...
 @overload
@@ -54,6 +57,8 @@ def dpsgd_epsilon(
     sampling_probability: ArrayLike,
     steps: ArrayLike,
     delta: ArrayLike,
+    *,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepOptions],
 ) -> SweepBounds[FloatArray]: ...
 @public
@@ -63,6 +68,7 @@ def dpsgd_epsilon(
     steps: ArrayLike,
     delta: ArrayLike,
     *,
+    sampler: Sampler = "poisson",
     workers: int | None = None,
     executor: Executor | None = None,
     progress: ProgressOption = False,
@@ -83,6 +89,14 @@ def dpsgd_epsilon(
         Number of batches, in [0, 2^53].
     delta : float or array_like of float
         Probabilities in [0, 1].
+    sampler : {"poisson", "fixed-size", "random-allocation", "balls-in-bins"}
+        What the batches are. ``"poisson"``: each record enters each batch with the sampling
+        probability (`PoissonSubsampledGaussian`). ``"fixed-size"``: batches of one size, each drawn
+        anew (`SubsampledWithoutReplacement`, for ``neighbors="replace-one"`` alone).
+        ``"random-allocation"``: in each epoch every record is in one of the batches, drawn anew
+        (`RandomAllocation`). ``"balls-in-bins"``: it is in the same one in all epochs
+        (`BallsInBins`). Of these two the sampling probability is 1 / batches of an epoch, and
+        `steps` are batches: the last epoch may have fewer of them where bins are drawn anew.
     workers : int, optional
         How many threads compute, >= 1; as many as this process may use cores if left out. Not with
         an executor.
@@ -131,7 +145,9 @@ def dpsgd_epsilon(
     """
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["delta"] = _arguments.probabilities(delta, "delta")
-    return bounds_of(settings, options, workers, executor, progress, memory_limit)
+    return bounds_of(
+        settings, checked_sampler(sampler), options, workers, executor, progress, memory_limit
+    )
 
 
 @overload
@@ -140,6 +156,8 @@ def dpsgd_delta(
     sampling_probability: Scalar,
     steps: Scalar,
     epsilon: Scalar,
+    *,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepOptions],
 ) -> SweepBounds[float]: ...
 @overload
@@ -148,6 +166,8 @@ def dpsgd_delta(
     sampling_probability: ArrayLike,
     steps: ArrayLike,
     epsilon: ArrayLike,
+    *,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepOptions],
 ) -> SweepBounds[FloatArray]: ...
 @public
@@ -157,6 +177,7 @@ def dpsgd_delta(
     steps: ArrayLike,
     epsilon: ArrayLike,
     *,
+    sampler: Sampler = "poisson",
     workers: int | None = None,
     executor: Executor | None = None,
     progress: ProgressOption = False,
@@ -171,7 +192,7 @@ def dpsgd_delta(
         As `dpsgd_epsilon` takes them; all four arguments are broadcast against each other.
     epsilon : float or array_like of float
         Nats, of either sign and infinite too, but not nan.
-    workers, executor, progress, memory_limit, **options
+    sampler, workers, executor, progress, memory_limit, **options
         As `dpsgd_epsilon` takes them.
 
     Returns
@@ -192,7 +213,9 @@ def dpsgd_delta(
     """
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["epsilon"] = _arguments.extended_reals(epsilon, "epsilon")
-    return bounds_of(settings, options, workers, executor, progress, memory_limit)
+    return bounds_of(
+        settings, checked_sampler(sampler), options, workers, executor, progress, memory_limit
+    )
 
 
 @overload
@@ -201,6 +224,8 @@ def dpsgd_noise_multiplier(
     steps: Scalar,
     epsilon: Scalar,
     delta: Scalar,
+    *,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[float]: ...
 @overload
@@ -209,6 +234,8 @@ def dpsgd_noise_multiplier(
     steps: ArrayLike,
     epsilon: ArrayLike,
     delta: ArrayLike,
+    *,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[FloatArray]: ...
 @public
@@ -218,6 +245,7 @@ def dpsgd_noise_multiplier(
     epsilon: ArrayLike,
     delta: ArrayLike,
     *,
+    sampler: Sampler = "poisson",
     workers: int | None = None,
     executor: Executor | None = None,
     progress: ProgressOption = False,
@@ -233,7 +261,7 @@ def dpsgd_noise_multiplier(
         against each other.
     epsilon : float or array_like of float
         Targets of the certified upper bound, nats, finite and >= 0.
-    workers, executor, progress, memory_limit
+    sampler, workers, executor, progress, memory_limit
         As `dpsgd_epsilon` takes them.
     **options
         The keyword arguments `tolerance`, `neighbors` and `engine` of `calibrate`.
@@ -271,7 +299,14 @@ def dpsgd_noise_multiplier(
         "delta": _arguments.probabilities(delta, "delta"),
     }
     return calibrations_of(
-        "noise_multiplier", settings, options, workers, executor, progress, memory_limit
+        "noise_multiplier",
+        settings,
+        checked_sampler(sampler),
+        options,
+        workers,
+        executor,
+        progress,
+        memory_limit,
     )
 
 
@@ -342,7 +377,9 @@ def dpsgd_steps(
         "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
         "delta": _arguments.probabilities(delta, "delta"),
     }
-    return calibrations_of("steps", settings, options, workers, executor, progress, memory_limit)
+    return calibrations_of(
+        "steps", settings, "poisson", options, workers, executor, progress, memory_limit
+    )
 
 
 def _dpsgd_settings(

@@ -270,3 +270,78 @@ def test_a_schedule_of_a_training_is_read_only():
         with pytest.raises(ValueError, match="read-only"):
             getattr(plan, name)[0] = 1
     assert "batch_size" in plan.epsilon(1.0, 1e-5).settings
+
+
+def of_sampler(sampler, noise, batches, epochs):
+    base = prv.Gaussian(noise)
+    if sampler == "fixed-size":
+        return prv.SubsampledWithoutReplacement(base, 1 / batches), epochs * batches
+    if sampler == "random-allocation":
+        return prv.RandomAllocation(base, batches), epochs
+    return prv.BallsInBins(base, batches, epochs), 1
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # what is attained by fixed sizes
+@pytest.mark.parametrize("sampler", ["fixed-size", "random-allocation", "balls-in-bins"])
+def test_samplers_are_the_mechanisms_they_name(sampler):
+    neighbors = "replace-one" if sampler == "fixed-size" else "add-or-remove"
+    options = {"neighbors": neighbors, "eps_error": 1e-2}
+    mechanism, count = of_sampler(sampler, 2.0, 7, 3)
+    curve = prv.compose(mechanism, count, **options)
+    found = prv.dpsgd_epsilon(2.0, 1 / 7, 21, 1e-5, sampler=sampler, **options)
+    assert tuple(found) == curve.epsilon(1e-5)
+    assert tuple(prv.dpsgd_delta(2.0, 1 / 7, 21, 1.0, sampler=sampler, **options)) == curve.delta(
+        1.0
+    )
+    noise = prv.dpsgd_noise_multiplier(
+        1 / 7, 21, 2.0, 1e-5, sampler=sampler, neighbors=neighbors, tolerance=1e-2
+    )
+    again, count = of_sampler(sampler, noise.value, 7, 3)
+    assert prv.eps_from_delta(again, 1e-5, counts=count, neighbors=neighbors).upper <= 2.0 + 1e-3
+
+
+def test_an_epoch_that_ends_early_lies_between_whole_ones():
+    upper = prv.dpsgd_epsilon(2.0, 1 / 8, [8, 10, 14, 16], 1e-5, sampler="random-allocation").upper
+    assert (np.diff(upper) > 0.0).all()
+
+
+def test_a_part_of_an_epoch_is_enumerated():
+    """Two of three batches: each has the record with probability 1/3, and 1/3 none has it."""
+    noise, epsilon = 1.0, 0.3
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    ratio = np.exp(nodes / noise - 0.5 / noise**2)
+    density = np.add.outer(ratio, ratio) / 3 + 1 / 3
+    exact = np.sum(np.outer(weights, weights) * np.maximum(density - np.exp(epsilon), 0)) / (
+        2 * np.pi
+    )
+    found = prv.dpsgd_delta(
+        noise, 1 / 3, 2, epsilon, sampler="random-allocation", neighbors="remove"
+    )
+    assert found.lower * (1 - 1e-3) <= exact <= found.upper * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "probability", "steps", "message"),
+    [
+        ("random-allocation", 0.3, 10, "sampling_probability must be 1 / batches"),
+        ("random-allocation", 0.0, 10, "sampling_probability must be 1 / batches"),
+        ("balls-in-bins", 0.25, 10, "steps must be whole epochs"),
+        ("fixed-size", 0.25, 10, "replace-one"),
+        ("shuffled", 0.25, 10, "sampler must be one of"),
+    ],
+)
+def test_samplers_refuse_in_words(sampler, probability, steps, message):
+    with pytest.raises(ValueError, match=message):
+        prv.dpsgd_epsilon(1.0, probability, steps, 1e-5, sampler=sampler)
+
+
+def test_schedules_have_samplers():
+    plan = prv.dpsgd_schedule(1000, 300, 2, sampler="random-allocation")
+    assert (plan.steps, plan.sampling_probability) == (8, 0.25)
+    assert tuple(plan.epsilon(2.0, 1e-5)) == tuple(
+        prv.dpsgd_epsilon(2.0, 0.25, 8, 1e-5, sampler="random-allocation")
+    )
+    with pytest.raises(ValueError, match="rounding must be 'up-each-epoch'"):
+        prv.dpsgd_schedule(1000, 300, 2, sampler="balls-in-bins", rounding="up")
+    with pytest.raises(ValueError, match="sampler must be 'poisson'"):
+        prv.dpsgd_schedule(1000, 300, 2, sampler="balls-in-bins", loader="opacus")

@@ -1,0 +1,67 @@
+"""What the batches of DP-SGD are, by the name of their sampler."""
+
+import math
+from fractions import Fraction
+from typing import Literal, TypeAlias, get_args
+
+from prvcore import _arguments
+from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
+from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.noise import Gaussian
+from prvcore.mechanisms.subsampled import (
+    PoissonSubsampled,
+    PoissonSubsampledGaussian,
+    SubsampledWithoutReplacement,
+)
+
+__all__ = ["Sampler", "batches_of_epoch", "checked_sampler", "steps_of_sampler"]
+
+Sampler: TypeAlias = Literal["poisson", "fixed-size", "random-allocation", "balls-in-bins"]
+
+# 1 / batches, however it was computed, is so close to the float next to it.
+_ROUNDING = 2.0**-50
+
+
+def checked_sampler(sampler: object) -> str:
+    """Return the name of a sampler."""
+    return _arguments.choice(sampler, "sampler", get_args(Sampler))
+
+
+def batches_of_epoch(sampling_probability: float) -> int:
+    """Return the number of batches of an epoch, of which this probability is one part."""
+    batches = round(1.0 / sampling_probability) if sampling_probability > 0.0 else 0
+    if not 1 <= batches <= 2**32 or abs(sampling_probability * batches - 1.0) > _ROUNDING:
+        raise ValueError(
+            "sampling_probability must be 1 / batches where each record is in one batch of an "
+            f"epoch, with a whole number of batches up to 2^32, got {sampling_probability!r}"
+        )
+    return batches
+
+
+def steps_of_sampler(
+    sampler: str, noise_multiplier: float, sampling_probability: float, steps: int
+) -> tuple[list[Mechanism], list[int]]:
+    """Return mechanisms and counts of so many steps, as `compose` takes them."""
+    base = Gaussian(noise_multiplier)
+    if sampler == "poisson":
+        return [PoissonSubsampledGaussian(noise_multiplier, sampling_probability)], [steps]
+    if sampler == "fixed-size":
+        return [SubsampledWithoutReplacement(base, sampling_probability)], [steps]
+    batches = batches_of_epoch(sampling_probability)
+    epochs, rest = divmod(steps, batches)
+    if sampler == "balls-in-bins":
+        if rest:
+            raise ValueError(
+                f"steps must be whole epochs of {batches} batches where bins are drawn once, "
+                f"got {steps}"
+            )
+        return ([BallsInBins(base, batches, epochs)], [1]) if epochs else ([], [])
+    whole = [RandomAllocation(base, batches)]
+    if not rest:
+        return whole, [epochs]
+    # A record is in one of the first batches of the last epoch, each as likely, or in none of them.
+    seen = rest / batches
+    if Fraction(seen) < Fraction(rest, batches):
+        seen = math.nextafter(seen, 1.0)  # upper bounds must not be of less
+    last = PoissonSubsampled(RandomAllocation(base, rest), seen)
+    return [*whole, last], [epochs, 1]
