@@ -5,8 +5,8 @@ are printed exactly, and infinite ones are the strings "inf" and "-inf", since J
 numbers. Warnings go to the standard error.
 
 The exit status is 0; 2 if an option is bad or no answer can be given, which one line on the
-standard error explains; 3 if no noise or number of steps meets the target, or a claim is not
-proven; 1 if the reader of the output stopped reading; 130 after Ctrl-C.
+standard error explains; 3 if no noise or number of steps meets the target, or a claim does not
+hold; 4 if a claim is not decided; 1 if the reader of the output stopped reading; 130 after Ctrl-C.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ import prvcore
 from prvcore._cli.composition import curve_of, sampling, steps_of
 from prvcore._cli.output import assumed, plain_step, print_bounds, print_csv, print_json, save
 from prvcore._explain import explain
+from prvcore._outward import DOWN, formatted
 
-NO_VALUE = 3  # exit status
+NO_VALUE, UNDECIDED = 3, 4  # exit statuses
 
 
 def run_query(options: argparse.Namespace) -> None:
@@ -97,12 +98,14 @@ def run_check(options: argparse.Namespace) -> int:
     holds = epsilon.upper <= options.epsilon or delta.upper <= options.delta
     fails = epsilon.lower > options.epsilon or delta.lower > options.delta
     verdict = "holds" if holds else "does not hold" if fails else "is not decided"
+    hint = None if holds or fails else _undecided(curve, epsilon)
     if options.json:
         print_json(
             {
                 "query": "check",
                 "claim": {"epsilon": options.epsilon, "delta": options.delta},
                 "verdict": verdict,
+                "hint": hint,
                 "epsilon": epsilon._asdict(),
                 "delta": delta._asdict(),
                 "assumed": assumed(curve),
@@ -110,12 +113,25 @@ def run_check(options: argparse.Namespace) -> int:
         )
     else:
         print(f"claim: epsilon = {options.epsilon!r} at delta = {options.delta!r}: {verdict}")
+        if hint is not None:
+            print(f"hint: {hint}")
         print(f"epsilon at delta = {options.delta!r}")
         print_bounds(epsilon)
         print(f"delta at epsilon = {options.epsilon!r}")
         print_bounds(delta)
         print(f"assumed: {curve!r}")
-    return 0 if holds else NO_VALUE
+    return 0 if holds else NO_VALUE if fails else UNDECIDED
+
+
+def _undecided(curve: prvcore.PrivacyCurve, epsilon: prvcore.Bounds[float]) -> str:
+    """Return what may decide a claim that lies between the bounds."""
+    if not curve.attained:
+        return (
+            "the claim is not proven, and no --eps-error may disprove it, since no data sets are "
+            "known that reach the upper bound; a smaller --eps-error may still prove it"
+        )
+    width = formatted(epsilon.upper - epsilon.lower, ".1g", DOWN)
+    return f"the claim lies between the bounds; an --eps-error below {width} may decide it"
 
 
 def run_curve(options: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -180,10 +181,27 @@ def test_claims_are_checked(capsys, epsilon, verdict, status):
 
 def test_a_claim_within_the_bounds_is_not_decided(capsys):
     claim = ["check", "--epsilon", "1.1354", "--delta", "1e-5", "--noise-multiplier", "1.1"]
-    assert (
-        cli.main([*claim, *TRAINING, "--eps-error", "0.01", "--delta-relative-error", "0.1"]) == 3
-    )
-    assert "is not decided" in capsys.readouterr().out
+    claim += [*TRAINING, "--delta-relative-error", "0.1"]
+    assert cli.main([*claim, "--eps-error", "0.01"]) == 4
+    first, hint, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith(": is not decided")
+    said = re.fullmatch(r"hint: the claim .* an --eps-error below (\S+) may decide it", hint)
+    assert float(said[1]) <= 0.01
+    assert cli.main([*claim, "--eps-error", "0.01", "--json"]) == 4
+    assert hint == f"hint: {json.loads(capsys.readouterr().out)['hint']}"
+    assert cli.main([*claim, "--eps-error", "1e-6", "--json"]) in {0, 3}
+    assert json.loads(capsys.readouterr().out)["hint"] is None
+
+
+def test_a_claim_that_no_data_sets_refute_is_told_apart(capsys, tmp_path):
+    schedule = tmp_path / "choices.json"
+    schedule.write_text('{"steps": [{"type": "BoundedRange", "epsilon": 0.5, "count": 20}]}')
+    curve = prv.compose(prv.BoundedRange(0.5), 20)
+    lower, _, upper = curve.epsilon(1e-5)
+    assert not curve.attained
+    claim = ["check", "--epsilon", str((lower + upper) / 2), "--delta", "1e-5"]
+    assert cli.main([*claim, "--schedule", str(schedule)]) == 4
+    assert "no data sets are known that reach the upper bound" in capsys.readouterr().out
 
 
 def test_no_step_and_any_number_of_them(capsys):
