@@ -1,0 +1,46 @@
+/* What JavaScript cannot say with numbers alone: the fields of structs. */
+#include <emscripten.h>
+
+#include "prvcore.h"
+
+/* Options of a question, valid until the next call; NULL without memory. The provider of transforms is made
+ * once and kept, with its plans: a page has one thread that asks. */
+EMSCRIPTEN_KEEPALIVE const prv_options *bridge_options(prv_neighbors neighbors, double eps_error,
+                                                       double delta_relative_error, double memory_limit)
+{
+    static prv_fft_provider *provider;
+    static prv_options options;
+    if (provider == NULL && prv_fft_provider_new(&provider) != PRV_OK) return NULL;
+    options = prv_options_default();
+    options.neighbors = neighbors;
+    options.fft = provider;
+    if (eps_error != 0.0) options.eps_error = eps_error;
+    if (delta_relative_error >= 0.0) options.delta_relative_error = delta_relative_error;
+    if (memory_limit > 0.0) options.memory_limit = (size_t)memory_limit;
+    return &options;
+}
+
+EMSCRIPTEN_KEEPALIVE size_t bridge_size_of_report(void)
+{
+    return sizeof(prv_report);
+}
+
+EMSCRIPTEN_KEEPALIVE const prv_report *bridge_report(const prv_report *reports, size_t i)
+{
+    return &reports[i];
+}
+
+EMSCRIPTEN_KEEPALIVE int bridge_accurate(const prv_report *report)
+{
+    return report->accurate;
+}
+
+EMSCRIPTEN_KEEPALIVE int bridge_attained(const prv_report *report)
+{
+    return report->attained;
+}
+
+EMSCRIPTEN_KEEPALIVE prv_limit bridge_limit(const prv_report *report)
+{
+    return report->limit;
+}

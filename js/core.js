@@ -1,0 +1,170 @@
+// The core of prvcore, compiled to WebAssembly, in the thread that loads it. Pages use index.js instead, which keeps it in a
+// worker.
+import {countOf, handleOf} from "./mechanisms.js";
+
+const NEIGHBORS = {"add-or-remove": 0, add: 1, remove: 2, "replace-one": 3}; // prv_neighbors
+const PARAMETERS = {noise: 0, "sampling-probability": 1, steps: 2}; // prv_parameter
+const LIMITS = ["none", "rounding", "memory", "engine", "mesh-size", "passes"]; // prv_limit
+const BOUNDS = 3; // doubles of prv_bounds: lower, estimate, upper
+const CALIBRATION_BYTES = 256; // at least sizeof(prv_calibration)
+const STEP_BYTES = 16; // prv_step: a pointer of 4 bytes, 4 that are not used, a count of 8
+
+/** A rule of prvcore.h that was broken; `status` is its number. */
+export class PrvError extends Error {
+    constructor(message, status) {
+        super(message);
+        this.name = "PrvError";
+        this.status = status;
+    }
+}
+
+/**
+ * Load the core.
+ * @param {BufferSource | Response | Promise<Response>} source core.wasm: its bytes, or what fetch gives
+ */
+export async function load(source) {
+    const imports = {env: {emscripten_notify_memory_growth() {}}};
+    const given = await source;
+    const bytes = given instanceof ArrayBuffer || ArrayBuffer.isView(given) ? given : await given.arrayBuffer();
+    const {instance} = await WebAssembly.instantiate(bytes, imports);
+    instance.exports._initialize();
+    return new Core(instance.exports);
+}
+
+class Core {
+    #wasm;
+    #mechanisms = []; // of the call that is under way
+    #memory = [];
+
+    constructor(wasm) {
+        this.#wasm = wasm;
+    }
+
+    /** The version of prvcore. */
+    get version() {
+        return this.#text(this.#wasm.prv_version());
+    }
+
+    /** Bounds of epsilon at each delta. */
+    epsilon(steps, deltas, options) {
+        return this.#ask("prv_epsilon", steps, deltas, options);
+    }
+
+    /** Bounds of delta at each epsilon. */
+    delta(steps, epsilons, options) {
+        return this.#ask("prv_delta", steps, epsilons, options);
+    }
+
+    /** Bounds of the greatest true positive rate at each false positive rate. */
+    power(steps, rates, options) {
+        return this.#ask("prv_power", steps, rates, options);
+    }
+
+    /** The cheapest value of a parameter that meets a target; what it multiplies is that of the steps. */
+    calibrate(steps, parameter, {epsilon, delta, tolerance = 1e-4, ...options}) {
+        return this.#call(() => {
+            const {array, length} = this.#steps(steps);
+            const found = this.#allocate(CALIBRATION_BYTES);
+            this.#check(this.#wasm.prv_calibrate(array, length, 0, choice(PARAMETERS, parameter, "parameter"),
+                epsilon, delta, tolerance, this.#options(options), found));
+            const [factor, , lower, estimate, upper, next, , nextLower, nextEstimate, nextUpper] = this.#doubles(found, 10);
+            return {factor, epsilon: {lower, estimate, upper}, nextFactor: next,
+                nextEpsilon: {lower: nextLower, estimate: nextEstimate, upper: nextUpper}};
+        });
+    }
+
+    // ---- For mechanisms.js -----------------------------------------------------------------
+
+    /** A mechanism by a constructor of prvcore.h, until the end of the call. */
+    make(constructor, ...values) {
+        const to = this.#allocate(4);
+        this.#check(this.#wasm[constructor](...values, to));
+        const made = new DataView(this.#wasm.memory.buffer).getUint32(to, true);
+        this.#mechanisms.push(made);
+        return made;
+    }
+
+    /** Several mechanisms on the same records, as one. */
+    composed(steps) {
+        return this.make("prv_mechanism_composed", this.#stepArray(steps), steps.length);
+    }
+
+    // ---- Calls ---------------------------------------------------------------------------------
+
+    #ask(question, steps, values, options = {}) {
+        if (typeof values === "number") return this.#ask(question, steps, [values], options)[0];
+        return this.#call(() => {
+            const {array, length} = this.#steps(steps), count = values.length, wasm = this.#wasm;
+            const asked = this.#allocate(8 * count), bounds = this.#allocate(8 * BOUNDS * count);
+            const reports = this.#allocate(wasm.bridge_size_of_report() * count);
+            new Float64Array(wasm.memory.buffer, asked, count).set(values);
+            this.#check(wasm[question](array, length, this.#options(options), asked, count, bounds, reports));
+            const found = this.#doubles(bounds, BOUNDS * count);
+            return Array.from(values, (_, i) => {
+                const [lower, estimate, upper] = found.slice(BOUNDS * i, BOUNDS * (i + 1));
+                const report = wasm.bridge_report(reports, i);
+                return {lower, estimate, upper, accurate: wasm.bridge_accurate(report) === 1,
+                    attained: wasm.bridge_attained(report) === 1, limit: LIMITS[wasm.bridge_limit(report)]};
+            });
+        });
+    }
+
+    // Runs a call, and frees what it made.
+    #call(run) {
+        try {
+            return run();
+        } finally {
+            for (const mechanism of this.#mechanisms.splice(0)) this.#wasm.prv_mechanism_free(mechanism);
+            for (const pointer of this.#memory.splice(0)) this.#wasm.free(pointer);
+        }
+    }
+
+    #options({neighbors = "add-or-remove", epsError = 0, deltaRelativeError = -1, memoryLimit = 0}) {
+        const options = this.#wasm.bridge_options(choice(NEIGHBORS, neighbors, "neighbors"), epsError,
+            deltaRelativeError, memoryLimit);
+        if (options === 0) throw new RangeError("out of memory");
+        return options;
+    }
+
+    #steps(steps) {
+        const each = steps.map((step) => (
+            {mechanism: handleOf(this, step.mechanism ?? step), count: countOf(step.count ?? 1)}));
+        return {array: this.#stepArray(each), length: each.length};
+    }
+
+    #stepArray(steps) {
+        const array = this.#allocate(STEP_BYTES * steps.length), view = new DataView(this.#wasm.memory.buffer);
+        steps.forEach(({mechanism, count}, i) => {
+            view.setUint32(array + STEP_BYTES * i, mechanism, true);
+            view.setBigUint64(array + STEP_BYTES * i + 8, count, true);
+        });
+        return array;
+    }
+
+    #allocate(bytes) {
+        const pointer = this.#wasm.malloc(Math.max(bytes, 1));
+        if (pointer === 0) throw new RangeError("out of memory");
+        this.#memory.push(pointer);
+        return pointer;
+    }
+
+    #doubles(pointer, length) {
+        return Array.from(new Float64Array(this.#wasm.memory.buffer, pointer, length));
+    }
+
+    #check(status) {
+        if (status !== 0) throw new PrvError(this.#text(this.#wasm.prv_status_message(status)), status);
+    }
+
+    #text(pointer) {
+        const bytes = new Uint8Array(this.#wasm.memory.buffer);
+        return new TextDecoder().decode(bytes.slice(pointer, bytes.indexOf(0, pointer)));
+    }
+}
+
+function choice(choices, value, name) {
+    if (!Object.hasOwn(choices, value)) {
+        throw new RangeError(`${name} must be one of ${Object.keys(choices).join(", ")}; got ${value}`);
+    }
+    return choices[value];
+}

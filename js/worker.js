@@ -1,0 +1,12 @@
+// The worker of index.js: loads the core once, and answers one question after another.
+import {load} from "./core.js";
+
+const core = load(fetch(new URL("core.wasm", import.meta.url)));
+
+self.onmessage = async ({data: {id, method, values}}) => {
+    try {
+        self.postMessage({id, result: (await core)[method](...values)});
+    } catch (error) {
+        self.postMessage({id, error: {name: error.name, message: error.message, status: error.status}});
+    }
+};
