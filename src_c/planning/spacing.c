@@ -21,6 +21,9 @@
 #define FINER_IF_EXACT 0.125
 #define FINER_IF_NOT 0.6
 
+/* Atoms that lie on no lattice are about so much of the spacing off it. */
+#define FINER_ABOUT_ATOMS 0x1p-6
+
 /* A uniform mesh's transforms cost the same whatever knots are left out, so that larger spacings may add only
  * a quarter of its error; a spectrum has the spacings that are best. */
 #define CONVOLUTION_ERROR 0.25
@@ -78,6 +81,24 @@ static void put_knot(mesh_builder *b, int64_t index, int64_t stride, int parts, 
                                        b->spacing * ((double)index + (double)stride * i / (double)parts);
 }
 
+/* Into how many parts the mesh cell of `stride` points above x is divided, which begins in this cell of the
+ * profile. */
+static int parts_of(const mesh_builder *b, const prv_profile *p, size_t cell, size_t end,
+                    const double *weight, double x, int64_t stride)
+{
+    const double high = x + b->spacing * (double)stride;
+    double share = 0.0;
+    for (size_t c = cell; c < end && p->low[c] < high; c++) {
+        const double size = p->high[c] - p->low[c];
+        const double overlap = fmin(high, p->high[c]) - fmax(x, p->low[c]);
+        share += size > 0.0 ? weight[c] * fmin(fmax(overlap / size, 0.0), 1.0) : weight[c];
+    }
+    int parts = share > HEAVIEST_CELL ? 8 : share > HEAVIER_CELL ? 4 : share > HEAVY_CELL ? 2 : 1;
+    if (b->on_knots && parts < 2) parts = 2;
+    while (parts > 1 && b->spacing * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
+    return parts;
+}
+
 /* Walks the lattice from bottom to top. Spacings are powers of two, larger where little tilted mass is:
  * the error is the sum of mass * spacing^2, the cost the number of knots, and the minimum has
  * spacing proportional to density^(-1/3). A cell that holds much mass is divided further: merging
@@ -98,18 +119,53 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
                x + b->spacing * (double)stride > p->high[cell] + b->spacing)
             stride /= 2;
         while (stride > 1 && index + stride > top) stride /= 2;
-        const double high = x + b->spacing * (double)stride;
-        double share = 0.0;
-        for (size_t c = cell; c < end && p->low[c] < high; c++) {
-            const double size = p->high[c] - p->low[c];
-            const double overlap = fmin(high, p->high[c]) - fmax(x, p->low[c]);
-            share += size > 0.0 ? weight[c] * fmin(fmax(overlap / size, 0.0), 1.0) : weight[c];
-        }
-        int parts = share > HEAVIEST_CELL ? 8 : share > HEAVIER_CELL ? 4 : share > HEAVY_CELL ? 2 : 1;
-        if (b->on_knots && parts < 2) parts = 2;
-        while (parts > 1 && b->spacing * (double)stride < 2.0 * (double)parts * b->narrowest) parts /= 2;
+        const int parts = parts_of(b, p, cell, end, weight, x, stride);
         put_knot(b, index, stride, parts, false);
         index += stride;
+    }
+    put_knot(b, top, 1, 1, true);
+    return (double)(top - bottom) / fmax((double)(index - bottom), 1.0);
+}
+
+/* Whether the losses are atoms that lie on no lattice. */
+static bool has_scattered_atoms(const prv_mechanism *m, bool add)
+{
+    return m->base == PRV_BASE_ATOMS && !prv_mechanism_features(m, add).is_lattice;
+}
+
+/* The mesh cell of width 1 that an atom lies in: the index of its lower end, which is below the atom, or is
+ * the atom itself within rounding of the cell above. */
+static int64_t below_atom(const mesh_builder *b, double loss)
+{
+    return (int64_t)fmin(fmax(ceil((loss - b->anchor) / b->spacing - 1e-9) - 1.0, -0x1p60), 0x1p60);
+}
+
+/* The same of a law of atoms alone. An atom that is farther from its neighbours than the spacing wanted lies
+ * in a cell of one lattice step; there are no knots where nothing is. */
+static double walk_atoms(mesh_builder *b, const prv_atoms *a, const prv_profile *p, size_t first, size_t end,
+                         const double *weight, const double *spacing, int64_t bottom, int64_t top)
+{
+    size_t cell = first, atom = 0;
+    b->lattice_length = b->knot_length = 0;
+    const int64_t widest = (int64_t)fmax(fmin(PRV_WIDEST_CELL / b->spacing, 0x1p60), 1.0);
+    int64_t index = bottom;
+    while (index < top && b->knot_length <= b->most_knots) {
+        const double x = b->anchor + b->spacing * (double)index;
+        while (cell + 1 < end && p->high[cell] <= x) cell++;
+        while (atom < a->length && below_atom(b, a->loss[atom]) < index) atom++;
+        const int64_t wanted = power_of_two(spacing[cell]);
+        const int64_t at = atom < a->length ? below_atom(b, a->loss[atom]) : top;
+        const int64_t next = atom + 1 < a->length ? below_atom(b, a->loss[atom + 1]) : INT64_MAX;
+        int64_t to = index + 1; /* past the atom, if it lies in this cell */
+        if (next - index < wanted)
+            to = index + wanted; /* several in a cell */
+        else if (at > index)
+            to = at - index < widest ? at : index + widest; /* nothing in between */
+        if (to > top) to = top;
+        const int64_t stride = to - index;
+        put_knot(b, index, stride, next - index < wanted ? parts_of(b, p, cell, end, weight, x, stride) : 1,
+                 false);
+        index = to;
     }
     put_knot(b, top, 1, 1, true);
     return (double)(top - bottom) / fmax((double)(index - bottom), 1.0);
@@ -215,7 +271,15 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     const double narrowest = narrowest_cell(direction->mechanisms[j]);
     mesh_builder b = {f.anchor, lattice, f.anchor_is_atom, (int64_t)period, narrowest, 0, 0, most, NULL,
                       NULL,     NULL};
-    const double rest = walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    /* A spectrum takes time for atoms, and not for lattice points. */
+    const prv_atoms *atoms = shared->engine == PRV_ENGINE_SPECTRUM && !shared->exact &&
+                                     has_scattered_atoms(direction->mechanisms[j], direction->add)
+                                 ? direction->mechanisms[j]->atoms[direction->add]
+                                 : NULL;
+    const double rest = atoms != NULL
+                            ? walk_atoms(&b, atoms, p, first, end, weight, spacing, (int64_t)bottom,
+                                         (int64_t)top)
+                            : walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     if (b.knot_length > most) {
         *bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
         return PRV_ERR_MEMORY_LIMIT;
@@ -234,7 +298,10 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     b.index = mesh->index;
     b.knot = mesh->knot;
     b.knots = cells->knots;
-    walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    if (atoms != NULL)
+        walk_atoms(&b, atoms, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    else
+        walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
     return PRV_OK;
 }
 
@@ -276,6 +343,9 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
         least = fmin(least,
                      spacings(direction, j, aim, shared, weight, weight + direction->profiles[j].length));
     }
+    for (size_t j = 0; j < direction->steps; j++)
+        if (has_scattered_atoms(direction->mechanisms[j], direction->add))
+            least = fmin(least, FINER_ABOUT_ATOMS * shared->law);
     least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
     while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
 }
