@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore._names import public
-from prvcore._outward import DOWN, NEAREST, UP, formatted, rounded
+from prvcore._outward import DOWN, NEAREST, UP, formatted, laid_out, rounded
 
 __all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds"]
 
@@ -51,14 +51,18 @@ class Bounds(NamedTuple, Generic[Number]):
     upper: Number
 
     def __format__(self, specification: str) -> str:
-        """Return ``[lower, upper]``, each in the format that floats take; of arrays, one a line."""
+        """Return ``[lower, upper]``, each in the format that floats take.
+
+        Of arrays of one axis it is one a line; of more axes, each line is a row.
+        """
         if not specification:
             return str(self)
-        lower, upper = (np.asarray(end).ravel().tolist() for end in (self.lower, self.upper))
-        return "\n".join(
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        texts = [
             f"[{formatted(low, specification, DOWN)}, {formatted(high, specification, UP)}]"
-            for low, high in zip(lower, upper, strict=True)
-        )
+            for low, high in zip(lower.ravel().tolist(), upper.ravel().tolist(), strict=True)
+        ]
+        return laid_out(texts, lower.shape)
 
     def __round__(self, decimals: int = 0) -> Self:
         """Return the bounds with so many decimals, none narrower; of the same shape."""

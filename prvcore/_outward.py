@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DOWN", "NEAREST", "UP", "formatted", "rounded"]
+__all__ = ["DOWN", "NEAREST", "UP", "formatted", "laid_out", "rounded"]
 
 DOWN, NEAREST, UP = ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_CEILING
 
@@ -76,6 +77,24 @@ def _quantized(value: float, decimals: int, rounding: str) -> Decimal:
     context = Context(prec=_MOST_DIGITS, rounding=rounding)
     least = Decimal(1).scaleb(-min(decimals, _MOST_DECIMALS))
     return Decimal(value).quantize(least, context=context)
+
+
+def laid_out(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+    """Return texts, in C order, as an array of this shape is read.
+
+    Those of one axis are one a line. Of more axes, each row is a line with its columns aligned, and
+    an empty line parts one table of rows from the next.
+    """
+    if len(shape) < 2 or not texts:
+        return "\n".join(texts)
+    width = max(map(len, texts))
+    columns, table = shape[-1], shape[-2] * shape[-1]
+    lines = []
+    for start in range(0, len(texts), columns):
+        if start and start % table == 0:
+            lines.append("")
+        lines.append("  ".join(text.rjust(width) for text in texts[start : start + columns]))
+    return "\n".join(lines)
 
 
 def rounded(values: Any, decimals: int, rounding: str) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from prvcore._bounds import Bounds, Number
 from prvcore._names import public
-from prvcore._outward import UP, formatted, rounded
+from prvcore._outward import UP, formatted, laid_out, rounded
 from prvcore._plot import plot_sweep
 
 __all__ = ["SweepBounds", "SweepCalibrations"]
@@ -96,7 +96,8 @@ class SweepBounds(Bounds[Number]):
         return plot_sweep(self, x, ax)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}, settings={self.settings!r})"
+        settings = _short(self.settings, np.asarray(self.upper).shape)
+        return f"{super().__repr__()[:-1]}, settings={settings})"
 
 
 @public
@@ -154,18 +155,44 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
         return _table_of({**found.pop("settings"), **found}, np.shape(self.value))
 
     def __format__(self, specification: str) -> str:
-        """Return `value` formatted as floats are, noise rounded up; of arrays, one a line."""
+        """Return `value` formatted as floats are, noise rounded up.
+
+        Of arrays of one axis it is one a line; of more axes, each line is a row.
+        """
         if not specification:
             return str(self)
         values = np.ravel(self.value)
-        if values.dtype.kind == "i":
-            return "\n".join(format(value, specification) for value in values.tolist())
-        return "\n".join(formatted(value, specification, UP) for value in values.tolist())
+        whole = values.dtype.kind == "i"
+        texts = [
+            format(value, specification) if whole else formatted(value, specification, UP)
+            for value in values.tolist()
+        ]
+        return laid_out(texts, np.shape(self.value))
 
     def __round__(self, decimals: int = 0) -> Any:
         """Return `value` with so many decimals, noise rounded up, of the same shape."""
         whole = np.asarray(self.value).dtype.kind == "i"
         return self.value if whole else rounded(self.value, decimals, UP)
+
+    def __repr__(self) -> str:
+        found = self._asdict()
+        settings = _short(found.pop("settings"), np.shape(self.value))
+        parts = ", ".join(f"{name}={value!r}" for name, value in found.items())
+        return f"{type(self).__name__}({parts}, settings={settings})"
+
+
+def _short(settings: dict[str, Any], shape: tuple[int, ...]) -> str:
+    """Return settings in one line: one value where all are equal, else the least and greatest."""
+    if not shape:
+        return repr(settings)
+    parts = []
+    for name, values in settings.items():
+        found = np.unique(values).tolist()
+        if len(found) == 1:
+            parts.append(f"{name}={found[0]!r}")
+        elif found:
+            parts.append(f"{name}={found[0]!r}..{found[-1]!r} ({len(found)} values)")
+    return f"<{' x '.join(map(str, shape))}: {', '.join(parts)}>"
 
 
 def _table_of(columns: dict[str, Any], shape: tuple[int, ...]) -> Any:

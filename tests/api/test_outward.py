@@ -1,6 +1,7 @@
 """Numbers that are shown never promise more than is known: they are rounded to the safe side."""
 
 import pickle
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -71,6 +72,16 @@ def test_bounds_are_rounded_outwards():
     assert round(bounds) == (0.0, 1.0, 1.0)
     many = prv.Bounds(*(np.array([end, 2 * end]) for end in bounds))
     assert f"{many:.2f}" == "[0.70, 0.71]\n[1.40, 1.41]"
+    lower = np.array([[0.701, 10.5], [1.25, 2.0]])
+    table = prv.Bounds(lower, lower, lower)
+    assert f"{table:.2f}".splitlines() == [
+        "  [0.70, 0.71]  [10.50, 10.50]",
+        "  [1.25, 1.25]    [2.00, 2.00]",
+    ]
+    both = prv.Bounds(*(np.stack([part, part]) for part in table))
+    assert f"{both:.2f}" == f"{table:.2f}\n\n{table:.2f}"
+    none = np.zeros((0, 3))
+    assert f"{prv.Bounds(none, none, none):.2f}" == ""
     assert round(many, 2).upper.tolist() == [0.71, 1.41]
 
 
@@ -112,3 +123,22 @@ def test_calibrations_of_a_sweep_are_rounded_too():
     assert round(found, 3).tolist() == shown
     most = prv.dpsgd_steps(1.1, 256 / 60_000, 2, 1e-5)
     assert int(f"{most:d}") == round(most, 2) == most.value
+
+
+def test_a_sweep_is_shown_as_a_table_of_its_shape():
+    noise = [[0.8], [1.0]]
+    spent = prv.dpsgd_epsilon(noise, 0.01, [10, 20, 30], 1e-5)
+    rows = [re.findall(r"\[.*?\]", line) for line in f"{spent:.3f}".splitlines()]
+    assert [len(row) for row in rows] == [3, 3]
+    for i, row in enumerate(rows):
+        for j, shown in enumerate(row):
+            assert shown == f"{prv.Bounds(*(part[i, j] for part in spent)):.3f}"
+    assert len(repr(spent).partition("settings=")[2]) < 150
+    found = prv.dpsgd_steps(noise, [0.01, 0.02], 1.0, 1e-5)
+    assert [line.split() for line in f"{found:d}".splitlines()] == [
+        [str(value) for value in row] for row in found.value.tolist()
+    ]
+    assert "settings=<2 x 2: noise_multiplier=0.8..1.0 (2 values), sampling" in repr(found)
+    assert repr(found).startswith("SweepCalibrations(value=array([[")
+    alone = prv.dpsgd_steps(0.8, 0.01, 1.0, 1e-5)
+    assert repr(alone).endswith(f"settings={alone.settings!r})")

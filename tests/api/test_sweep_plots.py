@@ -104,6 +104,17 @@ def test_tables_have_a_row_for_each_setting():
     assert whole["rounding"].tolist() == ["up-each-epoch"] * 2
 
 
+def test_the_pivot_table_of_the_tutorial_has_the_upper_bounds_rounded_up():
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    plans = prv.dpsgd_schedule(60_000, 256, epochs=[5, 10, 15])
+    grid = plans.epsilon([[0.8], [1.1], [1.5]], delta=1e-5, eps_error=1e-4)
+    table = round(grid, 2).to_dataframe()
+    table = table.pivot(index="noise_multiplier", columns="epochs", values="upper")
+    assert table.to_numpy().tolist() == round(grid, 2).upper.tolist()
+    assert (table.to_numpy() >= grid.upper).all()
+    assert (list(table.index), list(table.columns)) == ([0.8, 1.1, 1.5], [5.0, 10.0, 15.0])
+
+
 def test_calibrations_of_a_sweep_are_proven():
     found = prv.dpsgd_noise_multiplier(256 / 60_000, 3525, [2.0, 4.0], 1e-5)
     assert found.proven.tolist() == [True, True]
