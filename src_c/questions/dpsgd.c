@@ -15,30 +15,33 @@ static prv_status new_step(double noise_multiplier, double sampling_probability,
     return status;
 }
 
-prv_status prv_dpsgd_epsilon(double noise_multiplier, double sampling_probability, uint64_t steps,
-                             double delta, prv_bounds *epsilon)
+/* prv_epsilon or prv_delta. */
+typedef prv_status (*question)(const prv_step *steps, size_t step_count, const prv_options *options,
+                               const double *values, size_t length, prv_bounds *bounds, prv_report *reports);
+
+static prv_status ask(question asked, double noise_multiplier, double sampling_probability, uint64_t steps,
+                      double value, prv_bounds *bounds)
 {
     prv_mechanism *step;
     prv_status status = new_step(noise_multiplier, sampling_probability, &step);
     if (status != PRV_OK) return status;
     const prv_step run = {step, steps};
     const prv_options options = prv_options_default();
-    status = prv_epsilon(&run, 1, &options, &delta, 1, epsilon, NULL);
+    status = asked(&run, 1, &options, &value, 1, bounds, NULL);
     prv_mechanism_free(step);
     return status;
+}
+
+prv_status prv_dpsgd_epsilon(double noise_multiplier, double sampling_probability, uint64_t steps,
+                             double delta, prv_bounds *epsilon)
+{
+    return ask(prv_epsilon, noise_multiplier, sampling_probability, steps, delta, epsilon);
 }
 
 prv_status prv_dpsgd_delta(double noise_multiplier, double sampling_probability, uint64_t steps,
                            double epsilon, prv_bounds *delta)
 {
-    prv_mechanism *step;
-    prv_status status = new_step(noise_multiplier, sampling_probability, &step);
-    if (status != PRV_OK) return status;
-    const prv_step run = {step, steps};
-    const prv_options options = prv_options_default();
-    status = prv_delta(&run, 1, &options, &epsilon, 1, delta, NULL);
-    prv_mechanism_free(step);
-    return status;
+    return ask(prv_delta, noise_multiplier, sampling_probability, steps, epsilon, delta);
 }
 
 prv_status prv_dpsgd_noise(double sampling_probability, uint64_t steps, double epsilon, double delta,
