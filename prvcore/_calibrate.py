@@ -13,8 +13,9 @@ from prvcore._errors import PrecisionError
 from prvcore._names import public
 from prvcore._outward import DOWN, UP, formatted, rounded
 from prvcore._progress import ProgressOption, reported
-from prvcore._settings import Engine, Neighbors, memory_limit_of
+from prvcore._settings import ComposeOptions, Engine, Neighbors, memory_limit_of
 from prvcore._steps import Counts, Mechanisms, pairs, refuse_mixed_groups
+from prvcore._targets import Target, target_of
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from prvcore.mechanisms.subsampled import (
@@ -59,22 +60,28 @@ class Calibration(_pickling.Pickled):
         Whether `value` and `next_value` multiply the parameters of the mechanisms that were given,
         instead of being the parameter itself or a number of steps.
     bounds : Bounds
-        Bounds of epsilon at `delta` with this value, nats; ``bounds.upper <= epsilon``.
+        Bounds of `quantity` with this value, all of which meet the target: ``bounds.upper <=
+        target``, or for a Bayes risk ``bounds.lower >= target``.
     next_value : float, int or None
         The next cheaper value: by the tolerance, or one step more. None if there is no cheaper
         value: if the target is met without noise, with sampling probability 1, or with the greatest
         number of steps.
     next_bounds : Bounds or None
-        The same with the next value; ``next_bounds.upper > epsilon``.
+        The same with the next value, not all of which meet the target.
     mechanisms : tuple of (Mechanism, int)
         The mechanisms given, with the value; `compose` takes them.
     curve : PrivacyCurve
         The composition of these mechanisms, and of those that have run before.
-        ``curve.epsilon(delta)`` equals `bounds`, to the bit if no mechanisms have run before.
-    epsilon, delta : float
-        The target.
+        Its bounds of `quantity` equal `bounds`, to the bit if no mechanisms have run before.
+    quantity : {"epsilon", "advantage", "power", "bayes_risk", "gaussian_mu"}
+        What the target is about: ``curve.epsilon(at)``, ``curve.total_variation()``,
+        ``curve.power(at)``, ``curve.bayes_risk(at)`` or ``curve.gaussian_mu(at)``.
+    target : float
+        The greatest value of `quantity` that meets the target; of a Bayes risk, the least.
+    at : float or None
+        The delta, false positive rate, prior or least delta of the target; an advantage has none.
     monotone : bool
-        Whether epsilon is known to rise from `value` to all cheaper values, so that none of them
+        Whether privacy is known to fall from `value` to all cheaper values, so that none of them
         need be tried. It is False if the scale of a `DiscreteGaussian` was chosen.
     compositions : int
         Number of compositions that were bounded.
@@ -97,8 +104,9 @@ class Calibration(_pickling.Pickled):
     next_bounds: ScalarBounds | None
     mechanisms: tuple[tuple[Mechanism, int], ...]
     curve: PrivacyCurve
-    epsilon: float
-    delta: float
+    quantity: str
+    target: float
+    at: float | None
     monotone: bool
     compositions: int
     fine_compositions: int
@@ -107,14 +115,29 @@ class Calibration(_pickling.Pickled):
     def proven(self) -> bool:
         """Whether no cheaper value meets the target, by any way of accounting.
 
-        It is True if there is no next value, or if epsilon is `monotone` and the lower bound at the
-        next value, which belongs to data sets that exist, is above the target. Rounding, more steps
+        It is True if there is no next value, or if privacy is `monotone` and no value between the
+        bounds at the next value meets the target: the lower one (of a Bayes risk the upper one)
+        belongs to data sets that exist. Rounding, more steps
         than 1 / tolerance, or a dominating pair that no known data sets have
-        (`PrivacyCurve.attained`) may leave only the upper bound above the target.
+        (`PrivacyCurve.attained`) may leave only the other bound beyond the target.
         """
         if self.next_bounds is None:
             return True
-        return self.monotone and bool(self.next_bounds.lower > self.epsilon)
+        return self.monotone and self._aim.is_missed(self.next_bounds)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The target, nats; None if the target is no epsilon."""
+        return self.target if self.quantity == "epsilon" else None
+
+    @property
+    def delta(self) -> float | None:
+        """The delta of a target epsilon or mu; None for other targets."""
+        return self.at if self.quantity in ("epsilon", "gaussian_mu") else None
+
+    @property
+    def _aim(self) -> Target:
+        return Target(self.quantity, 0.0 if self.at is None else self.at, self.target)
 
     def __format__(self, specification: str) -> str:
         """Return `value` in the format that floats take, rounded to where the target is met."""
@@ -147,8 +170,14 @@ def calibrate(
     mechanisms: Mechanisms,
     counts: Counts = None,
     *,
-    epsilon: float,
-    delta: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    advantage: float | None = None,
+    power: float | None = None,
+    false_positive_rate: float | None = None,
+    bayes_risk: float | None = None,
+    prior: float | None = None,
+    mu: float | None = None,
     parameter: Parameter = "noise_multiplier",
     tolerance: float = 1e-4,
     neighbors: Neighbors = "add-or-remove",
@@ -157,7 +186,7 @@ def calibrate(
     progress: ProgressOption = False,
     memory_limit: int | None = None,
 ) -> Calibration:
-    """Find the cheapest value of a parameter at which a composition is (epsilon, delta)-DP.
+    """Find the cheapest value of a parameter at which a composition meets a privacy target.
 
     Parameters
     ----------
@@ -170,10 +199,21 @@ def calibrate(
     counts : int or iterable of int, optional
         As for `compose`. If `parameter` is ``"steps"``, all mechanisms with their counts together
         are one step.
-    epsilon : float
-        Target, nats, finite and >= 0.
-    delta : float
-        Target, a probability in [0, 1].
+    epsilon, delta : float, optional
+        Target: (epsilon, delta)-DP; nats, finite and >= 0, and a probability in [0, 1]. Exactly one
+        target is given, of this and the next four.
+    advantage : float, optional
+        Target: the greatest ``true positive rate - false positive rate`` of a membership test, in
+        [0, 1]: `PrivacyCurve.total_variation`.
+    power, false_positive_rate : float, optional
+        Target: the greatest true positive rate of a test with this false positive rate;
+        probabilities, the rate in (0, 1): `PrivacyCurve.power`.
+    bayes_risk, prior : float, optional
+        Target: the least chance of a wrong guess which of the two data sets was used, if one of
+        them had this prior; probabilities, the prior in (0, 1): `PrivacyCurve.bayes_risk`.
+    mu : float, optional
+        Target, with `delta`: the greatest mu, finite and >= 0, down to the least delta `delta` in
+        (0, 1]: `PrivacyCurve.gaussian_mu`.
     parameter : {"noise_multiplier", "scale", "sampling_probability", "steps"}
         The parameter to be chosen: the least noise (the first two are the same, by the names that
         mechanisms use), the greatest sampling probability, or the greatest number of steps.
@@ -200,17 +240,19 @@ def calibrate(
         If no value meets the target: mechanisms without the parameter are above it already, or
         delta is below every mass of infinite loss.
     PrecisionError
-        If rounding of the parameter moves epsilon across the target.
+        If rounding of the parameter moves the quantity across the target.
     TypeError, ValueError
-        If an argument has the wrong type or is out of range, if no mechanism has the parameter, or
+        If not exactly one target is given, if an argument has the wrong type or is out of range, if
+        no mechanism has the parameter, or
         if a parameter to be scaled is 0.
 
     Notes
     -----
-    The certified upper bound decides, so the value is safe. It is also tight: bounds are made so
-    close that at the next value even the lower bound is above the target (`Calibration.proven`).
-    Epsilon falls with more noise, a smaller sampling probability and fewer steps, since each is
-    post-processing, so no value beyond the next need be tried.
+    The certified bound on the private side decides, so the value is safe. It is also tight: bounds
+    are made so close that at the next value even the other bound misses the target
+    (`Calibration.proven`). Privacy grows, by any of these measures, with more noise, a smaller
+    sampling probability and fewer steps, since each is post-processing, so no value beyond the next
+    need be tried.
 
     The scale of a `DiscreteGaussian` is an exception: epsilon may rise with it, most below the
     sensitivity, but at any scale. The value is as safe, but a value below `next_value` may meet the
@@ -227,6 +269,9 @@ def calibrate(
     True
     >>> prv.calibrate(step, epsilon=8, delta=1e-5, parameter="steps").next_bounds.lower > 8
     True
+    >>> found = prv.calibrate(step, 1000, power=0.1, false_positive_rate=0.01)
+    >>> found.curve.power(0.01).upper <= 0.1
+    True
 
     A list is a schedule, of which a factor is found:
 
@@ -236,8 +281,18 @@ def calibrate(
 
     """
     name = _PARAMETERS[_arguments.choice(parameter, "parameter", tuple(_PARAMETERS))]
-    epsilon = _arguments.non_negative(epsilon, "epsilon")
-    delta = _arguments.probability(delta, "delta")
+    target = target_of(
+        {
+            "epsilon": epsilon,
+            "delta": delta,
+            "advantage": advantage,
+            "power": power,
+            "false_positive_rate": false_positive_rate,
+            "bayes_risk": bayes_risk,
+            "prior": prior,
+            "mu": mu,
+        }
+    )
     tolerance = _arguments.real(
         tolerance,
         "tolerance",
@@ -279,8 +334,9 @@ def calibrate(
         ) = composition.calibrate(
             name,
             len(before.mechanisms),
-            epsilon=epsilon,
-            delta=delta,
+            quantity=target.quantity,
+            at=target.at,
+            target=target.value,
             tolerance=tolerance,
             neighbors=start.neighbors,
             engine=start.engine,
@@ -293,13 +349,14 @@ def calibrate(
         factor = _least_noise([mechanism for mechanism, _ in steps])
         same = same and factor == 0.0
 
+    # an advantage is a delta, which is to be as close as the search has found it
+    options: ComposeOptions = {"neighbors": neighbors, "engine": engine}
+    if target.quantity == "advantage":
+        options["delta_relative_error"] = 0.0
+
     def curve_at(factor: float, eps_error: float) -> PrivacyCurve:
-        return PrivacyCurve(
-            [*before._steps, *_all_scaled(steps, name, factor)],
-            neighbors=neighbors,
-            engine=engine,
-            eps_error=eps_error,
-        )
+        asked: ComposeOptions = {**options, "eps_error": eps_error}
+        return PrivacyCurve([*before._steps, *_all_scaled(steps, name, factor)], **asked)
 
     scaled_together = not alone or (name == "noise" and steps[0][0]._scales_together())
     is_factor = scaled_together and name != "steps"
@@ -319,19 +376,18 @@ def calibrate(
     if not same:
         # The core multiplies what it has made of the parameters, which may round otherwise.
         for _ in range(_MOST_NUDGES):
-            bounds, _ = curve._answer("epsilon", delta, memory_limit=memory_limit)
-            if bounds.upper <= epsilon:
+            bounds = target.bounds(curve, memory_limit)
+            if target.is_met(bounds):
                 break
             factor *= 1.0 + _NUDGE if name == "noise" else 1.0 - _NUDGE
             curve = curve_at(factor, eps_error)
         else:
             raise PrecisionError(
-                f"rounding of {parameter} moves epsilon = {epsilon!r} at delta = {delta!r} by more "
-                "than it can be told apart"
+                f"rounding of {parameter} moves {target} by more than it can be told apart"
             )
         if not last:
             following = curve_at(next_factor, next_eps_error)
-            next_bounds, _ = following._answer("epsilon", delta, memory_limit=memory_limit)
+            next_bounds = target.bounds(following, memory_limit)
     return Calibration(
         parameter=parameter,
         value=value_of(factor),
@@ -341,8 +397,9 @@ def calibrate(
         next_bounds=next_bounds,
         mechanisms=_all_scaled(steps, name, factor),
         curve=curve,
-        epsilon=epsilon,
-        delta=delta,
+        quantity=target.quantity,
+        target=target.value,
+        at=None if target.quantity == "advantage" else target.at,
         monotone=monotone,
         compositions=compositions,
         fine_compositions=fine,

@@ -237,6 +237,56 @@ class PrivacyCurve(ComposedSteps):
         lower, estimate, upper = self._bound("power", rates, progress, memory_limit)
         return Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
 
+    @overload
+    def bayes_risk(self, prior: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
+    @overload
+    def bayes_risk(self, prior: Array, **how: Unpack[How]) -> ArrayBounds: ...
+    @overload
+    def bayes_risk(self, prior: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    def bayes_risk(
+        self,
+        prior: ArrayLike,
+        *,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> Bounds[Any]:
+        """Bound the least chance of a wrong guess which of two neighbouring data sets was used.
+
+        A guess is right with probability at most ``1 - lower``, whatever the guesser computes and
+        whatever else is known of the records.
+
+        Parameters
+        ----------
+        prior : float or array_like of float
+            Probability in [0, 1], before the output is seen, of one of both data sets: with
+            ``neighbors="remove"`` of the one that has the record, with ``"add"`` of the one that
+            lacks it, and with the other relations of either, whichever makes the guess easier.
+        progress, memory_limit
+            As in `epsilon`.
+
+        Returns
+        -------
+        Bounds
+            Probabilities in [0, min(prior, 1 - prior)]: more privacy is a larger risk. No guess
+            errs less often than `lower`, and for some two data sets one errs no more often than
+            `upper`.
+
+        Warns
+        -----
+        AccuracyWarning
+            As `power`.
+
+        Notes
+        -----
+        The Bayes risk is ``prior * (1 - delta(log((1 - prior) / prior)))``, since the guess for the
+        set S of outputs errs with probability ``prior * (1 - Q(S)) + (1 - prior) * P(S)``; at even
+        odds it is ``(1 - total_variation) / 2``. Its width is the one asked in epsilon, but no less
+        than 1e-9 of the prior.
+
+        """
+        priors = _arguments.probabilities(prior, "prior")
+        return self._bound("bayes_risk", priors, progress, memory_limit)
+
     def total_variation(
         self, *, progress: ProgressOption = False, memory_limit: int | None = None
     ) -> ScalarBounds:
@@ -369,6 +419,18 @@ class PrivacyCurve(ComposedSteps):
         """
         orders = _arguments.points(order, "order", "in (1, 1e6]", np.nextafter(1.0, 2.0), 1e6)
         return self._bound("renyi_divergence", orders, progress, memory_limit)
+
+    def _bounded(self, quantity: str, point: float, memory_limit: int) -> ScalarBounds:
+        """Return bounds of a quantity at one point, without a warning."""
+        bounds = np.empty((1, 3))
+        self._composition.bound(
+            quantity,
+            np.array([point]),
+            bounds,
+            memory_limit=memory_limit,
+            **self._settings.of_core(),
+        )
+        return Bounds(*bounds[0].tolist())
 
     def _bound(
         self,

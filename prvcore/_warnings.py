@@ -14,7 +14,7 @@ from prvcore._composed_steps import ComposedSteps
 
 __all__ = ["why_share_is_wide", "why_wide"]
 
-_NAMES = {"power": "the power", "gaussian_mu": "mu"}
+_NAMES = {"power": "the power", "bayes_risk": "the Bayes risk", "gaussian_mu": "mu"}
 # How each limit of a report is called, and what helps.
 _LIMITS = {
     "rounding": ("rounding in double precision", "Raise eps_error"),
@@ -60,7 +60,7 @@ def why_share_is_wide(
     reports: Iterable[Any],
     memory_limit: int,
 ) -> str | None:
-    """Say why a power or a mu has a wider relative width than asked; None if it has not."""
+    """Say why a power, risk or mu has a wider relative width than asked; None if it has not."""
     lower, _, upper = bounds.T
     known = (upper > 0.0) & np.isfinite(upper)
     share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))

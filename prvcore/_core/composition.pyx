@@ -8,6 +8,8 @@ from libc.math cimport fabs
 from prvcore._core.core cimport (
     PRV_ADD,
     PRV_ADD_OR_REMOVE,
+    PRV_ADVANTAGE,
+    PRV_BAYES_RISK,
     PRV_BRACKETING,
     PRV_ENGINE_AUTO,
     PRV_ENGINE_CLOSED_FORM,
@@ -17,6 +19,7 @@ from prvcore._core.core cimport (
     PRV_ERR_FFT,
     PRV_ERR_MEMORY_LIMIT,
     PRV_ERR_TARGET,
+    PRV_GAUSSIAN_MU,
     PRV_LIMIT_ENGINE,
     PRV_LIMIT_MEMORY,
     PRV_LIMIT_MESH_SIZE,
@@ -25,12 +28,15 @@ from prvcore._core.core cimport (
     PRV_LIMIT_ROUNDING,
     PRV_MEAN_MATCHING,
     PRV_NOISE_SCALE,
+    PRV_POWER,
     PRV_REMOVE,
     PRV_REPLACE_ONE,
     PRV_SAMPLING_PROBABILITY,
     PRV_STEPS,
+    prv_bayes_risk,
     prv_bounds,
     prv_calibrate,
+    prv_calibrate_risk,
     prv_calibration,
     prv_delta,
     prv_engine,
@@ -52,6 +58,7 @@ from prvcore._core.core cimport (
     prv_progress,
     prv_renyi_divergence,
     prv_report,
+    prv_risk,
     prv_status,
     prv_step,
 )
@@ -95,6 +102,12 @@ cdef dict LIMITS = {
     <int>PRV_LIMIT_ENGINE: "engine",
     <int>PRV_LIMIT_MESH_SIZE: "mesh_size",
     <int>PRV_LIMIT_PASSES: "passes",
+}
+cdef dict RISKS = {
+    "advantage": <int>PRV_ADVANTAGE,
+    "power": <int>PRV_POWER,
+    "bayes_risk": <int>PRV_BAYES_RISK,
+    "gaussian_mu": <int>PRV_GAUSSIAN_MU,
 }
 cdef dict PARAMETERS = {
     "noise": <int>PRV_NOISE_SCALE,
@@ -213,12 +226,14 @@ cdef size_t length_of(const double[::1] points, const double[:, ::1] bounds) exc
 
 cdef enum bounded_quantity:
     POWER
+    BAYES_RISK
     GAUSSIAN_MU
     RENYI_DIVERGENCE
 
 
 cdef dict QUANTITIES = {
     "power": <int>POWER,
+    "bayes_risk": <int>BAYES_RISK,
     "gaussian_mu": <int>GAUSSIAN_MU,
     "renyi_divergence": <int>RENYI_DIVERGENCE,
 }
@@ -328,7 +343,7 @@ cdef class Composition:
         object progress=None,
         **settings,
     ):
-        """Fill `bounds` with those of the power, gaussian_mu or renyi_divergence at each point.
+        """Fill `bounds` with those of a quantity of QUANTITIES at each point.
 
         Returns what `query` does, of what decides each; an empty list for renyi_divergence.
         """
@@ -348,6 +363,10 @@ cdef class Composition:
             with nogil:
                 if wanted == POWER:
                     status = prv_power(
+                        self.steps, step_count, &options, point, length, bound, reports
+                    )
+                elif wanted == BAYES_RISK:
+                    status = prv_bayes_risk(
                         self.steps, step_count, &options, point, length, bound, reports
                     )
                 elif wanted == GAUSSIAN_MU:
@@ -372,35 +391,55 @@ cdef class Composition:
         str parameter not None,
         size_t fixed_count,
         *,
-        double epsilon,
-        double delta,
+        str quantity not None,
+        double at,
+        double target,
         double tolerance,
         str neighbors not None,
         str engine not None,
         size_t memory_limit,
         object progress=None,
     ):
-        """Return prv_calibration as a tuple of its fields, bounds as tuples; progress as above."""
+        """Return prv_calibration as a tuple of its fields, bounds as tuples; progress as above.
+
+        `quantity` is epsilon, `at` is then a delta; or it is one of RISKS.
+        """
         cdef watch w
         cdef prv_options options = new_options(neighbors, engine, memory_limit, progress, &w)
         cdef prv_parameter changed = <prv_parameter><int>PARAMETERS[parameter]
+        cdef bint of_epsilon = quantity == "epsilon"
+        cdef prv_risk risk = PRV_ADVANTAGE if of_epsilon else <prv_risk><int>RISKS[quantity]
         cdef size_t step_count = len(self.handles)
         cdef prv_calibration found
         cdef prv_status status
         with nogil:
-            status = prv_calibrate(
-                self.steps,
-                step_count,
-                fixed_count,
-                changed,
-                epsilon,
-                delta,
-                tolerance,
-                &options,
-                &found,
-            )
+            if of_epsilon:
+                status = prv_calibrate(
+                    self.steps,
+                    step_count,
+                    fixed_count,
+                    changed,
+                    target,
+                    at,
+                    tolerance,
+                    &options,
+                    &found,
+                )
+            else:
+                status = prv_calibrate_risk(
+                    self.steps,
+                    step_count,
+                    fixed_count,
+                    changed,
+                    risk,
+                    at,
+                    target,
+                    tolerance,
+                    &options,
+                    &found,
+                )
         if status == PRV_ERR_TARGET:
-            raise TargetError(missed(parameter, epsilon, delta, &found.epsilon))
+            raise TargetError(missed(parameter, quantity, at, target, &found.epsilon))
         check(status)
         return (
             found.factor,
@@ -419,14 +458,30 @@ cdef tuple bounds_of(const prv_bounds *bounds):
     return (bounds.lower, bounds.estimate, bounds.upper)
 
 
-cdef str missed(str parameter, double epsilon, double delta, const prv_bounds *limit):
+# The words of a target that cannot be met: the target, and what is left.
+cdef dict TARGETS = {
+    "epsilon": ("epsilon = {target!r} at delta = {at!r}", "an epsilon"),
+    "advantage": ("advantage = {target!r}", "an advantage"),
+    "power": ("power = {target!r} at false_positive_rate = {at!r}", "a power"),
+    "bayes_risk": ("bayes_risk = {target!r} at prior = {at!r}", "a Bayes risk"),
+    "gaussian_mu": ("mu = {target!r} at delta = {at!r}", "a mu"),
+}
+
+
+cdef str missed(str parameter, str quantity, double at, double target, const prv_bounds *limit):
     change = {"noise": "more noise", "steps": "fewer steps"}.get(
         parameter, "a smaller sampling_probability"
     )
-    remains = f"at least {limit.lower!r}" if limit.lower > epsilon else f"up to {limit.upper!r}"
+    words, left = TARGETS[quantity]
+    if quantity == "bayes_risk":
+        sure = limit.upper < target
+        remains = f"at most {limit.upper!r}" if sure else f"down to {limit.lower!r}"
+    else:
+        sure = limit.lower > target
+        remains = f"at least {limit.lower!r}" if sure else f"up to {limit.upper!r}"
     return (
-        f"epsilon = {epsilon!r} at delta = {delta!r} cannot be met by {change}: in the limit an "
-        f"epsilon of {remains} is left"
+        f"{words.format(target=target, at=at)} cannot be met by {change}: in the limit {left} of "
+        f"{remains} is left"
     )
 
 

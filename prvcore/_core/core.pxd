@@ -20,6 +20,8 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_EPSILON
         PRV_ERR_DELTA
         PRV_ERR_RATE
+        PRV_ERR_PRIOR
+        PRV_ERR_RISK
         PRV_ERR_TABLE
         PRV_ERR_TABLE_SUM
         PRV_ERR_TABLE_REVERSE
@@ -361,11 +363,40 @@ cdef extern from "prvcore.h" nogil:
         prv_calibration *noise,
     )
 
+    ctypedef enum prv_risk:
+        PRV_ADVANTAGE
+        PRV_POWER
+        PRV_BAYES_RISK
+        PRV_GAUSSIAN_MU
+
+    prv_status prv_calibrate_risk(
+        const prv_step *steps,
+        size_t step_count,
+        size_t fixed_count,
+        prv_parameter parameter,
+        prv_risk risk,
+        double at,
+        double target,
+        double tolerance,
+        const prv_options *options,
+        prv_calibration *calibration,
+    )
+
     prv_status prv_power(
         const prv_step *steps,
         size_t step_count,
         const prv_options *options,
         const double *false_positive_rates,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+
+    prv_status prv_bayes_risk(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        const double *priors,
         size_t length,
         prv_bounds *bounds,
         prv_report *reports,

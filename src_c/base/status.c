@@ -15,6 +15,9 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_EPSILON: return "epsilon must not be nan, and >= 0 where it is a parameter";
     case PRV_ERR_DELTA: return "delta must be in [0, 1]";
     case PRV_ERR_RATE: return "a false positive rate must be in [0, 1]";
+    case PRV_ERR_PRIOR: return "a prior must be in [0, 1], and in (0, 1) in a calibration";
+    case PRV_ERR_RISK:
+        return "the target of a risk must be one of its values: mu finite and >= 0, all others in [0, 1]";
     case PRV_ERR_TABLE: return "losses must be finite and strictly increasing, probabilities finite and >= 0";
     case PRV_ERR_TABLE_SUM: return "probabilities and mass_at_infinity must sum to 1 within 1e-9";
     case PRV_ERR_TABLE_REVERSE:
@@ -38,7 +41,7 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_ENGINE: return "the spectrum falls too slowly for this question: let the engine be chosen";
     case PRV_ERR_PARAMETER: return "no mechanism has the parameter, or its factor is negative or not finite";
     case PRV_ERR_TOLERANCE: return "tolerance must be in [1e-9, 0.1]";
-    case PRV_ERR_TARGET: return "no value of the parameter meets the target epsilon at this delta";
+    case PRV_ERR_TARGET: return "no value of the parameter meets the target of the calibration";
     case PRV_ERR_COMPONENTS:
         return "a mixture must have at most 2^12 components, sensitivities finite and >= 0, all or none "
                "above 1e150 times the noise, and probabilities >= 0 that sum to 1 within 1e-9";

@@ -86,6 +86,8 @@ typedef enum prv_status {
     PRV_ERR_EPSILON,              /* an epsilon is nan, or an epsilon that must be >= 0 is negative */
     PRV_ERR_DELTA,                /* a delta is outside [0, 1] */
     PRV_ERR_RATE,                 /* a false positive rate is outside [0, 1] */
+    PRV_ERR_PRIOR,                /* a prior is outside [0, 1], or 0 or 1 where it is a target's */
+    PRV_ERR_RISK,                 /* the target of a calibration is no value that the risk can have */
     PRV_ERR_TABLE,                /* losses are not finite and increasing, or probabilities negative or nan */
     PRV_ERR_TABLE_SUM,            /* probabilities and mass at infinity do not sum to 1 */
     PRV_ERR_TABLE_REVERSE,        /* the sum of probability * e^(-loss) exceeds 1 */
@@ -578,6 +580,32 @@ PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_
                                  prv_parameter parameter, double epsilon, double delta, double tolerance,
                                  const prv_options *options, prv_calibration *calibration);
 
+/* Risks that say how well somebody can tell which of two neighbouring data sets was used. All fall as privacy
+ * grows, but the Bayes risk, which is the chance of a wrong guess, and rises. */
+typedef enum prv_risk {
+    PRV_ADVANTAGE,  /* delta(0): the greatest true positive rate less the false positive rate of a test */
+    PRV_POWER,      /* see prv_power; at a false positive rate in (0, 1), else PRV_ERR_RATE */
+    PRV_BAYES_RISK, /* see prv_bayes_risk; at a prior in (0, 1), else PRV_ERR_PRIOR */
+    PRV_GAUSSIAN_MU /* see prv_gaussian_mu; at a least delta in (0, 1], else PRV_ERR_DELTA */
+} prv_risk;
+
+/* As prv_calibrate, for the target that the risk is at most `target`, or if it is the Bayes risk, at least
+ * `target`.
+ *   at       where the risk is taken: a false positive rate, a prior, a least delta, or 0 for PRV_ADVANTAGE
+ *   target   mu >= 0 and finite; of all others in [0, 1]; else PRV_ERR_RISK
+ * PRV_ERR_TARGET if no factor meets the target, as of a power below its false positive rate and of a Bayes
+ * risk above min(prior, 1 - prior).
+ *
+ * The fields `epsilon` and `next_epsilon` of *calibration hold bounds of the risk. They are those that
+ * prv_power, prv_bayes_risk, prv_gaussian_mu, or for PRV_ADVANTAGE prv_delta with a delta_relative_error of
+ * 0, gives with the eps_error stated. epsilon.upper meets the target (of a Bayes risk: epsilon.lower); if
+ * next_epsilon.lower (of a Bayes risk: next_epsilon.upper) misses it, next_factor misses it by any way of
+ * accounting. */
+PRV_API prv_status prv_calibrate_risk(const prv_step *steps, size_t step_count, size_t fixed_count,
+                                      prv_parameter parameter, prv_risk risk, double at, double target,
+                                      double tolerance, const prv_options *options,
+                                      prv_calibration *calibration);
+
 /* ==== DP-SGD ============================================================================= */
 
 /* `steps` steps of DP-SGD, each Gaussian noise of noise_multiplier on a Poisson sample with
@@ -610,6 +638,19 @@ PRV_API prv_status prv_dpsgd_noise(double sampling_probability, uint64_t steps, 
 PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv_options *options,
                              const double *false_positive_rates, size_t length, prv_bounds *bounds,
                              prv_report *reports);
+
+/* Bounds of the Bayes risk: the least probability, over all guesses, of a wrong guess which of the two data
+ * sets was used, where the prior is the probability, before the output is seen, of the data set of Q. It is
+ *     prior (1 - delta(log((1 - prior) / prior))).
+ *   priors    double[length]       in [0, 1], else PRV_ERR_PRIOR
+ *   bounds    prv_bounds[length]   in [0, min(prior, 1 - prior)]: some two data sets have `upper` or less,
+ * and all have `lower` or more reports   prv_report[length]   or NULL: of the delta that decides The data set
+ * of Q has the record if the neighbors are PRV_REMOVE, and lacks it if they are PRV_ADD. For the other
+ * relations the prior is that of either data set: the least risk of both counts. The width asked is one in
+ * epsilon, but no finer than 1e-9 of the prior. Cost: one delta for each prior. */
+PRV_API prv_status prv_bayes_risk(const prv_step *steps, size_t step_count, const prv_options *options,
+                                  const double *priors, size_t length, prv_bounds *bounds,
+                                  prv_report *reports);
 
 /* Bounds of the least mu >= 0 with
  *     delta(eps) <= max(delta_mu(eps), delta) for all eps >= 0,

@@ -76,11 +76,10 @@ static prv_status check_fixed(prv_calibration_search *s, prv_calibration *found)
 {
     prv_calibration_point p;
     const double nothing = s->parameter == PRV_NOISE_SCALE ? HUGE_VAL : 0.0;
-    const prv_status status = prv_calibration_measure(s, nothing, 0.0, fmax(s->epsilon, PRV_COARSE_FLOOR),
-                                                      &p);
+    const prv_status status = prv_calibration_measure(s, nothing, 0.0, fmax(s->target, PRV_COARSE_FLOOR), &p);
     if (status != PRV_OK) return status;
-    found->epsilon = p.epsilon;
-    return p.epsilon.lower > s->epsilon ? PRV_ERR_TARGET : PRV_OK;
+    found->epsilon = p.found;
+    return p.is_missed ? PRV_ERR_TARGET : PRV_OK;
 }
 
 /* No noise at all may meet the target; *found is filled if it does. */
@@ -88,18 +87,18 @@ static prv_status check_without_noise(prv_calibration_search *s, prv_calibration
 {
     prv_calibration_point p;
     prv_verdict v;
-    const double width = PRV_COARSE_WIDTH * fmax(s->epsilon, PRV_COARSE_FLOOR), least = 1e-2 * width;
+    const double width = PRV_COARSE_WIDTH * fmax(s->target, PRV_COARSE_FLOOR), least = 1e-2 * width;
     *meets = false;
-    /* Without noise epsilon may be large, but it is asked only on which side of the target it lies; and if
+    /* Without noise the level may be high, but it is asked only on which side of the target it lies; and if
      * that takes much memory to tell, the search finds it out. */
     const size_t memory_limit = s->options.memory_limit;
     if (s->options.memory_limit > MEMORY_WITHOUT_NOISE) s->options.memory_limit = MEMORY_WITHOUT_NOISE;
-    s->options.threshold = s->epsilon;
+    if (s->risk == NULL) s->options.threshold = s->target;
     prv_status status = prv_calibration_measure(s, 0.0, least, 1.0, &p);
     s->options.threshold = 0.0;
     s->options.memory_limit = memory_limit;
     if (status == PRV_ERR_MEMORY_LIMIT) return PRV_OK;
-    if (status != PRV_OK || p.epsilon.upper > s->epsilon) return status;
+    if (status != PRV_OK || !p.is_met) return status;
     status = prv_calibration_judge(s, 0.0, width, least, &p, &v);
     if (status != PRV_OK || v != PRV_MEETS) return status;
     prv_calibration_report(&p, NULL, found);
@@ -107,8 +106,32 @@ static prv_status check_without_noise(prv_calibration_search *s, prv_calibration
     return PRV_OK;
 }
 
+/* The target is met whatever the parameter is: by the factor of the highest level. */
+static prv_status take_all(prv_calibration_search *s, prv_calibration *found)
+{
+    prv_calibration_point p;
+    const double all = s->parameter == PRV_NOISE_SCALE ? 0.0 : s->risky;
+    const prv_status status = prv_calibration_measure(s, all, PRV_COARSE_WIDTH, 1.0, &p);
+    if (status != PRV_OK) return status;
+    found->epsilon = p.found;
+    if (!p.is_met) return PRV_ERR_TARGET;
+    prv_calibration_report(&p, NULL, found);
+    return PRV_OK;
+}
+
+/* No parameter meets a target below the risk of a composition that releases nothing. */
+static bool is_out_of_reach(const prv_calibration_search *s, prv_calibration *found)
+{
+    if (s->risk == NULL) return false;
+    const double least = prv_least_risk(s->risk);
+    found->epsilon = (prv_bounds){least, least, least};
+    return prv_misses_risk(s->risk, &found->epsilon);
+}
+
 static prv_status solve(prv_calibration_search *s, bool is_fixed, prv_calibration *found)
 {
+    if (is_out_of_reach(s, found)) return PRV_ERR_TARGET;
+    if (!isfinite(s->target)) return take_all(s, found);
     prv_status status = is_fixed ? check_fixed(s, found) : PRV_OK;
     if (status != PRV_OK) return status;
     if (s->parameter == PRV_NOISE_SCALE) {
@@ -122,64 +145,90 @@ static prv_status solve(prv_calibration_search *s, bool is_fixed, prv_calibratio
     return prv_calibration_prove(s, &c, found);
 }
 
-static prv_status check_arguments(prv_parameter parameter, double epsilon, double delta, double tolerance,
-                                  const prv_options *options)
+static prv_status check_arguments(prv_parameter parameter, double tolerance, const prv_options *options)
 {
-    const prv_status arithmetic = prv_check_arithmetic();
-    if (arithmetic != PRV_OK) return arithmetic;
     if (parameter != PRV_NOISE_SCALE && parameter != PRV_SAMPLING_PROBABILITY && parameter != PRV_STEPS)
         return PRV_ERR_PARAMETER;
-    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
-    if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
     if (!(tolerance >= LEAST_TOLERANCE && tolerance <= GREATEST_TOLERANCE)) return PRV_ERR_TOLERANCE;
     if (options->discretization != PRV_BRACKETING || options->mesh_size != 0.0) return PRV_ERR_OPTIONS;
     if (options->threshold != 0.0) return PRV_ERR_OPTIONS; /* the target takes its place */
     return PRV_OK;
 }
 
-prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count,
-                         prv_parameter parameter, double epsilon, double delta, double tolerance,
-                         const prv_options *options, prv_calibration *calibration)
+/* Runs a search whose steps, parameter, target and tolerance are filled in; the target is checked already. */
+static prv_status run_search(prv_calibration_search *s, const prv_options *options,
+                             prv_calibration *calibration)
 {
     prv_layer layer;
-    prv_calibration_search s = {.steps = steps,
-                                .step_count = step_count,
-                                .fixed_count = fixed_count,
-                                .parameter = parameter,
-                                .epsilon = epsilon,
-                                .delta = delta,
-                                .tolerance = tolerance,
-                                .layer = &layer};
+    s->layer = &layer;
+    s->nats = 1.0;
     prv_calibration found;
     memset(&found, 0, sizeof found);
     bool is_fixed = false;
-    prv_status status = check_arguments(parameter, epsilon, delta, tolerance, options);
+    prv_status status = check_arguments(s->parameter, s->tolerance, options);
     if (status != PRV_OK) return status;
-    status = prv_check_steps(steps, step_count, options->neighbors);
+    status = prv_check_steps(s->steps, s->step_count, options->neighbors);
     if (status != PRV_OK) return status;
-    status = range_of(&s, &is_fixed);
+    status = range_of(s, &is_fixed);
     if (status != PRV_OK) return status;
     prv_own_transforms own;
     status = prv_own_transforms_begin(&own, options, &options);
     if (status != PRV_OK) return status;
-    s.options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
-    s.scaled = prv_allocate(step_count, sizeof *s.scaled);
-    s.made = prv_allocate(step_count, sizeof *s.made);
-    if (s.scaled == NULL || s.made == NULL) {
+    s->options = *prv_layer_over(&layer, PRV_KNOWS_COMPOSITIONS, options);
+    s->scaled = prv_allocate(s->step_count, sizeof *s->scaled);
+    s->made = prv_allocate(s->step_count, sizeof *s->made);
+    if (s->scaled == NULL || s->made == NULL) {
         status = PRV_ERR_MEMORY;
         goto done;
     }
-    for (size_t j = 0; j < step_count; j++) s.made[j] = NULL;
-    status = solve(&s, is_fixed, &found);
-    prv_calibration_release(&s);
-    found.monotone = is_monotone(&s);
-    found.compositions = s.compositions;
-    found.fine = s.fine;
+    for (size_t j = 0; j < s->step_count; j++) s->made[j] = NULL;
+    status = solve(s, is_fixed, &found);
+    prv_calibration_release(s);
+    found.monotone = is_monotone(s);
+    found.compositions = s->compositions;
+    found.fine = s->fine;
     if (status == PRV_OK) *calibration = found;
     if (status == PRV_ERR_TARGET) calibration->epsilon = found.epsilon;
 done:
     prv_own_transforms_end(&own);
-    prv_release(s.scaled);
-    prv_release(s.made);
+    prv_release(s->scaled);
+    prv_release(s->made);
     return status;
+}
+
+prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_count,
+                         prv_parameter parameter, double epsilon, double delta, double tolerance,
+                         const prv_options *options, prv_calibration *calibration)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
+    if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
+    prv_calibration_search s = {.steps = steps,
+                                .step_count = step_count,
+                                .fixed_count = fixed_count,
+                                .parameter = parameter,
+                                .target = epsilon,
+                                .delta = delta,
+                                .tolerance = tolerance};
+    return run_search(&s, options, calibration);
+}
+
+prv_status prv_calibrate_risk(const prv_step *steps, size_t step_count, size_t fixed_count,
+                              prv_parameter parameter, prv_risk risk, double at, double target,
+                              double tolerance, const prv_options *options, prv_calibration *calibration)
+{
+    const prv_risk_target wanted = {risk, at, target};
+    prv_status status = prv_check_arithmetic();
+    if (status != PRV_OK) return status;
+    status = prv_check_risk(&wanted);
+    if (status != PRV_OK) return status;
+    prv_calibration_search s = {.steps = steps,
+                                .step_count = step_count,
+                                .fixed_count = fixed_count,
+                                .parameter = parameter,
+                                .risk = &wanted,
+                                .target = prv_risk_level(&wanted, target),
+                                .tolerance = tolerance};
+    return run_search(&s, options, calibration);
 }

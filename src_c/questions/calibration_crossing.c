@@ -12,7 +12,7 @@
 enum { MOST_POINTS = 400 };
 /* The bracket is halved at most every so many points. */
 enum { HALVE_EVERY = 3 };
-/* -d log(epsilon + scale) / d position by secants is believed between these. */
+/* -d log(level + scale) / d position by secants is believed between these. */
 #define LEAST_RATE 1e-3
 #define GREATEST_RATE 1e3
 /* Above a target of 0, the scale that lets the search take long steps, as a part of the estimate. */
@@ -31,24 +31,24 @@ enum { HALVE_EVERY = 3 };
 /* Takes a point measured. */
 static void learn(prv_crossing *c, const prv_calibration_search *s, const prv_calibration_point *p)
 {
-    if (p->epsilon.estimate > s->epsilon) {
+    if (p->level.estimate > s->target) {
         if (!c->has_above || p->position > c->above.position) c->above = *p;
         c->has_above = true;
     } else {
         if (!c->has_within || p->position < c->within.position) c->within = *p;
         c->has_within = true;
     }
-    if (!(p->epsilon.estimate > 0.0 && isfinite(p->epsilon.estimate))) return;
+    if (!(p->level.estimate > 0.0 && isfinite(p->level.estimate))) return;
     if (c->usable > 0) c->before = c->recent;
     c->recent = *p;
     if (c->usable < 2) c->usable++;
 }
 
-/* Log epsilon is nearly a line in log noise, but falls to -infinity where epsilon gets to 0, so an
- * epsilon is counted from one scale below: the one by which delta changes e-fold. */
+/* The log of the level is nearly a line in log noise. That of an epsilon falls to -infinity where epsilon
+ * gets to 0, so it is counted from one scale below: the one by which delta changes e-fold. */
 static double residual(const prv_calibration_search *s, const prv_calibration_point *p, double scale)
 {
-    return log((p->epsilon.estimate + scale) / (s->epsilon + scale));
+    return log((p->level.estimate + scale) / (s->target + scale));
 }
 
 /* The scale at the target, about: the lesser of those at both points. */
@@ -57,8 +57,8 @@ static double scale_of(const prv_crossing *c, const prv_calibration_search *s)
     double scale = c->recent.scale;
     if (c->usable > 1 && c->before.scale > 0.0) scale = fmin(scale, c->before.scale);
     if (scale > 0.0) return scale;
-    /* An epsilon that needed no composition has no scale. */
-    return s->epsilon > 0.0 ? s->epsilon : SMALL_PART * c->recent.epsilon.estimate;
+    /* A level that needed no composition has no scale. */
+    return s->target > 0.0 ? s->target : SMALL_PART * c->recent.level.estimate;
 }
 
 /* Where the secant, kept within what is known, looks next. */
@@ -67,7 +67,7 @@ static double next_position(prv_crossing *c, const prv_calibration_search *s,
 {
     const double low = c->has_above ? c->above.position : -HUGE_VAL;
     const double high = c->has_within ? c->within.position : HUGE_VAL;
-    double next = last->epsilon.estimate > s->epsilon ? HUGE_VAL : -HUGE_VAL;
+    double next = last->level.estimate > s->target ? HUGE_VAL : -HUGE_VAL;
     const double from = c->usable > 0 ? c->recent.position : last->position;
     c->slope = 0.0;
     if (c->usable > 0) {
@@ -79,7 +79,7 @@ static double next_position(prv_crossing *c, const prv_calibration_search *s,
                                   (c->recent.position - c->before.position);
             if (secant > LEAST_RATE && secant < GREATEST_RATE) rate = secant;
         }
-        c->slope = rate * (s->epsilon + scale);
+        c->slope = rate * (s->target + scale);
         if (c->recent.position == last->position || (c->has_above && c->has_within)) next = from + r / rate;
     }
     if (c->has_above && c->has_within) {
@@ -128,14 +128,14 @@ static bool is_found(const prv_calibration_search *s, const prv_crossing *c, con
 prv_status prv_find_crossing(prv_calibration_search *s, prv_crossing *c)
 {
     memset(c, 0, sizeof *c);
-    double position = 0.0, floor = fmax(s->epsilon, PRV_COARSE_FLOOR), eps_error = 0.0, before = HUGE_VAL;
+    double position = 0.0, floor = fmax(s->target, PRV_COARSE_FLOOR), eps_error = 0.0, before = HUGE_VAL;
     for (int i = 0; i < MOST_POINTS; i++) {
         prv_calibration_point p;
         const prv_status status = prv_calibration_measure(s, prv_calibration_factor(s, position), eps_error,
                                                           floor, &p);
         if (status != PRV_OK) return status;
         learn(c, s, &p);
-        const bool above = p.epsilon.estimate > s->epsilon;
+        const bool above = p.level.estimate > s->target;
         stride n = {.is_bracketed = c->has_above && c->has_within};
         n.position = next_position(c, s, &p, &n.step);
         /* Half of the work is to find the crossing: the steps of the search shrink from about 1 to the
@@ -155,10 +155,10 @@ prv_status prv_find_crossing(prv_calibration_search *s, prv_crossing *c)
             position = 0.5 * (c->above.position + c->within.position);
         before = n.width;
         const double scale = scale_of(c, s);
-        if (c->usable > 0) floor = fmax(s->epsilon, scale);
+        if (c->usable > 0) floor = fmax(s->target, scale);
         eps_error = c->usable > 1 ? fmax(fmin(n.step, 1.0) * n.step * c->slope, A_LITTLE_LESS * n.enough)
                                   : 0.0;
-        if (eps_error >= PRV_COARSE_WIDTH * (s->epsilon + scale)) eps_error = 0.0;
+        if (eps_error >= PRV_COARSE_WIDTH * (s->target + scale)) eps_error = 0.0;
         if (prv_calibration_factor(s, position) != p.factor) continue;
         if (s->parameter != PRV_STEPS || (c->usable > 1 && p.width <= n.enough)) return PRV_OK;
         position = s->sign * log(p.factor + (above ? -1.0 : 1.0));

@@ -1,4 +1,4 @@
-/* Where epsilon crosses its target, about: a secant on estimates between coarse bounds. Nothing is proven
+/* Where the level crosses its target, about: a secant on estimates between coarse bounds. Nothing is proven
  * here. */
 #ifndef PRV_CALIBRATION_CROSSING_H
 #define PRV_CALIBRATION_CROSSING_H
@@ -12,14 +12,15 @@ typedef struct prv_crossing {
     prv_calibration_point recent, before; /* points that a secant can be drawn through, `recent` the last */
     int usable;                           /* how many of these there are */
     double position;                      /* where it is thought to be */
-    double slope;                         /* -d epsilon / d position there, nats; 0 if unknown */
+    double slope;                         /* -d level / d position there; 0 if unknown */
 } prv_crossing;
 
 /* Statuses of prv_epsilon. */
 prv_status prv_find_crossing(prv_calibration_search *search, prv_crossing *crossing);
 
-/* The width of fine bounds near the crossing (nats): of what lies between the crossing and the ends of the
- * tolerance around it, the most that leaves room for the place of the crossing, which is only estimated. */
+/* The width of fine bounds near the crossing, of the level: of what lies between the crossing and the ends of
+ * the tolerance around it, the most that leaves room for the place of the crossing, which is only estimated.
+ */
 double prv_fine_width(const prv_calibration_search *search, const prv_crossing *crossing);
 
 #endif

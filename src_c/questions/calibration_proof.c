@@ -12,11 +12,11 @@
 #define INSIDE 0.1
 /* A distance of one tolerance, with its rounding. */
 #define ALMOST_ONE 1.01
-/* Widths, as parts of what epsilon changes within the tolerance: of the first bounds at least, and of the
+/* Widths, as parts of what the level changes within the tolerance: of the first bounds at least, and of the
  * last ones at most. */
 #define LEAST_FINE 0.1
 #define LEAST_FINEST 1e-3
-/* The slope of epsilon if the search found none (nats). */
+/* The slope of the level if the search found none. */
 #define LEAST_SLOPE 1e-12
 
 prv_status prv_calibration_judge(prv_calibration_search *s, double factor, double eps_error, double least,
@@ -37,12 +37,12 @@ prv_status prv_calibration_judge(prv_calibration_search *s, double factor, doubl
             return PRV_OK;
         }
         *p = closer_one;
-        *v = p->epsilon.upper <= s->epsilon ? PRV_MEETS : PRV_FAILS;
-        if (*v == PRV_MEETS || p->epsilon.lower > s->epsilon) return PRV_OK;
+        *v = p->is_met ? PRV_MEETS : PRV_FAILS;
+        if (p->is_met || p->is_missed) return PRV_OK;
         /* A pair above the target stays there, whatever data sets attain: no closer bounds help. */
-        p->is_final = p->is_final || p->epsilon.upper - p->width > s->epsilon;
+        p->is_final = p->is_final || p->level.upper - p->width > s->target;
         if (p->is_final) return PRV_OK;
-        const double distance = fabs(p->epsilon.estimate - s->epsilon);
+        const double distance = fabs(p->level.estimate - s->target);
         const double closer = fmax(fmin(distance, CLOSER * eps_error), fmax(least, p->closest));
         p->is_final = closer > WORTHWHILE * eps_error;
         if (p->is_final) return PRV_OK;
@@ -71,7 +71,7 @@ static bool are_adjacent(const prv_calibration_search *s, const prv_calibration_
 static double between(const prv_calibration_search *s, const prv_calibration_point *meets,
                       const prv_calibration_point *fails, bool halve)
 {
-    const double excess = fails->epsilon.upper - s->epsilon, slack = s->epsilon - meets->epsilon.upper;
+    const double excess = fails->level.upper - s->target, slack = s->target - meets->level.upper;
     double part = halve || !isfinite(excess) ? 0.5 : excess / (excess + slack);
     part = fmin(fmax(part, INSIDE), 1.0 - INSIDE); /* of the way from what fails to what meets */
     if (s->parameter == PRV_STEPS) {
@@ -95,9 +95,9 @@ static double next_candidate(const prv_calibration_search *s, const prv_calibrat
 {
     const double neighbour = moved(s, p->factor, v == PRV_MEETS ? -reach : reach);
     /* If bounds cannot be made closer, the upper one alone decides. */
-    const bool only_upper = v == PRV_FAILS && !(p->epsilon.lower > s->epsilon);
-    const double epsilon = only_upper || p->is_final ? p->epsilon.upper : p->epsilon.estimate;
-    const double at = p->position + (epsilon - s->epsilon) / slope;
+    const bool only_upper = v == PRV_FAILS && !p->is_missed;
+    const double level = only_upper || p->is_final ? p->level.upper : p->level.estimate;
+    const double at = p->position + (level - s->target) / slope;
     if (!isfinite(at)) return neighbour;
     const double guess = candidate(s, at);
     if (s->sign * (v == PRV_MEETS ? neighbour - guess : guess - neighbour) <= 0.0) return neighbour;
@@ -109,10 +109,10 @@ void prv_calibration_report(const prv_calibration_point *meets, const prv_calibr
 {
     found->factor = meets->factor;
     found->eps_error = meets->eps_error;
-    found->epsilon = meets->epsilon;
+    found->epsilon = meets->found;
     found->next_factor = fails != NULL ? fails->factor : NAN;
     found->next_eps_error = fails != NULL ? fails->eps_error : NAN;
-    found->next_epsilon = fails != NULL ? fails->epsilon : (prv_bounds){NAN, NAN, NAN};
+    found->next_epsilon = fails != NULL ? fails->found : (prv_bounds){NAN, NAN, NAN};
 }
 
 /* Both points of the proof, as far as they are found. */
@@ -156,9 +156,10 @@ static double next_factor(const prv_calibration_search *s, const prv_calibration
 
 prv_status prv_calibration_prove(prv_calibration_search *s, const prv_crossing *c, prv_calibration *found)
 {
-    const double slope = c->slope > 0.0 ? c->slope : s->epsilon + LEAST_SLOPE;
+    const double slope = c->slope > 0.0 ? c->slope : s->target + LEAST_SLOPE;
     const double eps_error = fmax(prv_fine_width(s, c), LEAST_FINE * s->tolerance * slope);
-    /* Bounds on both sides of the target are made closer again and again, but epsilon is seldom that near. */
+    /* Bounds on both sides of the target are made closer again and again, but the level is seldom that near.
+     */
     const double least = fmin(eps_error, LEAST_FINEST * s->tolerance * slope);
     double factor = candidate(s, c->position);
     proof f = {.reach = 1.0};
@@ -171,7 +172,7 @@ prv_status prv_calibration_prove(prv_calibration_search *s, const prv_crossing *
         s->fine += s->compositions - before;
         prv_calibration_tell(s, 1.0 - 0.5 * exp2(-(double)s->fine));
         put(&f, &p, v);
-        found->epsilon = p.epsilon;
+        found->epsilon = p.found;
         if (v == PRV_FAILS && p.factor == s->safe) return PRV_ERR_TARGET;
         if (is_complete(s, &f)) break;
         factor = next_factor(s, &p, v, slope, &f);

@@ -5,10 +5,10 @@
 
 #include "questions/calibration_crossing.h"
 
-/* Whether the upper bound of epsilon is at most the target. */
+/* Whether the bounds show that the target is met. */
 typedef enum prv_verdict { PRV_MEETS, PRV_FAILS } prv_verdict;
 
-/* Bounds epsilon at a factor with eps_error, and closer, down to `least`, while both sides of the target are
+/* Measures a factor with eps_error, and closer, down to `least`, while both sides of the target are
  * possible and closer bounds may decide. Statuses of prv_epsilon. */
 prv_status prv_calibration_judge(prv_calibration_search *search, double factor, double eps_error,
                                  double least, prv_calibration_point *point, prv_verdict *verdict);

@@ -12,6 +12,12 @@
 /* A mesh that makes bounds twice as close has about twice the rounding, so that both are alike where the
  * width is the root of their product; less than so many times this is not worth asking for. */
 #define ROUNDING_GROWS 3.0
+/* The logarithm of the mu of a risk is nearly a line: a scale this small, over the target, leaves it as it
+ * is. */
+#define SMALL_SCALE 1e-3
+/* Widths of epsilon over those of levels are believed between these. */
+#define LEAST_NATS 1e-3
+#define GREATEST_NATS 1e3
 
 bool prv_calibration_changes(const prv_calibration_search *s, size_t j)
 {
@@ -68,33 +74,58 @@ static prv_status measure_scale(const prv_calibration_search *s, prv_calibration
     prv_bounds b;
     const prv_status status = prv_epsilon(s->scaled, s->step_count, &s->options, &another, 1, &b, NULL);
     if (status != PRV_OK) return status;
-    const double scale = (b.estimate - p->epsilon.estimate) / -log(OTHER_DELTA);
+    const double scale = (b.estimate - p->level.estimate) / -log(OTHER_DELTA);
     p->scale = scale > 0.0 && isfinite(scale) ? scale : 0.0;
     return PRV_OK;
 }
 
-prv_status prv_calibration_measure(prv_calibration_search *s, double factor, double eps_error, double floor,
+static prv_status measure_epsilon(prv_calibration_search *s, prv_calibration_point *p, prv_report *report)
+{
+    const prv_status status = prv_epsilon(s->scaled, s->step_count, &s->options, &s->delta, 1, &p->found,
+                                          report);
+    if (status != PRV_OK) return status;
+    p->level = p->found;
+    p->is_met = p->level.upper <= s->target;
+    p->is_missed = p->level.lower > s->target;
+    p->width = report->width - report->unattained;
+    p->scale = report->tilt > 0.0 ? 1.0 / report->tilt : 0.0;
+    return report->engine == PRV_ENGINE_CLOSED_FORM ? measure_scale(s, p) : PRV_OK;
+}
+
+static prv_status measure_risk(prv_calibration_search *s, prv_calibration_point *p, prv_report *report)
+{
+    const prv_status status = prv_bound_risk(s->risk, s->scaled, s->step_count, &s->options, &p->found,
+                                             report);
+    if (status != PRV_OK) return status;
+    p->level = prv_risk_levels(s->risk, &p->found);
+    p->is_met = prv_meets_risk(s->risk, &p->found);
+    p->is_missed = prv_misses_risk(s->risk, &p->found);
+    p->scale = SMALL_SCALE * s->target;
+    /* The part that is owed to a pair that no data sets have cannot be made less. */
+    p->width = report->attained ? p->level.upper - p->level.lower : report->width / s->nats;
+    const double nats = report->width / p->width;
+    if (report->attained && nats >= LEAST_NATS && nats <= GREATEST_NATS) s->nats = nats;
+    return PRV_OK;
+}
+
+prv_status prv_calibration_measure(prv_calibration_search *s, double factor, double width, double floor,
                                    prv_calibration_point *p)
 {
-    prv_report report;
+    prv_report report = {0};
     memset(p, 0, sizeof *p);
     p->factor = factor;
     p->position = s->sign * log(factor);
-    p->eps_error = eps_error;
-    s->options.eps_error = eps_error;
+    p->eps_error = width * s->nats;
+    s->options.eps_error = p->eps_error;
     s->options.eps_relative_error = PRV_COARSE_WIDTH;
-    s->options.eps_floor = floor;
+    s->options.eps_floor = floor * s->nats;
     prv_status status = scale_steps(s, factor);
     if (status != PRV_OK) return status;
-    status = prv_epsilon(s->scaled, s->step_count, &s->options, &s->delta, 1, &p->epsilon, &report);
+    status = s->risk != NULL ? measure_risk(s, p, &report) : measure_epsilon(s, p, &report);
     if (status != PRV_OK) return status;
     s->layer->now.compositions = ++s->compositions;
-    p->scale = report.tilt > 0.0 ? 1.0 / report.tilt : 0.0;
-    if (report.engine == PRV_ENGINE_CLOSED_FORM) status = measure_scale(s, p);
-    if (status != PRV_OK) return status;
-    p->width = report.width - report.unattained;
     /* Bounds that are infinitely far apart do not say how close others can be. */
-    p->rounding = isfinite(report.rounding) ? report.rounding : 0.0;
+    p->rounding = isfinite(report.rounding) ? report.rounding / s->nats : 0.0;
     p->closest = fmax(p->rounding / MUCH_ROUNDING, ROUNDING_GROWS * sqrt(p->rounding * p->width));
     p->is_stopped = report.limit == PRV_LIMIT_ENGINE;
     p->is_final = !report.accurate || report.rounding > MUCH_ROUNDING * report.width;

@@ -11,7 +11,7 @@
 #define PRV_GREATEST_MU 1e6
 
 /* Searches end when they are this close to the least mu, relatively. No bound relies on it. */
-#define PRV_MU_TOLERANCE 5e-5
+#define PRV_MU_TOLERANCE 2e-6
 
 /* The least mu found at which the curve certainly reaches delta at epsilon, infinite if there is none. */
 double prv_mu_above(double epsilon, double delta);

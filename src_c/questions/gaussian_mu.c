@@ -20,8 +20,10 @@
 #include "questions/gaussian_curve.h"
 #include "questions/question.h"
 
-/* Points are added until chords cost no more than this of mu, or so many points are known. */
+/* Points are added until chords cost no more than this of mu, or than this part of the relative width asked,
+ * or so many points are known. */
 #define CHORD_SHARE 5e-4
+#define CHORD_PART 0.5
 enum { MOST_POINTS = 400 };
 
 /* The first complement that a query of delta is asked for, which need not tell smaller ones from 0; and by
@@ -189,11 +191,13 @@ static prv_status find_mu(search *s, prv_bounds *mu)
     status = begin_visible(s);
     if (status != PRV_OK) return status;
     for (size_t i = 0; i + 1 < s->count; i++) measure_chord(s, i);
+    const double relative = prv_width_asked(s->options, s->farthest) / s->farthest;
+    const double share = fmin(CHORD_SHARE, CHORD_PART * relative);
     for (;;) {
         size_t worst;
         double needed;
         *mu = read_points(s, &worst, &needed);
-        if (mu->upper <= needed * (1.0 + CHORD_SHARE) || s->count == MOST_POINTS) return PRV_OK;
+        if (mu->upper <= needed * (1.0 + share) || s->count == MOST_POINTS) return PRV_OK;
         const double low = s->points[worst].above.epsilon, high = s->points[worst + 1].above.epsilon;
         const double middle = 0.5 * (low + high);
         if (!(low < middle && middle < high)) return PRV_OK;

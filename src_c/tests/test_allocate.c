@@ -211,6 +211,19 @@ static prv_status a_power(void)
     return with_provider(the_power);
 }
 
+static prv_status the_risk(void)
+{
+    const prv_options o = options_of(0.1);
+    const double prior = 0.3;
+    prv_bounds b;
+    return prv_bayes_risk(query_steps, 1, &o, &prior, 1, &b, NULL);
+}
+
+static prv_status a_risk(void)
+{
+    return with_provider(the_risk);
+}
+
 static prv_status the_mu(void)
 {
     const prv_options o = options_of(0.1);
@@ -290,6 +303,7 @@ static void allocations(void)
         query_steps[1].count = 5;
     }
     every_allocation(a_power, "a power");
+    every_allocation(a_risk, "a Bayes risk");
     every_allocation(a_mu, "the mu of a Gaussian");
     every_allocation(a_divergence, "a Renyi divergence");
     every_allocation(a_calibration, "a calibration");

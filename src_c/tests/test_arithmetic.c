@@ -172,6 +172,7 @@ CALL(prv_history_delta, (history, &step, 1, &options, &epsilon, 1, &bounds, NULL
 CALL(prv_dpsgd_epsilon, (0.7, 0.1, 10, 1e-5, &bounds))
 CALL(prv_dpsgd_delta, (0.7, 0.1, 10, 1.0, &bounds))
 CALL(prv_power, (&step, 1, &options, &rate, 1, &bounds, NULL))
+CALL(prv_bayes_risk, (&step, 1, &options, &rate, 1, &bounds, NULL))
 CALL(prv_gaussian_mu, (&step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_renyi_divergence, (&step, 1, &options, &order, 1, &bounds))
 
@@ -185,6 +186,12 @@ static prv_status call_prv_dpsgd_noise(void)
 {
     prv_calibration found;
     return prv_dpsgd_noise(0.1, 10, 1.0, 1e-5, &found);
+}
+
+static prv_status call_prv_calibrate_risk(void)
+{
+    prv_calibration found;
+    return prv_calibrate_risk(&step, 1, 0, PRV_NOISE_SCALE, PRV_POWER, 0.1, 0.2, 1e-2, &options, &found);
 }
 
 /* Those that do not compute are never refused. */
@@ -249,9 +256,11 @@ static const function functions[] = {
     COMPUTES(prv_dpsgd_delta),
     COMPUTES(prv_dpsgd_noise),
     COMPUTES(prv_power),
+    COMPUTES(prv_bayes_risk),
     COMPUTES(prv_gaussian_mu),
     COMPUTES(prv_renyi_divergence),
     COMPUTES(prv_calibrate),
+    COMPUTES(prv_calibrate_risk),
     TELLS(prv_mechanism_check_neighbors),
     TELLS(prv_check_steps),
     TELLS(prv_history_new),

@@ -412,6 +412,7 @@ static void status_codes(void)
     expect(prv_epsilon(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_DELTA, "delta nan asked");
     expect(prv_delta(&step, 1, &o, &nothing, 1, &b, NULL), PRV_ERR_EPSILON, "epsilon nan asked");
     expect(prv_power(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_RATE, "a false positive rate of 1.5");
+    expect(prv_bayes_risk(&step, 1, &o, &bad, 1, &b, NULL), PRV_ERR_PRIOR, "a prior of 1.5");
     const double zero = 0.0, one = 1.0;
     expect(prv_gaussian_mu(&step, 1, &o, &zero, 1, &b, NULL), PRV_ERR_DELTA,
            "the mu of a Gaussian down to delta 0");
@@ -423,6 +424,8 @@ static void status_codes(void)
            "tolerance 0.5");
     expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET,
            "delta 0 by noise");
+    expect(prv_calibrate_risk(&step, 1, 0, PRV_NOISE_SCALE, PRV_ADVANTAGE, 0.0, 1.5, 1e-3, &o, &calibration),
+           PRV_ERR_RISK, "an advantage of 1.5");
     /* One more than 2^53 rounds to it. */
     const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1}}, more = {good, ((uint64_t)1 << 53) + 1};
     const prv_step most[] = {{good, (uint64_t)1 << 63}, {good, (uint64_t)1 << 63}};
@@ -448,6 +451,7 @@ static void status_codes(void)
     wrong = options_of(1e-2);
     wrong.threshold = 1.0;
     expect(prv_power(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "a power at a threshold");
+    expect(prv_bayes_risk(&step, 1, &wrong, &delta, 1, &b, NULL), PRV_ERR_OPTIONS, "a risk at a threshold");
     expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &wrong, &calibration),
            PRV_ERR_OPTIONS, "a calibration at a threshold");
     wrong = options_of(0.0);

@@ -22,6 +22,7 @@ ROOMS = {
         "_settings",
         "_bounds",
         "_report",
+        "_targets",
         "_plot",
         "_composed_steps",
         "_warnings",

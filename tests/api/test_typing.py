@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 import prvcore as prv
-from prvcore import _calibrate, _settings
+from prvcore import _calibrate, _settings, _targets
 from prvcore._core import composition, fft_plans, mechanism, status
 from prvcore.dpsgd import plan, shuffled, sweeps
 
@@ -28,7 +28,7 @@ def test_options_that_are_passed_on_are_those_of_the_function():
     assert options(_settings.WidthOptions) == keywords(prv.compose) - {"neighbors"}
     assert options(_settings.How) == keywords(prv.PrivacyCurve.epsilon)
     assert options(_settings.QueryOptions) == keywords(prv.compose) | keywords(prv.eps_from_delta)
-    chosen = {"epsilon", "delta", "parameter", "after"}
+    chosen = options(_targets.Targets) | {"parameter", "after"}
     calibration = keywords(prv.calibrate) - chosen - options(_settings.How)
     assert options(_settings.CalibrateOptions) == calibration
     how = keywords(prv.dpsgd_epsilon)
@@ -41,7 +41,7 @@ def test_options_that_are_passed_on_are_those_of_the_function():
     [
         *(
             getattr(prv.PrivacyCurve, name)
-            for name in ("delta", "power", "trade_off", "total_variation", "gaussian_mu")
+            for name in ("delta", "power", "bayes_risk", "total_variation", "gaussian_mu")
         ),
         prv.PrivacyCurve.renyi_divergence,
         prv.PrivacyCurve.error_budget,

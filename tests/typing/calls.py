@@ -23,6 +23,7 @@ def scalars_come_back_as_floats(curve: prv.PrivacyCurve, accountant: prv.Account
     assert_type(curve.delta(np.int64(1)).upper, float)
     assert_type(curve.power(0.1).upper, float)
     assert_type(curve.trade_off(0.1).upper, float)
+    assert_type(curve.bayes_risk(0.5).upper, float)
     assert_type(curve.gaussian_mu(1e-5).upper, float)
     assert_type(curve.renyi_divergence(2).upper, float)
     assert_type(curve.total_variation().upper, float)

@@ -1,0 +1,107 @@
+"""What a calibration is to meet: an epsilon at a delta, or a risk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from prvcore import _arguments
+
+if TYPE_CHECKING:
+    from prvcore._bounds import ScalarBounds
+    from prvcore._curve import PrivacyCurve
+
+__all__ = ["Target", "Targets", "target_of"]
+
+
+class Targets(TypedDict, total=False):
+    """The keyword arguments of `calibrate` that state a target: all of one kind, no others."""
+
+    epsilon: float | None
+    delta: float | None
+    advantage: float | None
+    power: float | None
+    false_positive_rate: float | None
+    bayes_risk: float | None
+    prior: float | None
+    mu: float | None
+
+
+# The arguments of each kind of target: the target itself, and the point where it is taken.
+_KINDS = {
+    "epsilon": ("epsilon", "delta"),
+    "advantage": ("advantage", None),
+    "power": ("power", "false_positive_rate"),
+    "bayes_risk": ("bayes_risk", "prior"),
+    "gaussian_mu": ("mu", "delta"),
+}
+_WAYS = "; or ".join(
+    name if point is None else f"{name} and {point}" for name, point in _KINDS.values()
+)
+
+
+def _least_delta(value: object, name: str) -> float:
+    return _arguments.real(value, name, "in (0, 1]", lambda x: 0.0 < x <= 1.0)
+
+
+_CHECKS = {
+    "epsilon": (_arguments.non_negative, _arguments.probability),
+    "advantage": (_arguments.probability, _arguments.probability),
+    "power": (_arguments.probability, _arguments.open_probability),
+    "bayes_risk": (_arguments.probability, _arguments.open_probability),
+    "gaussian_mu": (_arguments.non_negative, _least_delta),
+}
+
+
+class Target(NamedTuple):
+    """A quantity of a curve, where it is taken, and its greatest value (Bayes risk: its least)."""
+
+    quantity: str
+    at: float
+    value: float
+
+    def bounds(self, curve: PrivacyCurve, memory_limit: int) -> ScalarBounds:
+        """Bound the quantity, without a warning."""
+        if self.quantity in ("epsilon", "advantage"):
+            wanted = "epsilon" if self.quantity == "epsilon" else "delta"
+            return curve._answer(wanted, self.at, memory_limit=memory_limit)[0]
+        return curve._bounded(self.quantity, self.at, memory_limit)
+
+    def is_met(self, bounds: ScalarBounds) -> bool:
+        """Return whether all values between these bounds meet the target."""
+        if self.quantity == "bayes_risk":
+            return bool(bounds.lower >= self.value)
+        return bool(bounds.upper <= self.value)
+
+    def is_missed(self, bounds: ScalarBounds) -> bool:
+        """Return whether no value between these bounds meets the target."""
+        if self.quantity == "bayes_risk":
+            return bool(bounds.upper < self.value)
+        return bool(bounds.lower > self.value)
+
+    def named(self) -> dict[str, float]:
+        """Return the arguments that state the target."""
+        name, point = _KINDS[self.quantity]
+        return {name: self.value} if point is None else {name: self.value, point: self.at}
+
+    def __str__(self) -> str:
+        return " at ".join(f"{name} = {value!r}" for name, value in self.named().items())
+
+
+def target_of(targets: Targets | dict[str, Any]) -> Target:
+    """Return the target that the arguments state, None where one is not given."""
+    quantity = kind_of(targets)
+    name, point = _KINDS[quantity]
+    check_value, check_point = _CHECKS[quantity]
+    value = check_value(dict(targets)[name], name)
+    at = 0.0 if point is None else check_point(dict(targets)[point], point)
+    return Target(quantity, at, value)
+
+
+def kind_of(targets: Targets | dict[str, Any]) -> str:
+    """Return the quantity of the one target that the arguments state."""
+    given = {name for name, value in targets.items() if value is not None}
+    for quantity, names in _KINDS.items():
+        if given == {name for name in names if name is not None}:
+            return quantity
+    stated = f"got {', '.join(sorted(given))}" if given else "got none"
+    raise TypeError(f"exactly one target must be given ({_WAYS}), {stated}")
