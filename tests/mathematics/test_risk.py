@@ -63,9 +63,10 @@ def test_the_prior_is_of_the_data_set_that_neighbors_name():
     # The hypotheses are the same: the record is in with this prior.
     assert (with_record.lower <= without.upper).all()
     assert (without.lower <= with_record.upper).all()
-    worse = np.minimum(removed.bayes_risk(priors).upper, added.bayes_risk(priors).upper)
-    assert (either.bayes_risk(priors).upper <= worse * (1 + 1e-12)).all()
-    assert not (with_record.upper < 0.999 * removed.bayes_risk(1 - priors).lower).all()
+    one, other, worse = (curve.bayes_risk(priors) for curve in (removed, added, either))
+    assert (worse.lower <= np.minimum(one.upper, other.upper)).all()
+    assert (worse.upper >= np.minimum(one.lower, other.lower)).all()
+    assert (one.upper[0] < other.lower[0]) and (one.lower[3] > other.upper[3])
 
 
 def test_it_is_what_the_curve_says():
