@@ -47,11 +47,13 @@ prv_status prv_bound_risk(const prv_risk_target *target, const prv_step *steps, 
                           const prv_options *options, prv_bounds *bounds, prv_report *report)
 {
     const double nothing = 0.0, *at = &target->at;
+    prv_options close = *options;
+    close.delta_relative_error = 0.0; /* a delta is to be as close as the search asks */
     switch (target->risk) {
     case PRV_POWER: return prv_power(steps, step_count, options, at, 1, bounds, report);
     case PRV_BAYES_RISK: return prv_bayes_risk(steps, step_count, options, at, 1, bounds, report);
     case PRV_GAUSSIAN_MU: return prv_gaussian_mu(steps, step_count, options, at, 1, bounds, report);
-    default: return prv_delta(steps, step_count, options, &nothing, 1, bounds, report);
+    default: return prv_delta(steps, step_count, &close, &nothing, 1, bounds, report);
     }
 }
 
