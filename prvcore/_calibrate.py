@@ -167,8 +167,8 @@ class Calibration(_pickling.Pickled):
 
 @public
 def calibrate(
-    mechanisms: Mechanisms,
-    counts: Counts = None,
+    mechanisms: "Mechanisms",  # in quotes as `help` shows it, which has no use for all that it is
+    counts: "Counts" = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -182,8 +182,8 @@ def calibrate(
     tolerance: float = 1e-4,
     neighbors: Neighbors = "add-or-remove",
     engine: Engine = "auto",
-    after: PrivacyCurve | Mechanisms = (),
-    progress: ProgressOption = False,
+    after: "PrivacyCurve | Mechanisms" = (),
+    progress: "ProgressOption" = False,
     memory_limit: int | None = None,
 ) -> Calibration:
     """Find the cheapest value of a parameter at which a composition meets a privacy target.

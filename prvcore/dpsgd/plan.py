@@ -21,6 +21,7 @@ from prvcore.dpsgd.sweeps import (
 
 __all__ = ["TrainingSchedule", "dpsgd_schedule"]
 
+# Names in quotes are what `help` shows: what they stand for is a thousand characters.
 _Swept = TypeVar("_Swept", SweepBounds[Any], SweepCalibrations[Any])
 Rounding: TypeAlias = Literal["up-each-epoch", "up", "down"]
 Loader: TypeAlias = Literal["poisson", "opacus"]
@@ -59,7 +60,7 @@ class TrainingSchedule(NamedTuple):
     sampler: Sampler = "poisson"
 
     def epsilon(
-        self, noise_multiplier: ArrayLike, delta: ArrayLike, **options: Unpack[SweepOptions]
+        self, noise_multiplier: "ArrayLike", delta: "ArrayLike", **options: Unpack[SweepOptions]
     ) -> SweepBounds[Any]:
         """Bound the epsilon of the training.
 
@@ -92,7 +93,7 @@ class TrainingSchedule(NamedTuple):
         )
 
     def delta(
-        self, noise_multiplier: ArrayLike, epsilon: ArrayLike, **options: Unpack[SweepOptions]
+        self, noise_multiplier: "ArrayLike", epsilon: "ArrayLike", **options: Unpack[SweepOptions]
     ) -> SweepBounds[Any]:
         """Bound the delta of the training.
 
@@ -125,7 +126,7 @@ class TrainingSchedule(NamedTuple):
         )
 
     def noise_multiplier(
-        self, epsilon: ArrayLike, delta: ArrayLike, **options: Unpack[SweepCalibrateOptions]
+        self, epsilon: "ArrayLike", delta: "ArrayLike", **options: Unpack[SweepCalibrateOptions]
     ) -> SweepCalibrations[Any]:
         """Find the least noise with which the training meets a target.
 
@@ -173,11 +174,11 @@ class TrainingSchedule(NamedTuple):
 
 @public
 def dpsgd_schedule(
-    dataset_size: ArrayLike,
-    batch_size: ArrayLike,
-    epochs: ArrayLike,
+    dataset_size: "ArrayLike",
+    batch_size: "ArrayLike",
+    epochs: "ArrayLike",
     *,
-    accumulation_steps: ArrayLike = 1,
+    accumulation_steps: "ArrayLike" = 1,
     rounding: Rounding = "up-each-epoch",
     loader: Loader = "poisson",
     drop_last: bool = False,

@@ -56,7 +56,7 @@ def steps_of_sampler(
                 f"got {steps}"
             )
         return ([BallsInBins(base, batches, epochs)], [1]) if epochs else ([], [])
-    whole = [RandomAllocation(base, batches)]
+    whole: list[Mechanism] = [RandomAllocation(base, batches)]
     if not rest:
         return whole, [epochs]
     # A record is in one of the first batches of the last epoch, each as likely, or in none of them.

@@ -1,5 +1,7 @@
 """Calls that broadcast: DP-SGD at many settings at once, on threads or on any executor."""
 
+from __future__ import annotations
+
 from concurrent.futures import Executor
 from typing import Any, Unpack, overload
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from prvcore import _arguments
 from prvcore._core import mechanism as core
@@ -13,6 +13,9 @@ from prvcore._names import public
 from prvcore.mechanisms.base import Mechanism, OfArrays
 
 __all__ = ["FromCDFs", "FromPrivacyCurve", "FromTable"]
+
+# It returns what numpy makes an array of; ArrayLike would be a thousand characters in `help`.
+_Function: TypeAlias = Callable[[NDArray[np.float64]], Any]
 
 
 @public
@@ -52,8 +55,8 @@ class FromCDFs(Mechanism):
 
     """
 
-    cdf_q: Callable[[NDArray[np.float64]], ArrayLike]
-    cdf_p: Callable[[NDArray[np.float64]], ArrayLike]
+    cdf_q: _Function
+    cdf_p: _Function
     mass_at_infinity: float = 0.0
 
     def __post_init__(self) -> None:
@@ -163,7 +166,7 @@ class FromPrivacyCurve(Mechanism):
 
     """
 
-    delta: Callable[[NDArray[np.float64]], ArrayLike]
+    delta: _Function
     mass_at_infinity: float = 0.0
 
     def __post_init__(self) -> None:
@@ -180,5 +183,5 @@ class FromPrivacyCurve(Mechanism):
         return core.curve(self.delta, self.mass_at_infinity)
 
 
-def _at_farthest_loss(function: Callable[[NDArray[np.float64]], ArrayLike]) -> float:
+def _at_farthest_loss(function: _Function) -> float:
     return float(np.asarray(function(np.array([_arguments.FARTHEST_LOSS])))[0])

@@ -1,5 +1,6 @@
 """Where public names say that they are from, and modules under the names that they had."""
 
+import contextlib
 import inspect
 import pickle
 import subprocess
@@ -30,6 +31,29 @@ def test_the_annotations_of_public_classes_are_understood(name):
     found = [inspect.get_annotations(base) for base in bases]
     assert not [kinds for kinds in found if any(isinstance(k, str) for k in kinds.values())]
     assert set(typing.get_type_hints(kind)) >= set().union(*found)
+
+
+def signatures():
+    """Yield what can be called, by its name, and the first line that `help` has of it."""
+    for name in PUBLIC:
+        thing = getattr(prv, name)
+        yield name, thing
+        for method, function in vars(thing).items() if isinstance(thing, type) else ():
+            function = getattr(function, "__func__", function)
+            if inspect.isfunction(function) and not method.startswith("_"):
+                yield f"{name}.{method}", function
+
+
+def test_help_opens_with_signatures_that_people_can_read():
+    shown = {}
+    for name, thing in signatures():
+        with contextlib.suppress(ValueError):  # exceptions have none
+            shown[name] = str(inspect.signature(thing))
+    assert len(shown) > 80
+    assert not [name for name, text in shown.items() if "Buffer" in text]  # ArrayLike, expanded
+    assert not [name for name, text in shown.items() if len(text) > 750]
+    functions = [name for name in shown if name[0].islower()]
+    assert max(len(shown[name]) for name in functions) < 500
 
 
 # A public name of each module as pickles of earlier versions, and programs, may have it.
