@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+import numpy as np
+
 from prvcore import _arguments
 
 if TYPE_CHECKING:
     from prvcore._bounds import ScalarBounds
     from prvcore._curve import PrivacyCurve
 
-__all__ = ["Target", "Targets", "target_of"]
+__all__ = ["Target", "Targets", "is_missed", "target_of", "targets_of"]
 
 
 class Targets(TypedDict, total=False):
@@ -95,6 +97,29 @@ def target_of(targets: Targets | dict[str, Any]) -> Target:
     value = check_value(dict(targets)[name], name)
     at = 0.0 if point is None else check_point(dict(targets)[point], point)
     return Target(quantity, at, value)
+
+
+def targets_of(targets: dict[str, Any]) -> dict[str, Any]:
+    """Return arrays of the targets that the arguments state, by their names, the target first."""
+    quantity = kind_of(targets)
+    name, point = _KINDS[quantity]
+    check = (
+        _arguments.non_negatives
+        if quantity in ("epsilon", "gaussian_mu")
+        else _arguments.probabilities
+    )
+    found = {name: check(targets[name], name)}
+    if point is not None:
+        found[point] = _arguments.probabilities(targets[point], point)
+    return found
+
+
+def is_missed(settings: dict[str, Any], lower: Any, upper: Any) -> Any:
+    """Return where no value between the bounds meets the target that is among the settings."""
+    if "bayes_risk" in settings:
+        return np.asarray(upper) < np.asarray(settings["bayes_risk"])
+    name = next(name for name, _ in _KINDS.values() if name in settings)
+    return np.asarray(lower) > np.asarray(settings[name])
 
 
 def kind_of(targets: Targets | dict[str, Any]) -> str:

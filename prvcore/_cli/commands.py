@@ -14,6 +14,7 @@ from prvcore._cli.composition import curve_of, sampling, steps_of
 from prvcore._cli.output import assumed, plain_step, print_bounds, print_csv, print_json, save
 from prvcore._explain import explain
 from prvcore._outward import DOWN, formatted
+from prvcore._targets import Targets
 
 NO_VALUE, UNDECIDED = 3, 4  # exit statuses
 
@@ -45,14 +46,14 @@ def run_query(options: argparse.Namespace) -> None:
 def run_calibration(options: argparse.Namespace) -> int:
     mechanisms, counts = steps_of(options)
     parameter: Any = "steps" if options.command == "steps" else "noise_multiplier"
+    targets = {name: getattr(options, name) for name in Targets.__annotations__}
     found = prvcore.calibrate(
         mechanisms,
         counts,
-        epsilon=options.epsilon,
-        delta=options.delta,
         parameter=parameter,
         tolerance=options.tolerance,
         neighbors=options.neighbors,
+        **targets,
     )
     what = {
         ("noise", False): "least noise_multiplier",
@@ -61,12 +62,12 @@ def run_calibration(options: argparse.Namespace) -> int:
         ("steps", True): "most repetitions of the schedule",
     }[options.command, options.schedule is not None]
     status = NO_VALUE if found.value == 0 and parameter == "steps" else 0
+    stated = {name: value for name, value in targets.items() if value is not None}
     if options.json:
         print_json(
             {
                 "query": options.command,
-                "epsilon": options.epsilon,
-                "delta": options.delta,
+                **stated,
                 "parameter": found.parameter,
                 "is_factor": found.is_factor,
                 "value": found.value,
@@ -80,11 +81,13 @@ def run_calibration(options: argparse.Namespace) -> int:
         return status
     any_number = parameter == "steps" and found.next_value is None
     value = f"any number, as {found.value!r} meet it" if any_number else repr(found.value)
-    print(f"{what} for epsilon = {options.epsilon!r} at delta = {options.delta!r}: {value}")
-    print("epsilon with it")
+    quantity = found.quantity.replace("_", " ")
+    target = " at ".join(f"{name} = {given!r}" for name, given in stated.items())
+    print(f"{what} for {target}: {value}")
+    print(f"{quantity} with it")
     print_bounds(found.bounds)
     if found.next_bounds is not None:
-        print(f"epsilon with {found.next_value!r}, which does not meet the target")
+        print(f"{quantity} with {found.next_value!r}, which does not meet the target")
         print_bounds(found.next_bounds)
     print(f"assumed: {found.curve!r}")
     return status

@@ -14,6 +14,12 @@ OPTIONS = {  # how the library's messages name what the options set
     "steps": "--steps",
     "delta": "--delta",
     "epsilon": "--epsilon",
+    "advantage": "--advantage",
+    "power": "--power",
+    "false_positive_rate": "--false-positive-rate",
+    "bayes_risk": "--bayes-risk",
+    "prior": "--prior",
+    "mu": "--mu",
     "eps_error": "--eps-error",
     "delta_relative_error": "--delta-relative-error",
     "neighbors": "--neighbors",
@@ -162,10 +168,17 @@ def add_delta_query(command: argparse.ArgumentParser) -> None:
 
 
 def add_target(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--epsilon", type=number, required=True, metavar="E", help="the target, nats, >= 0"
-    )
-    add_delta(command)
+    for option, metavar, what in (
+        ("--epsilon", "E", "the target with --delta, nats, >= 0"),
+        ("--delta", "D", "a probability in [0, 1]"),
+        ("--advantage", "A", "target instead: greatest TPR - FPR of a membership test, in [0, 1]"),
+        ("--power", "B", "target instead, with --false-positive-rate: greatest TPR there"),
+        ("--false-positive-rate", "A", "in (0, 1)"),
+        ("--bayes-risk", "R", "target instead, with --prior: least chance of a wrong guess"),
+        ("--prior", "P", "of one of both data sets, in (0, 1)"),
+        ("--mu", "M", "target instead, with --delta: Gaussian DP for all larger deltas"),
+    ):
+        command.add_argument(option, type=number, metavar=metavar, help=what)
     command.add_argument(
         "--tolerance",
         type=number,

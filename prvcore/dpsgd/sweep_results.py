@@ -9,6 +9,7 @@ from prvcore._bounds import Bounds, Number
 from prvcore._names import public
 from prvcore._outward import UP, formatted, laid_out, rounded
 from prvcore._plot import plot_sweep
+from prvcore._targets import is_missed
 
 __all__ = ["SweepBounds", "SweepCalibrations"]
 
@@ -111,12 +112,13 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     value : float, int or ndarray
         The least noise multiplier, or the most steps: `Calibration.value` at each setting.
     lower, upper : float or ndarray of float64
-        Bounds of epsilon with it, nats; `upper` is at most the target.
+        Bounds with it of what the target is about, an epsilon or a risk; all of them meet the
+        target.
     next_value : float or ndarray of float64
         The next cheaper value; nan where there is none.
     next_lower, next_upper : float or ndarray of float64
-        Bounds of epsilon with that one, nats; `next_upper` is above the target, and where
-        `next_lower` is too, no cheaper value meets it. nan where there is none.
+        The same with that one, not all of which meet the target. If none of them does, no cheaper
+        value meets the target. nan where there is none.
     settings : dict of str to number or ndarray
         The values that were used, by their names, each of the same shape.
 
@@ -138,8 +140,8 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     @property
     def proven(self) -> Any:
         """Whether no cheaper value meets the target: `Calibration.proven` at each setting."""
-        lower = np.asarray(self.next_lower)
-        found = np.isnan(lower) | (lower > np.asarray(self.settings["epsilon"]))
+        missed = is_missed(self.settings, self.next_lower, self.next_upper)
+        found = np.isnan(np.asarray(self.next_lower)) | missed
         return found if found.ndim else bool(found)
 
     def to_dataframe(self) -> Any:

@@ -17,10 +17,13 @@ from prvcore._compose import compose
 from prvcore._errors import AccuracyWarning
 from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
+from prvcore._targets import Targets
 from prvcore.dpsgd.samplers import steps_of_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 
 __all__ = ["bounds_of", "calibrations_of"]
+
+_TARGET_NAMES = frozenset(Targets.__annotations__)
 
 
 class _Rows(NamedTuple):
@@ -92,7 +95,7 @@ def calibrations_of(
     progress: ProgressOption,
     memory_limit: int | None,
 ) -> SweepCalibrations[Any]:
-    """Return calibrations of the parameter at settings, of which two are epsilon and delta."""
+    """Return calibrations of the parameter at settings, of which some state the target."""
     task = partial(
         _calibrations_at,
         parameter,
@@ -130,10 +133,9 @@ def _calibrations_at(
             found = calibrate(
                 mechanisms[0] if len(mechanisms) == 1 else mechanisms,
                 counts[0] if len(counts) == 1 else counts,
-                epsilon=setting["epsilon"],
-                delta=setting["delta"],
                 parameter=parameter,
                 memory_limit=memory_limit,
+                **{name: value for name, value in setting.items() if name in _TARGET_NAMES},
                 **options,
             )
         except Exception as error:

@@ -12,6 +12,7 @@ from prvcore._arguments import FloatArray, Scalar
 from prvcore._names import public
 from prvcore._progress import ProgressOption
 from prvcore._settings import CalibrateOptions, ComposeOptions, How, QueryOptions
+from prvcore._targets import targets_of
 from prvcore.dpsgd.samplers import Sampler, checked_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeping import bounds_of, calibrations_of
@@ -224,9 +225,15 @@ def dpsgd_delta(
 def dpsgd_noise_multiplier(
     sampling_probability: Scalar,
     steps: Scalar,
-    epsilon: Scalar,
-    delta: Scalar,
+    epsilon: Scalar | None = None,
+    delta: Scalar | None = None,
     *,
+    advantage: Scalar | None = None,
+    power: Scalar | None = None,
+    false_positive_rate: Scalar | None = None,
+    bayes_risk: Scalar | None = None,
+    prior: Scalar | None = None,
+    mu: Scalar | None = None,
     sampler: Sampler = "poisson",
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[float]: ...
@@ -234,9 +241,15 @@ def dpsgd_noise_multiplier(
 def dpsgd_noise_multiplier(
     sampling_probability: ArrayLike,
     steps: ArrayLike,
-    epsilon: ArrayLike,
-    delta: ArrayLike,
+    epsilon: ArrayLike | None = None,
+    delta: ArrayLike | None = None,
     *,
+    advantage: ArrayLike | None = None,
+    power: ArrayLike | None = None,
+    false_positive_rate: ArrayLike | None = None,
+    bayes_risk: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    mu: ArrayLike | None = None,
     sampler: Sampler = "poisson",
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[FloatArray]: ...
@@ -244,9 +257,15 @@ def dpsgd_noise_multiplier(
 def dpsgd_noise_multiplier(
     sampling_probability: ArrayLike,
     steps: ArrayLike,
-    epsilon: ArrayLike,
-    delta: ArrayLike,
+    epsilon: ArrayLike | None = None,
+    delta: ArrayLike | None = None,
     *,
+    advantage: ArrayLike | None = None,
+    power: ArrayLike | None = None,
+    false_positive_rate: ArrayLike | None = None,
+    bayes_risk: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    mu: ArrayLike | None = None,
     sampler: Sampler = "poisson",
     workers: int | None = None,
     executor: Executor | None = None,
@@ -259,10 +278,12 @@ def dpsgd_noise_multiplier(
     Parameters
     ----------
     sampling_probability, steps, delta
-        As `dpsgd_epsilon` takes them, but with at least one step; all four arguments are broadcast
+        As `dpsgd_epsilon` takes them, but with at least one step; all that is given is broadcast
         against each other.
-    epsilon : float or array_like of float
+    epsilon : float or array_like of float, optional
         Targets of the certified upper bound, nats, finite and >= 0.
+    advantage, power, false_positive_rate, bayes_risk, prior, mu : float or array_like, optional
+        Targets instead, as `calibrate` takes them: all of one kind.
     sampler, workers, executor, progress, memory_limit
         As `dpsgd_epsilon` takes them.
     **options
@@ -297,8 +318,18 @@ def dpsgd_noise_multiplier(
             sampling_probability, "sampling_probability"
         ),
         "steps": _arguments.integers(steps, "steps", 1, _MOST_STEPS),
-        "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
-        "delta": _arguments.probabilities(delta, "delta"),
+        **targets_of(
+            {
+                "epsilon": epsilon,
+                "delta": delta,
+                "advantage": advantage,
+                "power": power,
+                "false_positive_rate": false_positive_rate,
+                "bayes_risk": bayes_risk,
+                "prior": prior,
+                "mu": mu,
+            }
+        ),
     }
     return calibrations_of(
         "noise_multiplier",
@@ -316,25 +347,45 @@ def dpsgd_noise_multiplier(
 def dpsgd_steps(
     noise_multiplier: Scalar,
     sampling_probability: Scalar,
-    epsilon: Scalar,
-    delta: Scalar,
+    epsilon: Scalar | None = None,
+    delta: Scalar | None = None,
+    *,
+    advantage: Scalar | None = None,
+    power: Scalar | None = None,
+    false_positive_rate: Scalar | None = None,
+    bayes_risk: Scalar | None = None,
+    prior: Scalar | None = None,
+    mu: Scalar | None = None,
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[float]: ...
 @overload
 def dpsgd_steps(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
-    epsilon: ArrayLike,
-    delta: ArrayLike,
+    epsilon: ArrayLike | None = None,
+    delta: ArrayLike | None = None,
+    *,
+    advantage: ArrayLike | None = None,
+    power: ArrayLike | None = None,
+    false_positive_rate: ArrayLike | None = None,
+    bayes_risk: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    mu: ArrayLike | None = None,
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[FloatArray]: ...
 @public
 def dpsgd_steps(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
-    epsilon: ArrayLike,
-    delta: ArrayLike,
+    epsilon: ArrayLike | None = None,
+    delta: ArrayLike | None = None,
     *,
+    advantage: ArrayLike | None = None,
+    power: ArrayLike | None = None,
+    false_positive_rate: ArrayLike | None = None,
+    bayes_risk: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    mu: ArrayLike | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     progress: ProgressOption = False,
@@ -347,8 +398,10 @@ def dpsgd_steps(
     ----------
     noise_multiplier, sampling_probability, delta
         As `dpsgd_epsilon` takes them; all four arguments are broadcast against each other.
-    epsilon : float or array_like of float
+    epsilon : float or array_like of float, optional
         Targets of the certified upper bound, nats, finite and >= 0.
+    advantage, power, false_positive_rate, bayes_risk, prior, mu : float or array_like, optional
+        Targets instead, as `calibrate` takes them: all of one kind.
     workers, executor, progress, memory_limit
         As `dpsgd_epsilon` takes them.
     **options
@@ -376,8 +429,18 @@ def dpsgd_steps(
         "sampling_probability": _arguments.probabilities(
             sampling_probability, "sampling_probability"
         ),
-        "epsilon": _arguments.non_negatives(epsilon, "epsilon"),
-        "delta": _arguments.probabilities(delta, "delta"),
+        **targets_of(
+            {
+                "epsilon": epsilon,
+                "delta": delta,
+                "advantage": advantage,
+                "power": power,
+                "false_positive_rate": false_positive_rate,
+                "bayes_risk": bayes_risk,
+                "prior": prior,
+                "mu": mu,
+            }
+        ),
     }
     return calibrations_of(
         "steps", settings, "poisson", options, workers, executor, progress, memory_limit

@@ -66,7 +66,8 @@ def test_the_prior_is_of_the_data_set_that_neighbors_name():
     one, other, worse = (curve.bayes_risk(priors) for curve in (removed, added, either))
     assert (worse.lower <= np.minimum(one.upper, other.upper)).all()
     assert (worse.upper >= np.minimum(one.lower, other.lower)).all()
-    assert (one.upper[0] < other.lower[0]) and (one.lower[3] > other.upper[3])
+    assert one.upper[0] < other.lower[0]
+    assert one.lower[3] > other.upper[3]
 
 
 def test_it_is_what_the_curve_says():
@@ -230,3 +231,36 @@ def test_epsilon_and_delta_of_a_calibration_are_the_targets():
     found = prv.calibrate(STEP, 100, advantage=0.1)
     assert (found.quantity, found.target, found.at) == ("advantage", 0.1, None)
     assert (found.epsilon, found.delta) == (None, None)
+
+
+def test_sweeps_take_risks_as_targets():
+    found = prv.dpsgd_noise_multiplier(0.01, 500, advantage=[0.1, 0.2], tolerance=1e-3)
+    assert (found.upper <= [0.1, 0.2]).all()
+    assert found.proven.all()
+    assert list(found.settings) == ["sampling_probability", "steps", "advantage"]
+    alone = prv.calibrate(STEP, 500, advantage=0.1, tolerance=1e-3)
+    assert (found.value[0], found.lower[0]) == (alone.value, alone.bounds.lower)
+    risk = prv.dpsgd_noise_multiplier(0.01, 500, bayes_risk=0.4, prior=[0.45, 0.5], tolerance=1e-3)
+    assert (risk.lower >= 0.4).all()
+    assert (risk.next_upper < 0.4).all()
+    assert risk.proven.all()
+    steps = prv.dpsgd_steps(1, 0.01, power=0.05, false_positive_rate=0.01)
+    assert steps.upper <= 0.05 < steps.next_lower
+    assert prv.dpsgd_steps(1, 0.01, mu=0.4, delta=1e-5).proven
+    with pytest.raises(TypeError, match="exactly one target must be given"):
+        prv.dpsgd_noise_multiplier(0.01, 500)
+
+
+def test_the_command_line_takes_risks_as_targets(capsys):
+    from prvcore._cli import main
+
+    run = ["--sampling-probability", "0.01", "--steps", "500"]
+    assert main(["noise", *run, "--advantage", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("least noise_multiplier for advantage = 0.1: 1.0")
+    assert "advantage with it" in out
+    assert main(["noise", *run, "--bayes-risk", "0.4", "--prior", "0.5", "--json"]) == 0
+    assert '"bayes_risk": 0.4, "prior": 0.5' in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["noise", *run, "--power", "0.4"])
+    assert "exactly one target must be given" in capsys.readouterr().err
