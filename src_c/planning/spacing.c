@@ -313,8 +313,29 @@ double prv_narrowest_spacing(const prv_direction *direction)
     return narrowest;
 }
 
+/* The period of a lattice on which the atoms of all steps lie, from an anchor of each; 0 if there is none. */
+static double common_period(const prv_direction *direction)
+{
+    double least = HUGE_VAL;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        if (direction->mechanisms[j]->base != PRV_BASE_ATOMS || !f.is_lattice || !(f.period > 0.0))
+            return 0.0;
+        least = fmin(least, f.period);
+    }
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        const double periods = f.period / least;
+        if (!(fabs(periods - nearbyint(periods)) <= 1e-12 * periods)) return 0.0;
+    }
+    return least;
+}
+
 double prv_align_spacing(const prv_direction *direction, double spacing)
 {
+    /* On this lattice all steps are exact: nothing is gained by a finer one. */
+    const double common = common_period(direction);
+    if (common > spacing && common <= PRV_WIDEST_CELL) return common;
     double period = 0.0, count = 0.0, finer = FINER_IF_EXACT;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
@@ -326,7 +347,10 @@ double prv_align_spacing(const prv_direction *direction, double spacing)
     }
     if (!(period > 0.0)) return spacing;
     if (period <= spacing) return period > finer * spacing ? period : period * floor(spacing / period);
-    return period / ceil(period / spacing);
+    /* Meshes that are coarser by powers of two have knots at the period, too. */
+    double parts = 1.0;
+    while (period > parts * spacing) parts *= 2.0;
+    return period / parts;
 }
 
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_spacing *shared)

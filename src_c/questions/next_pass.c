@@ -306,7 +306,12 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     if (adapt_tops(r, width)) changed = true;
     if (adapt_window(r, width)) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;
+    const bool otherwise = changed;
     changed = adapt_mesh(r, width, changed, spacing);
+    /* Lattices of atoms that are exact have no finer mesh. */
+    if (!otherwise && *spacing < r->last.spacing &&
+        prv_align_spacing(r->task.direction, *spacing) == r->last.spacing)
+        return false;
     if (r->task.precise && *spacing < LEAST_COARSER * r->finest) {
         if (r->last.spacing <= LEAST_COARSER * LEAST_COARSER * r->finest) return false;
         *spacing = fmax(*spacing, sqrt(r->finest * r->last.spacing));
