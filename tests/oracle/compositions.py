@@ -1,14 +1,17 @@
 """Settings whose steps are hard to compose, or of which few data sets are known."""
 
 import math
+from math import comb
 
 import prvcore as prv
 
 from .data import records
-from .mechanisms import draw_for_one_record
+from .mechanisms import draw_for_one_record, draw_table
+from .nesting import is_nested
 from .parameters import (
     beside,
     draw_count,
+    draw_neighbors,
     draw_options,
     draw_probability,
     draw_width_options,
@@ -119,6 +122,70 @@ def twice(rng, kind):
     options.pop("discretization", None)
     questions = [*epsilon_and_near(rng), ("delta", 0.0)]
     return setting_of(rng, kind, ((step, count),), questions, options)
+
+
+def nesting(rng, kind):
+    """Draw a mechanism of mechanisms, of so few outcomes that all can be written down."""
+    while True:
+        mechanism = _made_of_others(rng, int(rng.integers(1, 4)))
+        if is_nested(mechanism) and _outcomes(mechanism) <= 1500:
+            break
+    count = 1 if rng.random() < 0.7 or _outcomes(mechanism) > 60 else 2
+    steps = [(mechanism, count)]
+    if rng.random() < 0.3:
+        steps.append((prv.PureDP(log_uniform(rng, 0.01, 3.0)), int(rng.integers(1, 4))))
+    options = {"neighbors": draw_neighbors(rng)}
+    questions = [*epsilon_and_near(rng), ("delta", 0.0), ("delta", log_uniform(rng, 1e-3, 3.0))]
+    return setting_of(rng, kind, steps, questions, options, patience=8.0)
+
+
+def _made_of_others(rng, depth):
+    made = ["leaf", "composed", "sample", "allocation", "bins"][rng.integers(5) if depth else 0]
+    if made == "leaf":
+        epsilon = log_uniform(rng, 1e-3, 4.0)
+        kinds = (
+            lambda: prv.PureDP(epsilon),
+            lambda: prv.ApproximateDP(epsilon, log_uniform(rng, 1e-12, 0.5)),
+            lambda: prv.DiscreteLaplace(1.0 / epsilon, int(rng.integers(1, 4))),
+            lambda: draw_table(rng, int(rng.integers(1, 4))),
+        )
+        return kinds[rng.integers(len(kinds))]()
+    inner = _made_of_others(rng, depth - 1)
+    if made == "composed":
+        return prv.Composed([(inner, int(rng.integers(1, 4))), _made_of_others(rng, depth - 1)])
+    if made == "sample":
+        return prv.PoissonSubsampled(inner, draw_probability(rng))
+    if made == "allocation":
+        return prv.RandomAllocation(inner, int(rng.integers(2, 6)))
+    return prv.BallsInBins(inner, bins=int(rng.integers(2, 5)), epochs=int(rng.integers(1, 4)))
+
+
+def _outcomes(mechanism):
+    """Return about how many outcomes there are, at most."""
+    name = type(mechanism).__name__
+    if name == "Composed":
+        return math.prod(comb(_outcomes(m) + n - 1, n) for m, n in mechanism.mechanisms)
+    if name == "PoissonSubsampled":
+        return _outcomes(mechanism.mechanism)
+    if name == "RandomAllocation":
+        return comb(_outcomes(mechanism.mechanism) + mechanism.batches - 1, mechanism.batches)
+    if name == "BallsInBins":
+        whole = comb(_outcomes(mechanism.mechanism) + mechanism.epochs - 1, mechanism.epochs)
+        return comb(whole + mechanism.bins - 1, mechanism.bins)
+    return 5
+
+
+def gaussians_on_one_sample(rng, kind):
+    count, p = draw_count(rng, "sampled gaussian"), draw_probability(rng)
+    noise = max(0.2, min(200.0, p * math.sqrt(count) * log_uniform(rng, 0.3, 10)))
+    parts = [
+        (prv.Gaussian(noise * log_uniform(rng, 1.0, 100.0)), int(rng.integers(1, 10)))
+        for _ in range(int(rng.integers(1, 4)))
+    ]
+    step = prv.PoissonSubsampled([(prv.Gaussian(noise), 1), *parts], p)
+    options = draw_options(rng)
+    options.pop("discretization", None)
+    return setting_of(rng, kind, ((step, count),), epsilon_and_near(rng), options)
 
 
 def bounded_ranges(rng, kind):

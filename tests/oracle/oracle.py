@@ -10,6 +10,7 @@ from flint import arb, arb_poly
 from .balls import INFINITY, ONE, ZERO, TooSlowError, exact, hull, never_below, total
 from .contour import Contour, real_moment
 from .laws import Atoms, GaussianLaw, LaplaceLaw, MixtureLaw, RangeLaw
+from .nesting import is_nested, nested
 from .pairs import law_of
 from .residues import Sums
 
@@ -196,4 +197,8 @@ def power(law, count, most):
 
 def pairs_of(steps, direction):
     """Return the laws of steps (mechanism, count)."""
-    return [(law_of(mechanism, direction), count) for mechanism, count in steps if count]
+    return [
+        ((nested if is_nested(mechanism) else law_of)(mechanism, direction), count)
+        for mechanism, count in steps
+        if count
+    ]

@@ -133,6 +133,9 @@ def split(mechanism, times=1):
     if name == "PoissonSubsampled":
         base, probability = split(mechanism.mechanism, times)
         return base, probability * exact(mechanism.sampling_probability)
+    if name == "Composed":  # of Gaussian noise: one of these
+        parts = [(exact(each.noise_multiplier), count) for each, count in mechanism.mechanisms]
+        return GaussianPair(total(count * (times / noise) ** 2 for noise, count in parts)), ONE
     if name == "Gaussian":
         return GaussianPair((times / exact(mechanism.noise_multiplier)) ** 2), ONE
     if name == "Laplace":

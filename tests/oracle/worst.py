@@ -193,7 +193,8 @@ def unattained(steps):
 def symmetric(mechanism):
     """Say whether a mechanism's law is the same in both directions."""
     sampled = hasattr(mechanism, "sampling_probability") and mechanism.sampling_probability < 1.0
-    mixed = _name(mechanism) in ("MixtureOfGaussians", "PoissonSubsampled")
+    made = ("Composed", "RandomAllocation", "BallsInBins")  # of others, which may be anything
+    mixed = _name(mechanism) in ("MixtureOfGaussians", "PoissonSubsampled", *made)
     return not sampled and not mixed
 
 
