@@ -61,7 +61,8 @@ const char *prv_status_message(prv_status status)
         return "this is not known of mechanisms that are made of others, or of such parts: bounded ranges, truncated "
                "samples and samples of fixed size cannot be parts";
     case PRV_ERR_BOUNDS:
-        return "a lower bound came out above an upper bound: this is a fault of prvcore, please report it";
+        return "an internal check failed, as of a lower bound above an upper bound: this is a fault of prvcore, "
+               "please report it";
     case PRV_STATUS_COUNT: break;
     }
     return "unknown status";

@@ -115,7 +115,7 @@ typedef enum prv_status {
     PRV_ERR_ARITHMETIC,           /* the thread does not round to nearest, flushes subnormals, or cuts x87 */
     PRV_ERR_PART,                 /* a part of a combined mechanism has no attained pair of its own, or a
                                      combined mechanism was asked for what is known of others alone */
-    PRV_ERR_BOUNDS,               /* a lower bound exceeds an upper one: please report this fault */
+    PRV_ERR_BOUNDS,               /* an internal check failed: please report this fault */
     PRV_STATUS_COUNT
 } prv_status;
 

@@ -69,6 +69,14 @@ static prv_ratio_place place_of_pair(const averaging *v, int64_t d)
                               prv_ratio_up_is_safe(v->side));
 }
 
+/* The log of the part that is left of a point beside R = 0, and by how much it may be off at most. */
+static double log_beside_zero(double weight, double *error)
+{
+    const double above = log(weight);
+    *error = PRV_UNIT * (8.0 + 8.0 * fabs(above));
+    return above;
+}
+
 /* All pairs of points i of a and i + d of b, by their numbers in the lattice: the average lies above the
  * finer one of point i by log(w + (1 - w) e^(spacing d)). */
 static void add_diagonal(averaging *v, int64_t d)
@@ -80,8 +88,10 @@ static void add_diagonal(averaging *v, int64_t d)
     const int64_t end = a_end < b_end ? a_end : b_end;
     if (low >= end) return;
     const prv_ratio_place p = place_of_pair(v, d);
-    const size_t at = prv_ratio_stored(&v->cells, low * (int64_t)v->finer + p.cell);
-    add_products(a->null + (low - a->first), b->null + (low + d - b->first), (size_t)(end - low),
+    const size_t length = (size_t)(end - low);
+    size_t at;
+    if (!prv_ratio_find_cells(&v->cells, low * (int64_t)v->finer + p.cell, length, &at)) return;
+    add_products(a->null + (low - a->first), b->null + (low + d - b->first), length,
                  v->same && d != 0 ? 2.0 : 1.0, p.upper, v->cells.mass + at, v->cells.upper + at);
 }
 
@@ -110,7 +120,8 @@ static prv_status add_pairs(averaging *v, const size_t *of_a, size_t a_count, co
         const int64_t at_a = a->first + (int64_t)of_a[i];
         for (size_t j = 0; j < b_count; j++) {
             const prv_ratio_place p = place_of_pair(v, b->first + (int64_t)of_b[j] - at_a);
-            const size_t at = prv_ratio_stored(&v->cells, at_a * (int64_t)v->finer + p.cell);
+            size_t at;
+            if (!prv_ratio_find_cells(&v->cells, at_a * (int64_t)v->finer + p.cell, 1, &at)) continue;
             const double m = a->null[of_a[i]] * b->null[of_b[j]];
             v->cells.mass[at] += m;
             v->cells.upper[at] += p.upper * m;
@@ -122,8 +133,8 @@ static prv_status add_pairs(averaging *v, const size_t *of_a, size_t a_count, co
 /* R = 0 in one of both, beside all points of the other, whose R is then times `weight`. */
 static void add_beside_zero(averaging *v, double zero, const prv_ratio_law *b, double weight)
 {
-    const double above = log(weight);
-    const double error = PRV_UNIT * (8.0 + 8.0 * fabs(above));
+    double error;
+    const double above = log_beside_zero(weight, &error);
     const prv_ratio_place p = prv_ratio_place_of(above, error, v->cells.spacing,
                                                  prv_ratio_up_is_safe(v->side));
     prv_ratio_cells_add(&v->cells, b->first * (int64_t)v->finer + p.cell, b->null, b->length, zero, p.upper);
@@ -158,22 +169,35 @@ done:
     return status;
 }
 
+/* Cells for all places of averages. An average lies between both points, or beside a zero log(weight) below
+ * the other one. */
+static prv_status cells_for(averaging *v, bool zeros)
+{
+    const prv_ratio_law *a = v->a, *b = v->b;
+    const double finer = (double)v->finer, spacing = a->spacing / finer;
+    const double first = (double)(a->first < b->first ? a->first : b->first);
+    const double a_end = (double)a->first + (double)a->length, b_end = (double)b->first + (double)b->length;
+    const double end = fmax(a_end, b_end);
+    double of_pair, of_zero;
+    const double below = -log_beside_zero(fmin(v->weight, 1.0 - v->weight), &of_zero);
+    /* Errors grow with the distance of both points, and by 12 u with that of their average, which is no more.
+     */
+    const double farthest = a->spacing * (end - first);
+    prv_ratio_log_average(v->weight, farthest, &of_pair);
+    const double error = fmax(of_pair + 12.0 * PRV_UNIT * farthest, of_zero);
+    const double down = zeros ? ceil(below / spacing) : 0.0;
+    const prv_status status = prv_ratio_check_memory(v->side, 5.0 * ((end - first) * finer + down));
+    if (status != PRV_OK) return status;
+    return prv_ratio_cells_new(first * finer - down, end * finer, error, v->finer, a->offset, spacing,
+                               &v->cells);
+}
+
 prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight, unsigned finer,
                              const prv_ratio_side *s, prv_ratio_law *average)
 {
     averaging v = {a, b, weight, finer, s, a == b && weight == 0.5, {0}};
-    const int64_t a_end = a->first + (int64_t)a->length, b_end = b->first + (int64_t)b->length;
-    const int64_t low = a->first < b->first ? a->first : b->first, high = a_end > b_end ? a_end : b_end;
     const double least = prv_ratio_least_zero(s);
-    const bool zeros = a->zero > least || b->zero > least;
-    /* Beside zeros averages are as low as the weights; with rounding, a cell or two more on either side. */
-    const double spacing = a->spacing / (double)finer;
-    const int64_t down = zeros ? (int64_t)ceil(-log(fmin(weight, 1.0 - weight)) / spacing) : 0;
-    const double cells = (double)(high - low) * (double)finer + (double)down;
-    prv_status status = prv_ratio_check_memory(s, 5.0 * cells);
-    if (status != PRV_OK) return status;
-    status = prv_ratio_cells_new(low * (int64_t)finer - down - 4, high * (int64_t)finer + 4, finer, a->offset,
-                                 spacing, &v.cells);
+    prv_status status = cells_for(&v, a->zero > least || b->zero > least);
     if (status != PRV_OK) return status;
     status = add_all_pairs(&v);
     if (status != PRV_OK) {

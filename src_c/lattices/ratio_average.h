@@ -7,7 +7,8 @@
 
 /* The law of w R_1 + (1 - w) R_2, w in (0, 1/2], on a lattice that is `finer` times finer. Offsets and
  * spacings are equal. O(length^2): all pairs of points whose indices differ by d have averages in the same
- * place between points. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks. */
+ * place between points. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks; PRV_ERR_PRECISION if
+ * the spacing is far less than what places are known to. */
 prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight, unsigned finer,
                              const prv_ratio_side *side, prv_ratio_law *average);
 

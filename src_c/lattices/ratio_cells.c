@@ -10,13 +10,23 @@
 #include "lattices/ratio_ends.h"
 #include "lattices/ratio_merging.h"
 
-prv_status prv_ratio_cells_new(int64_t first, int64_t end, size_t planes, double offset, double spacing,
-                               prv_ratio_cells *c)
+/* Cells on either side for rounding, at most: a lattice whose places are not known to so many cells is of no
+ * use. */
+#define MOST_MARGIN 0x1p20
+
+/* The place x of a point between `first` and `end`, in units of the spacing h, is known to error / h, and
+ * moved by as much to the safe side; below 2^50 the sum and the quotient in prv_ratio_place_of round by less
+ * than 1, and the number of the cell is corrected by 1 at most. So no cell is more than 2 error / h + 2 below
+ * `first`, or above `end`. */
+prv_status prv_ratio_cells_new(double first, double end, double error, size_t planes, double offset,
+                               double spacing, prv_ratio_cells *c)
 {
     memset(c, 0, sizeof *c);
+    const double margin = ceil(2.0 * error / spacing) + 3.0;
+    if (!(margin < MOST_MARGIN && fabs(first) < 0x1p50 && fabs(end) < 0x1p50)) return PRV_ERR_PRECISION;
     c->planes = planes;
-    c->length = ((size_t)(end - first) + planes - 1) / planes;
-    c->first = first;
+    c->length = (prv_size_of(end - first + 2.0 * margin) + planes - 1) / planes;
+    c->first = (int64_t)(first - margin);
     c->offset = offset;
     c->spacing = spacing;
     const size_t all = planes * c->length;
@@ -60,16 +70,23 @@ PRV_VECTOR static void add_masses(const double *restrict a, size_t length, doubl
     }
 }
 
-size_t prv_ratio_stored(const prv_ratio_cells *c, int64_t cell)
+bool prv_ratio_find_cells(prv_ratio_cells *c, int64_t cell, size_t length, size_t *at)
 {
-    const size_t at = (size_t)(cell - c->first);
-    return at % c->planes * c->length + at / c->planes;
+    const int64_t number = cell - c->first;
+    const size_t in_plane = number < 0 ? 0 : (size_t)number / c->planes;
+    if (number < 0 || in_plane >= c->length || length > c->length - in_plane) {
+        c->escaped = true;
+        return false;
+    }
+    *at = (size_t)number % c->planes * c->length + in_plane;
+    return true;
 }
 
 void prv_ratio_cells_add(prv_ratio_cells *c, int64_t cell, const double *masses, size_t length, double factor,
                          double upper)
 {
-    const size_t at = prv_ratio_stored(c, cell);
+    size_t at;
+    if (!prv_ratio_find_cells(c, cell, length, &at)) return;
     add_masses(masses, length, factor, upper, c->mass + at, c->upper + at);
 }
 
@@ -131,8 +148,11 @@ prv_status prv_ratio_cells_close(prv_ratio_cells *c, const prv_ratio_side *s, pr
 {
     const size_t length = c->planes * c->length;
     const prv_ratio_law ends = *law;
-    prv_status status = PRV_ERR_MEMORY;
-    double *mass = prv_allocate(2 * length, sizeof *mass);
+    double *mass = NULL;
+    prv_status status = c->escaped ? PRV_ERR_BOUNDS : PRV_OK;
+    if (status != PRV_OK) goto done;
+    status = PRV_ERR_MEMORY;
+    mass = prv_allocate(2 * length, sizeof *mass);
     if (mass == NULL) goto done;
     status = prv_ratio_law_new(length + 1, law);
     if (status != PRV_OK) goto done;

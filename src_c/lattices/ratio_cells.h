@@ -3,6 +3,8 @@
 #ifndef PRV_RATIO_CELLS_H
 #define PRV_RATIO_CELLS_H
 
+#include <stdbool.h>
+
 #include "lattices/ratio_law.h"
 
 /* Masses of cells, with the part that would go to the upper point if means were kept. Cells are stored in
@@ -15,6 +17,7 @@ typedef struct prv_ratio_cells {
     double offset, spacing; /* nats, of the points */
     double *mass, *upper;   /* [planes * length] */
     size_t terms;           /* each is a sum of so many, at most */
+    bool escaped;           /* a place was outside: a fault of whoever made the cells */
 } prv_ratio_cells;
 
 /* The cell that log R lies in, moved by its error to the safe side; and the part of mass there that goes to
@@ -24,16 +27,19 @@ typedef struct prv_ratio_place {
     double upper;
 } prv_ratio_place;
 
-/* Empty cells above the points `first` up to `end`. PRV_ERR_MEMORY. */
-prv_status prv_ratio_cells_new(int64_t first, int64_t end, size_t planes, double offset, double spacing,
-                               prv_ratio_cells *cells);
+/* Empty cells above the points `first` up to `end`, and on either side as many as rounding may move a place
+ * by that lies between these points and is known to `error`, nats, at most. Errors: PRV_ERR_MEMORY;
+ * PRV_ERR_PRECISION if that were very many cells, or points whose numbers doubles do not count exactly. */
+prv_status prv_ratio_cells_new(double first, double end, double error, size_t planes, double offset,
+                               double spacing, prv_ratio_cells *cells);
 void prv_ratio_cells_free(prv_ratio_cells *cells);
 
 /* The place of log R, nats from point 0 of the lattice, known to `error`. `up` is prv_ratio_up_is_safe. */
 prv_ratio_place prv_ratio_place_of(double log_ratio, double error, double spacing, bool up);
 
-/* Where the cell of this number is stored in `mass` and `upper`. */
-size_t prv_ratio_stored(const prv_ratio_cells *cells, int64_t cell);
+/* Where a run of `length` cells of one plane, from this cell on, is stored in `mass` and `upper`. False if
+ * they are not all stored, so that nothing may be written: prv_ratio_cells_close then fails. */
+bool prv_ratio_find_cells(prv_ratio_cells *cells, int64_t cell, size_t length, size_t *at);
 
 /* Adds `factor` times each of the masses to a run of one plane, from this cell on; the part `upper` of each
  * goes to the upper point. */
@@ -41,7 +47,7 @@ void prv_ratio_cells_add(prv_ratio_cells *cells, int64_t cell, const double *mas
                          double factor, double upper);
 
 /* The law on the points. `law` has `zero`, `infinite` and `shift` already; the cells are freed, whatever the
- * status. O(cells). PRV_ERR_MEMORY. */
+ * status. O(cells). Errors: PRV_ERR_MEMORY; PRV_ERR_BOUNDS if a place was outside. */
 prv_status prv_ratio_cells_close(prv_ratio_cells *cells, const prv_ratio_side *side, prv_ratio_law *law);
 
 #endif

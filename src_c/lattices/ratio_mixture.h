@@ -5,7 +5,8 @@
 #include "lattices/ratio_law.h"
 
 /* The law of 1 - p + p R, p in (0, 1], on the points spacing * index; if p = 1, R itself on these points.
- * O(length). Errors: PRV_ERR_MEMORY, PRV_ERR_MEMORY_LIMIT if there were too many points for any memory. */
+ * O(length). Errors: PRV_ERR_MEMORY, PRV_ERR_MEMORY_LIMIT, PRV_ERR_ENGINE if there were too many points,
+ * PRV_ERR_PRECISION if the spacing is far less than what places are known to. */
 prv_status prv_ratio_mixture(const prv_ratio_law *a, double p, double spacing, const prv_ratio_side *side,
                              prv_ratio_law *mixture);
 

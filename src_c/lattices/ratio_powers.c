@@ -82,10 +82,14 @@ prv_status prv_ratio_multiply_powers(prv_ratio_law *power, uint64_t count, doubl
 }
 
 /* Two averages of equal offsets on one spacing: the law of the coarser one is put onto the finer lattice as
- * it is. */
-static prv_status refine_lattice(prv_ratio_law *law, int64_t finer)
+ * it is. Spacings differ by powers of two, so that their quotient `times` is exact. */
+static prv_status refine_lattice(prv_ratio_law *law, double times)
 {
-    if (finer == 1) return PRV_OK;
+    if (times == 1.0) return PRV_OK;
+    if (!(((double)law->length - 1.0) * times + 1.0 <= MOST_POINTS &&
+          fabs((double)law->first) * times < 0x1p50))
+        return PRV_ERR_ENGINE;
+    const int64_t finer = (int64_t)times;
     const size_t length = (law->length - 1) * (size_t)finer + 1;
     double *null = prv_allocate(length, sizeof *null);
     if (null == NULL) return PRV_ERR_MEMORY;
@@ -124,8 +128,8 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
     if (status != PRV_OK) return status;
     status = c != a ? onto_lattice(c, spacing, s) : PRV_OK;
     if (status != PRV_OK) return status;
-    if (a->spacing > c->spacing) status = refine_lattice(a, (int64_t)nearbyint(a->spacing / c->spacing));
-    if (c->spacing > a->spacing) status = refine_lattice(c, (int64_t)nearbyint(c->spacing / a->spacing));
+    if (a->spacing > c->spacing) status = refine_lattice(a, a->spacing / c->spacing);
+    if (c->spacing > a->spacing) status = refine_lattice(c, c->spacing / a->spacing);
     if (status != PRV_OK) return status;
     if (is_too_long(a) || is_too_long(c)) return PRV_ERR_ENGINE;
     return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), s, average);

@@ -14,13 +14,13 @@ prv_status prv_ratio_move_onto(prv_ratio_law *law, double spacing, const prv_rat
 
 /* Takes `power` as the law of one factor and leaves the product of `count` of them times *product, if that is
  * not empty. Lists that grow too long are put onto lattices of this spacing. Statuses of prv_ratio_product;
- * PRV_ERR_MEMORY_LIMIT if a lattice had too many points. */
+ * PRV_ERR_ENGINE if a lattice had too many points. */
 prv_status prv_ratio_multiply_powers(prv_ratio_law *power, uint64_t count, double spacing,
                                      const prv_ratio_side *side, prv_ratio_law *product);
 
 /* Takes *law as the law of one batch, and replaces it by that of the average over `batches`. Spacings become
  * finer as deviations shrink: `share` of these. If an error is returned, *law is freed. Statuses of
- * prv_ratio_average; PRV_ERR_MEMORY_LIMIT as above. */
+ * prv_ratio_average; PRV_ERR_ENGINE as above. */
 prv_status prv_ratio_average_batches(prv_ratio_law *law, uint64_t batches, double share,
                                      const prv_ratio_side *side);
 

@@ -37,6 +37,8 @@ void prv_ratio_set_ends_of_product(const prv_ratio_law *a, const prv_ratio_law *
 prv_status prv_ratio_product(const prv_ratio_law *a, const prv_ratio_law *b, const prv_ratio_side *s,
                              prv_ratio_law *product)
 {
+    /* Numbers of points fit in 53 bits (prv_ratio_point), after any number of products. */
+    if (!(fabs((double)a->first + (double)b->first) < 0x1p50)) return PRV_ERR_PRECISION;
     const size_t length = a->length + b->length - 1;
     prv_status status = prv_ratio_check_memory(s, 2.0 * (double)length);
     if (status != PRV_OK) return status;

@@ -4,7 +4,11 @@
 
 #include "mechanisms/mechanism.h"
 #include "lattices/combining.h"
+#include "lattices/ratio_average.h"
+#include "lattices/ratio_cells.h"
 #include "lattices/ratio_merging.h"
+#include "lattices/ratio_mixture.h"
+#include "lattices/ratio_product.h"
 
 /* Cells of random masses and means, many of them empty: convex functions lose, and those that move with the
  * safe side. */
@@ -42,6 +46,77 @@ static void merging(void)
     }
     check(held, "merging lowers the convex functions that its side needs");
     check(whole, "... and makes no mass");
+}
+
+/* A law of random masses on few or many points, some far from 0. */
+static void random_law(double spacing, const prv_ratio_side *side, prv_ratio_law *law)
+{
+    if (prv_ratio_law_new(3 + (size_t)random_below(40), law) != PRV_OK) abort();
+    law->spacing = spacing;
+    law->first = -(int64_t)law->length / 2;
+    if (random_below(3) == 0) law->first += (int64_t)uniform(-1e4, 1e4);
+    double sum = 0.0;
+    for (size_t i = 0; i < law->length; i++) {
+        law->null[i] = random_below(4) == 0 ? 0.0 : uniform(0.0, 1.0);
+        sum += law->null[i];
+    }
+    if (random_below(2) == 0) law->zero = 0.1;
+    for (size_t i = 0; i < law->length; i++) law->null[i] *= (1.0 - law->zero) / fmax(sum, 1.0);
+    if (!side->add) law->infinite = 1e-6;
+}
+
+static int is_answer(prv_status status)
+{
+    return status == PRV_OK || status == PRV_ERR_PRECISION || status == PRV_ERR_ENGINE;
+}
+
+/* Points as far apart as the errors of their places, or much closer, from both sides in both directions: no
+ * place is outside of the cells, whose numbers are checked. */
+static void places(void)
+{
+    int held = 1, made = 0;
+    for (int trial = 0; trial < 800; trial++) {
+        /* Averages beside R = 0 are as far away as the logarithm of a weight. */
+        const double spacing = log_uniform(trial % 2 ? 1e-17 : 1e-2, 0.1);
+        const prv_ratio_side side = {
+            trial / 2 % 2, trial / 4 % 2 ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        prv_ratio_law a, b, made_of[3] = {{0}, {0}, {0}};
+        random_law(spacing, &side, &a);
+        random_law(spacing, &side, &b);
+        if (trial % 2) a.zero = b.zero = 0.0;
+        const double p = log_uniform(1e-300, 1.0), weight = uniform(1e-9, 0.5);
+        const unsigned finer = 1u << random_below(3);
+        const prv_status status[3] = {prv_ratio_mixture(&a, trial % 5 ? p : 1.0, spacing, &side, &made_of[0]),
+                                      prv_ratio_average(&a, &b, weight, finer, &side, &made_of[1]),
+                                      prv_ratio_product(&a, &b, &side, &made_of[2])};
+        for (int i = 0; i < 3; i++) {
+            held = held && is_answer(status[i]);
+            if (status[i] != PRV_OK) continue;
+            made++;
+            prv_ratio_law_free(&made_of[i]);
+        }
+        prv_ratio_law_free(&a);
+        prv_ratio_law_free(&b);
+    }
+    check(held && made > 1600, "places lie in the cells: %d laws", made);
+
+    prv_ratio_cells cells;
+    check(prv_ratio_cells_new(0.0, 10.0, 0.0, 2, 0.0, 0.1, &cells) == PRV_OK, "cells");
+    size_t at;
+    const int64_t last = cells.first + (int64_t)(cells.planes * cells.length) - 1;
+    check(prv_ratio_find_cells(&cells, last, 1, &at) &&
+              prv_ratio_find_cells(&cells, cells.first, cells.length, &at) && !cells.escaped,
+          "... are found");
+    check(!prv_ratio_find_cells(&cells, last + 1, 1, &at) &&
+              !prv_ratio_find_cells(&cells, cells.first - 1, 1, &at) &&
+              !prv_ratio_find_cells(&cells, cells.first + 2, cells.length, &at),
+          "... and others are not");
+    prv_ratio_law law = {0};
+    const prv_ratio_side side = {0, PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+    check(prv_ratio_cells_close(&cells, &side, &law) == PRV_ERR_BOUNDS, "... which is a fault");
+    check(prv_ratio_cells_new(0.0, 10.0, 1.0, 2, 0.0, 1e-9, &cells) == PRV_ERR_PRECISION &&
+              prv_ratio_cells_new(0.0, 0x1p51, 0.0, 2, 0.0, 1e-9, &cells) == PRV_ERR_PRECISION,
+          "... nor are cells made that say nothing");
 }
 
 static long double binomial(int n, int k, long double p)
@@ -141,6 +216,7 @@ int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     merging();
+    places();
     allocations();
     refusals();
     histories();

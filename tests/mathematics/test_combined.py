@@ -435,3 +435,15 @@ def test_memory_limits_hold_for_lattices_of_averages():
     wide = prv.compose(epoch, eps_error=1e-5).epsilon(1e-5, memory_limit=20_000)
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper < math.inf
     assert wide.upper - wide.lower > 2e-5
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_lattices_finer_than_the_rounding_of_their_places(direction):
+    # A sample whose curve is p times that of its mechanism at epsilon 0, and twice on one sample.
+    p = 1e-18
+    once = prv.PoissonSubsampled([prv.Gaussian(1.0), prv.Laplace(1.0)], p)
+    whole = prv.PoissonSubsampled(prv.Composed([(once, 2)]), 0.5)
+    delta = prv.compose(whole, neighbors=direction).delta(0.0)
+    assert delta.lower <= p
+    assert delta.upper >= 0.5 * p * math.erf(0.5 / math.sqrt(2.0))
