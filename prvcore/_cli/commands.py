@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 import prvcore
-from prvcore._cli.composition import curve_of, sampling, steps_of
+from prvcore._cli.composition import curve_of, steps_of, swept
 from prvcore._cli.output import assumed, plain_step, print_bounds, print_csv, print_json, save
 from prvcore._explain import explain
 from prvcore._outward import DOWN, formatted
@@ -163,23 +162,9 @@ def run_curve(options: argparse.Namespace) -> None:
 
 
 def run_sweep(options: argparse.Namespace) -> None:
-    names = ("noise_multiplier", "sampling_probability", "steps", "delta")
-    settings = [
-        (noise, probability, steps, delta)
-        for noise, (probability, steps), delta in product(
-            options.noise_multiplier, sampling(options), options.delta
-        )
-    ]
-    bounds = prvcore.dpsgd_epsilon(
-        *map(list, zip(*settings, strict=True)),
-        workers=options.workers,
-        progress=options.progress,
-        eps_error=options.eps_error,
-        neighbors=options.neighbors,
-        sampler=options.sampler,
-    )
-    found = zip(*(part.tolist() for part in bounds), strict=True)
-    rows = [(*setting, *at) for setting, at in zip(settings, found, strict=True)]
+    names, bounds = swept(options)
+    columns = [*(bounds.settings[name] for name in names), *bounds]
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     if options.plot is not None:
         save(bounds.plot(), options.plot)
     if options.json:

@@ -63,16 +63,40 @@ def sampling(options: argparse.Namespace) -> list[Any]:
         if options.loader != "poisson" or options.drop_last:
             options.parser.error("--loader and --drop-last need --dataset-size and --batch-size")
         return list(product(*(_listed(getattr(options, name, None)) for name in _SINGLE[1:])))
-    loaded = {
-        "loader": options.loader,
-        "drop_last": options.drop_last,
-        "sampler": options.sampler,
-    }
     plans = [
-        prvcore.dpsgd_schedule(*setting, **loaded)
+        _plan(options, *setting)
         for setting in product(*(_listed(getattr(options, name, 1)) for name in _TRAINING))
     ]
     return [(plan.sampling_probability, plan.steps if epochs else None) for plan in plans]
+
+
+def _plan(options: argparse.Namespace, *of: Any) -> prvcore.TrainingSchedule:
+    """Return the schedule of data set sizes, batch sizes and epochs."""
+    return prvcore.dpsgd_schedule(
+        *of, loader=options.loader, drop_last=options.drop_last, sampler=options.sampler
+    )
+
+
+def swept(options: argparse.Namespace) -> tuple[tuple[str, ...], prvcore.SweepBounds[Any]]:
+    """Return the names of the settings of a sweep, in their order, and epsilon at each."""
+    how = {
+        "workers": options.workers,
+        "progress": options.progress,
+        "eps_error": options.eps_error,
+        "neighbors": options.neighbors,
+    }
+    pairs = sampling(options)
+    if options.epochs is None:
+        every = product(options.noise_multiplier, pairs, options.delta)
+        noise, both, delta = map(list, zip(*every, strict=True))
+        chances, steps = map(list, zip(*both, strict=True))
+        bounds = prvcore.dpsgd_epsilon(noise, chances, steps, delta, sampler=options.sampler, **how)
+        return ("noise_multiplier", *_SINGLE[1:], "delta"), bounds
+    training = [getattr(options, name) for name in _TRAINING]
+    every = product(options.noise_multiplier, *training, options.delta)
+    noise, *of, delta = map(list, zip(*every, strict=True))
+    bounds = _plan(options, *of).epsilon(noise, delta, **how)
+    return ("noise_multiplier", *_TRAINING, *_SINGLE[1:], "delta"), bounds
 
 
 def _listed(values: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -68,8 +69,8 @@ def plot_sweep(bounds: Sweep, x: str | None = None, ax: Axes | None = None) -> A
     _finish(ax, log_x=log_x, log_y=log_y, whole=bool(drawn.all()))
     ax.set_xlabel(x.replace("_", " "))
     ax.set_ylabel(f"upper bound of {quantity}" + (" (nats)" if quantity == "epsilon" else ""))
-    fixed = [name for name in settings if name not in varied and name != x]
-    ax.set_title(", ".join(_said(name, settings[name][0]) for name in fixed), fontsize="small")
+    fixed = {name: values[0] for name, values in settings.items() if name not in {*varied, x}}
+    ax.set_title(_title(fixed, bounds.settings), fontsize="small")
     _legends(ax, looks)
     if not drawn.any():
         said = f"{quantity} is 0 or infinite at every setting"
@@ -158,6 +159,23 @@ def _finish(ax: Axes, *, log_x: bool, log_y: bool, whole: bool) -> None:
             fontsize="x-small",
         )
     ax.grid(alpha=0.3)
+
+
+def _title(fixed: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Say what all points have in common, without what is the default."""
+    numbers = [
+        _said(name, value)
+        for name, value in fixed.items()
+        if not (name == "accumulation_steps" and value == 1)
+    ]
+    kinds = [
+        settings[name]
+        for name, default in (("sampler", "poisson"), ("neighbors", "add-or-remove"))
+        if settings.get(name, default) != default
+    ]
+    if settings.get("loader") == "opacus":
+        kinds.append("loader of Opacus" + (" with drop_last" if settings["drop_last"] else ""))
+    return textwrap.fill(", ".join([*numbers, *kinds]), 80, break_on_hyphens=False)
 
 
 def _said(name: str, value: Any) -> str:

@@ -24,8 +24,9 @@ class SweepBounds(Bounds[Number]):
     ----------
     lower, estimate, upper : float or ndarray of float64
         As in `Bounds`.
-    settings : dict of str to number or ndarray
-        The values that were used, by their names, each of the shape of the bounds.
+    settings : dict of str to number, ndarray or str
+        The values that were used, by their names, each of the shape of the bounds; `sampler` and
+        `neighbors` too where they are not the defaults.
 
     """
 
@@ -119,8 +120,9 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     next_lower, next_upper : float or ndarray of float64
         The same with that one, not all of which meet the target. If none of them does, no cheaper
         value meets the target. nan where there is none.
-    settings : dict of str to number or ndarray
-        The values that were used, by their names, each of the same shape.
+    settings : dict of str to number, ndarray or str
+        The values that were used, by their names, each of the same shape; `sampler` and `neighbors`
+        too where they are not the defaults.
 
     Notes
     -----

@@ -26,6 +26,9 @@ __all__ = ["bounds_of", "calibrations_of"]
 _TARGET_NAMES = frozenset(Targets.__annotations__)
 
 
+_DEFAULTS = {"sampler": "poisson", "neighbors": "add-or-remove"}
+
+
 class _Rows(NamedTuple):
     """What a task returns: one row of results for each row of settings, and what was too wide."""
 
@@ -51,7 +54,7 @@ def bounds_of(
         width = told.width() if "delta" in settings else told.width_of_delta()
         _warn(wide, np.size(parts[0]), width)
     lower, estimate, upper = parts
-    return SweepBounds(lower, estimate, upper, used)
+    return SweepBounds(lower, estimate, upper, {**used, **_chosen(sampler, options)})
 
 
 def _bounds_at(
@@ -108,7 +111,14 @@ def calibrations_of(
     if parameter == "steps":
         value = _scalar_or_array(np.asarray(value).astype(np.int64))
     lower, upper, following, next_lower, next_upper = proof
+    used |= _chosen(sampler, options)
     return SweepCalibrations(value, lower, upper, following, next_lower, next_upper, used)
+
+
+def _chosen(sampler: str, options: ComposeOptions | CalibrateOptions) -> dict[str, str]:
+    """Return what else the numbers depend on, where it is not the default."""
+    found = {"sampler": sampler, "neighbors": options.get("neighbors", _DEFAULTS["neighbors"])}
+    return {name: value for name, value in found.items() if value != _DEFAULTS[name]}
 
 
 def _calibrations_at(

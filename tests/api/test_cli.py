@@ -1,5 +1,6 @@
 """The command line: the library's numbers rounded outwards, errors of one line, completions."""
 
+import csv
 import io
 import json
 import math
@@ -103,12 +104,34 @@ OF_TRAINING = ["--sampling-probability", "256/60000", "--steps", "3.525e3"]
         ["curve", "--noise-multiplier", "1.1", "--epsilons", "1", "2"],
         ["explain", "--noise-multiplier", "1.1", "--delta", "1e-5"],
         ["check", "--noise-multiplier", "1.1", "--epsilon", "1.2", "--delta", "1e-5"],
-        ["sweep", "--noise-multiplier", "1.1", "1.2", "--delta", "1e-5"],
     ],
     ids=lambda arguments: arguments[0],
 )
 def test_terms_of_training_are_those_of_accounting(capsys, arguments):
     assert printed(capsys, *arguments, *TRAINING) == printed(capsys, *arguments, *OF_TRAINING)
+
+
+def test_a_sweep_has_the_columns_and_the_picture_of_what_was_given(capsys, tmp_path, monkeypatch):
+    arguments = ["sweep", "--noise-multiplier", "1.1", "1.2", "--delta", "1e-5"]
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", lambda figure, *_, **__: axes(figure))
+    shown = []
+
+    def axes(figure):
+        shown.append((figure.axes[0].get_xlabel(), figure.axes[0].get_title()))
+
+    tables = {}
+    for of in (OF_TRAINING, [*TRAINING, "7"]):
+        out = printed(capsys, *arguments, *of, "--plot", str(tmp_path / "sweep.png"))
+        tables[of[0]] = list(csv.DictReader(io.StringIO(out)))
+    (plain, trained) = tables.values()
+    assert list(trained[0])[1:6] == [
+        "dataset_size", "batch_size", "epochs", "sampling_probability", "steps"
+    ]  # fmt: skip
+    assert [row["epochs"] for row in trained] == ["15.0", "7.0"] * 2
+    same = [{name: row[name] for name in plain[0]} for row in trained if row["epochs"] == "15.0"]
+    assert same == plain
+    assert [x for x, _ in shown] == ["noise multiplier", "epochs"]
+    assert shown[1][1] == "dataset size 60000, batch size 256, delta 1e-05"
 
 
 def test_steps_take_the_probability_of_a_training(capsys):

@@ -42,6 +42,30 @@ def test_epochs_are_across_and_noise_has_colours():
     assert "dataset size 60000" in axes.get_title()
 
 
+def test_a_title_says_what_is_not_the_default():
+    plan = prv.dpsgd_schedule(1000, 100, [1, 2])
+    fixed = "noise multiplier 1, dataset size 1000, batch size 100, delta 1e-05"
+
+    def title(bounds):
+        said = bounds.plot().get_title().replace("\n", " ").split(", ")
+        return sorted(set(said) - set(fixed.split(", ")))
+
+    assert title(plan.epsilon(1.0, 1e-5)) == []
+    assert title(plan.epsilon(1.0, 1e-5, neighbors="remove")) == ["remove"]
+    twice = prv.dpsgd_schedule(1000, 100, [1, 2], accumulation_steps=2)
+    assert title(twice.epsilon(1.0, 1e-5)) == ["accumulation steps 2"]
+    allocated = prv.dpsgd_schedule(1000, 100, [1, 2], sampler="random-allocation")
+    assert title(allocated.epsilon(1.0, 1e-5)) == ["random-allocation"]
+    opacus = prv.dpsgd_schedule(1000, 100, [1, 2], loader="opacus", drop_last=True)
+    assert title(opacus.epsilon(1.0, 1e-5)) == ["loader of Opacus with drop_last"]
+    alone = prv.dpsgd_epsilon(
+        1.0, 0.1, [10, 20], 1e-5, sampler="fixed-size", neighbors="replace-one"
+    )
+    assert {"fixed-size", "replace-one"} <= set(title(alone))
+    found = prv.dpsgd_steps(1.0, 0.1, 1.0, 1e-5, neighbors="remove")
+    assert found.settings["neighbors"] == "remove"
+
+
 def test_each_parameter_has_a_look_of_its_own():
     noise = np.array([0.8, 1.0, 1.2])[:, None, None]
     bounds = prv.dpsgd_epsilon(noise, np.array([1e-3, 2e-3])[:, None], [100, 1000], 1e-5)
