@@ -23,7 +23,6 @@ _TYPES: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
     int: {"type": "integer"},
     bool: {"type": "boolean"},
-    Mechanism: {"$ref": "#/$defs/mechanism"},
 }
 _STEP = {
     "type": "array",
@@ -35,6 +34,7 @@ _STEP = {
     "minItems": 2,
 }
 _STEPS = {"type": "array", "items": {"oneOf": [{"$ref": "#/$defs/mechanism"}, _STEP]}}
+_TYPES[Mechanism] = {"oneOf": [{"$ref": "#/$defs/mechanism"}, _STEPS]}  # or several, on one sample
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 
 

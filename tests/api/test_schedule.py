@@ -116,5 +116,16 @@ def test_the_schema_judges_as_the_reader_does():
     validator.check_schema(schedule_schema())
     good = {"steps": [{**STEP, "count": 3}, {"type": "Laplace", "scale": 20}]}
     assert validator.is_valid(good)
+    gaussian = {"type": "Gaussian", "noise_multiplier": 1.0}
+    count = {"type": "NoisyCount", "deviation": 0.8, "centred": True}
+    one, other = prv.Gaussian(1.0), prv.NoisyCount(0.8, centred=True)
+    for inner, of in (
+        (gaussian, one),
+        ([gaussian, count], [one, other]),
+        ([[gaussian, 3], count], [(one, 3), other]),
+    ):
+        nested = {"type": "PoissonSubsampled", "mechanism": inner, "sampling_probability": 0.01}
+        assert validator.is_valid({"steps": [nested]})
+        assert schedule_from_dict({"steps": [nested]}) == ((prv.PoissonSubsampled(of, 0.01), 1),)
     for bad in ({}, {"steps": [{"type": "Gaussian"}]}, {"steps": [{**STEP, "sigma": 1}]}):
         assert not validator.is_valid(bad)
