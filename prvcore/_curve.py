@@ -483,7 +483,7 @@ class PrivacyCurve(ComposedSteps):
         >>> import prvcore as prv
         >>> step = prv.PoissonSubsampledGaussian(noise_multiplier=0.8, sampling_probability=1e-3)
         >>> print(prv.compose(step, 1000).report(delta=1e-7))  # doctest: +ELLIPSIS
-        At delta = 1e-07, epsilon is at most 0.70... (exact value in [0.70..., 0.70...], certified) ...
+        At delta = 1e-07, epsilon is at most 0.70... (exact value in [0.70..., 0.70...]...) ...
 
         """
         if (delta is None) == (epsilon is None):
