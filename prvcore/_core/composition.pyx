@@ -43,6 +43,7 @@ from prvcore._core.core cimport (
     prv_epsilon,
     prv_fft,
     prv_fft_provider,
+    prv_fft_provider_new,
     prv_gaussian_mu,
     prv_history,
     prv_history_delta,
@@ -65,6 +66,7 @@ from prvcore._core.core cimport (
 from prvcore._core.mechanism cimport Handle
 from prvcore._core.status cimport check
 
+import os
 import threading
 
 from prvcore._errors import TargetError
@@ -116,18 +118,35 @@ cdef dict PARAMETERS = {
 }
 
 
-# Importing pyFFTW takes far longer than most queries, which need no transform: not before one does.
+# Up to this length the transforms of the core take about as long as pyFFTW's. Importing pyFFTW takes
+# far longer than most queries: not before one needs more.
+cdef enum:
+    MOST_OF_OWN = 1 << 17
+
+cdef prv_fft_provider *OWN = NULL
 cdef prv_fft_provider TRANSFORMS
 TRANSFORMS.context = NULL
 TRANSFORMS.plan = plan_transforms
+check(prv_fft_provider_new(&OWN))
+
+cdef object planning = threading.RLock()
+if hasattr(os, "register_at_fork"):  # no child has a lock that a thread of its parent's holds
+    os.register_at_fork(
+        before=planning.acquire, after_in_parent=planning.release, after_in_child=planning.release
+    )
 
 
 cdef prv_status plan_transforms(
     void *context, size_t length, prv_fft *fft
 ) except? PRV_ERR_FFT with gil:
+    cdef const prv_fft_provider *provider = OWN
+    if length <= MOST_OF_OWN:
+        with planning:
+            return provider.plan(provider.context, length, fft)
+
     from prvcore._core import fft_plans
 
-    cdef const prv_fft_provider *provider = <const prv_fft_provider *>PyCapsule_GetPointer(
+    provider = <const prv_fft_provider *>PyCapsule_GetPointer(
         fft_plans.provider(), "prvcore.prv_fft_provider"
     )
     return provider.plan(provider.context, length, fft)

@@ -268,6 +268,25 @@ prv_moments prv_composed_moments(const prv_direction *direction, double lam)
     return sum;
 }
 
+double prv_composed_kurtosis(const prv_direction *direction, double lam, double *weight)
+{
+    double variance = 0.0, fourth = 0.0; /* cumulants */
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        const size_t first = direction->first[j], length = direction->end[j] - first;
+        const double *center = p->center + first, count = direction->counts[j];
+        const prv_moments m = prv_tilt(center, p->mass + first, length, lam, weight);
+        double moment = 0.0;
+        for (size_t c = 0; c < length; c++) {
+            const double square = (center[c] - m.mean) * (center[c] - m.mean);
+            moment += weight[c] * square * square;
+        }
+        variance += count * m.variance;
+        fourth += count * (moment - 3.0 * m.variance * m.variance);
+    }
+    return fourth / (variance * variance);
+}
+
 double prv_root(const prv_direction *direction, prv_increasing f, const void *parameter, double start)
 {
     const double least = PRV_LEAST_TILT, greatest = 1.0 / PRV_LEAST_TILT;

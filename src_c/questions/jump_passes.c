@@ -17,8 +17,8 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
  * many times as far as the bulk. */
 #define MOST_EXPECTED 2e5
 #define MOST_WORK 1e6
-#define MOST_EXPECTED_IF_RARE 1.3e7
-#define MOST_WORK_IF_RARE 4e7
+#define MOST_EXPECTED_IF_RARE 5e6
+#define MOST_WORK_IF_RARE 8e6
 #define RARE 1.5
 #define FAR 1e6
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/allocate.h"
 #include "planning/layout.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
@@ -9,8 +10,14 @@
 static const double tilt_parts[] = {0.5, 0.7, 0.85, 1.0};
 enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 
-/* From so many steps on spectra fall fast. */
-#define MANY_STEPS 100.0
+/* Spectra of smooth laws are expected to be cheaper than convolutions from SOME_STEPS times this power of 1
+ * and the excess kurtosis on, and from MANY_STEPS on in any case; those of other laws from STEPS_OF_OTHERS
+ * on.
+ */
+#define SOME_STEPS 160.0
+#define STEPS_OF_KURTOSIS 0.3
+#define MANY_STEPS 400.0
+#define STEPS_OF_OTHERS 100.0
 
 /* A pass answers for its slack if it takes at most this part of the width asked; a part that takes more is
  * made smaller. */
@@ -58,19 +65,50 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 #define HOPELESS_PART (-22.0)
 #define HOPELESS_POINTS 32768.0
 
-prv_engine prv_likely_engine(const prv_direction *direction)
+/* True of laws with a density, all of them. */
+static bool are_smooth(const prv_direction *direction)
 {
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->mechanisms[j]->base != PRV_BASE_GAUSSIAN) return false;
+    return true;
+}
+
+/* Spectra of discrete laws have few frequencies whatever the number of steps. */
+static bool are_discrete(const prv_direction *direction)
+{
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->mechanisms[j]->base != PRV_BASE_ATOMS &&
+            direction->mechanisms[j]->base != PRV_BASE_ENCLOSED)
+            return false;
+    return true;
+}
+
+/* The steps from which on a spectrum of smooth laws is expected to be the cheaper engine. Where few large
+ * losses are most of the variance, it falls late. */
+static double least_steps(const prv_direction *direction, const prv_aim *aim)
+{
+    const double count = direction->all.count;
+    if (count < SOME_STEPS) return SOME_STEPS;
+    if (count >= MANY_STEPS) return MANY_STEPS;
+    size_t longest = 1;
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->profiles[j].length > longest) longest = direction->profiles[j].length;
+    double *weight = prv_allocate(longest, sizeof *weight);
+    if (weight == NULL) return MANY_STEPS;
+    const double kurtosis = prv_composed_kurtosis(direction, tilt_parts[0] * aim->saddle, weight);
+    prv_release(weight);
+    return fmin(SOME_STEPS * pow(1.0 + fmax(kurtosis, 0.0), STEPS_OF_KURTOSIS), MANY_STEPS);
+}
+
+prv_engine prv_likely_engine(const prv_direction *direction, const prv_aim *aim)
+{
+    const double count = direction->all.count;
     /* A law of one atom has no spectrum to speak of: all frequencies are alike. */
     const prv_moments m = prv_composed_moments(direction, 0.0);
     if (!(m.variance > 1e-20 * m.mean * m.mean)) return PRV_ENGINE_CONVOLUTION;
-    /* Spectra of discrete laws have few frequencies whatever the number of steps. */
-    bool discrete = true;
-    for (size_t j = 0; j < direction->steps; j++)
-        discrete = discrete && (direction->mechanisms[j]->base == PRV_BASE_ATOMS ||
-                                direction->mechanisms[j]->base == PRV_BASE_ENCLOSED);
-    return direction->all.count >= MANY_STEPS || (direction->all.count > 1.0 && discrete)
-               ? PRV_ENGINE_SPECTRUM
-               : PRV_ENGINE_CONVOLUTION;
+    if (count > 1.0 && are_discrete(direction)) return PRV_ENGINE_SPECTRUM;
+    const double least = are_smooth(direction) ? least_steps(direction, aim) : STEPS_OF_OTHERS;
+    return count >= least ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
 }
 
 /* ---- Tilt and way of composing ------------------------------------------------------------- */

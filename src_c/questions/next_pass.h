@@ -5,8 +5,8 @@
 
 #include "questions/refinement.h"
 
-/* The engine to begin with, if none was asked for. */
-prv_engine prv_likely_engine(const prv_direction *direction);
+/* The engine to begin with, if none was asked for. The direction's cells in use are those of the aim. */
+prv_engine prv_likely_engine(const prv_direction *direction, const prv_aim *aim);
 
 /* The tilt of the next pass. */
 double prv_next_tilt(const prv_refinement *refinement);

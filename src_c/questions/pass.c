@@ -13,10 +13,10 @@
 
 /* The numbers below trade time; no bound relies on them. */
 
-/* Products that a convolution may take without transforms: fewer than planning the first transforms of a
- * length costs; more in the precise way where delta is less than exp of PART_LIKE_ROUNDING of the tilted law,
- * since products have the relative accuracy that transforms lack. */
-#define MOST_PRODUCTS 7e7
+/* Products that a convolution may take without transforms: about as many as take the time of planning the
+ * first transforms of a length; more in the precise way where delta is less than exp of PART_LIKE_ROUNDING of
+ * the tilted law, since products have the relative accuracy that transforms lack. */
+#define MOST_PRODUCTS 2e6
 #define MOST_PRECISE_PRODUCTS 2e8
 #define PART_LIKE_ROUNDING (-14.0)
 
@@ -72,12 +72,30 @@ static prv_status build_lattices(const prv_task *t, const prv_aim *aim, prv_layo
     return PRV_OK;
 }
 
+/* Points of the convolution that would answer: a coarse pass has fewer. */
+static double points_of_answer(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
+{
+    if (t->question != PRV_ASK_EPSILON) return layout->uniform_points;
+    return layout->uniform_points * sqrt(fmax(aim->width / prv_width_asked(t->options, aim->epsilon), 1.0));
+}
+
+static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
+{
+    if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
+    const double n = points_of_answer(t, aim, layout);
+    const double like = fmax(PLAIN_WORK * (double)t->direction->steps,
+                             t->jumps == PRV_JUMPS_SEPARATE ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
+                                                            : 0.0);
+    return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
+}
+
 /* Buffers and plans of a convolution, or a spectrum. */
 typedef struct composer {
     prv_workspace work;
     prv_fft fft; /* length 0 as long as no transform was needed */
     prv_spectrum spectrum;
     double most_products; /* that are taken without transforms */
+    double most_work;     /* that a spectrum may take */
 } composer;
 
 static prv_status composer_new(const prv_task *t, const prv_aim *aim, const prv_layout *layout, composer *c)
@@ -85,6 +103,7 @@ static prv_status composer_new(const prv_task *t, const prv_aim *aim, const prv_
     memset(c, 0, sizeof *c);
     const bool drowns = t->precise && prv_log_part(t->direction, aim, layout->tilt) < PART_LIKE_ROUNDING;
     c->most_products = drowns ? MOST_PRECISE_PRODUCTS : MOST_PRODUCTS;
+    c->most_work = most_work_of_spectrum(t, aim, layout);
     if (layout->spacing.engine == PRV_ENGINE_SPECTRUM) return PRV_OK;
     return prv_workspace_new(layout->window.length, t->direction->steps, layout->longest, &c->work);
 }
@@ -109,16 +128,6 @@ static prv_status convolve(const prv_task *t, const lattices *l, const prv_layou
                        direct ? NULL : &c->fft, &c->work, composed);
 }
 
-static double most_work_of_spectrum(const prv_task *t, const prv_layout *layout)
-{
-    if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
-    const double n = layout->uniform_points;
-    const double like = fmax(PLAIN_WORK * (double)t->direction->steps,
-                             t->jumps == PRV_JUMPS_SEPARATE ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
-                                                            : 0.0);
-    return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
-}
-
 static prv_status compose_side(const prv_task *t, const lattices *l, prv_side side, const prv_layout *layout,
                                composer *c, prv_composed *composed)
 {
@@ -129,7 +138,7 @@ static prv_status compose_side(const prv_task *t, const lattices *l, prv_side si
     if (layout->spacing.engine == PRV_ENGINE_CONVOLUTION) return convolve(t, l, layout, c, composed);
     prv_spectrum_free(&c->spectrum);
     status = prv_spectrum_new(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
-                              most_work_of_spectrum(t, layout), &c->spectrum, composed);
+                              c->most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
 }
 

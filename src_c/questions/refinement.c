@@ -14,10 +14,11 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
                           double value, prv_refinement *r)
 {
     memset(r, 0, sizeof *r);
-    const prv_engine engine = prv_is_engine_open(options) ? prv_likely_engine(direction) : options->engine;
-    r->task = (prv_task){direction, options, question, value, engine, PRV_JUMPS_UNTRIED, false};
     r->rounding_demand = r->aim.strictness = r->enclosing_factor = 1.0;
     prv_take_aim(direction, options, question, value, &r->aim);
+    const prv_engine engine = prv_is_engine_open(options) ? prv_likely_engine(direction, &r->aim)
+                                                          : options->engine;
+    r->task = (prv_task){direction, options, question, value, engine, PRV_JUMPS_UNTRIED, false};
 }
 
 double prv_refinement_width(const prv_refinement *r, double at)
