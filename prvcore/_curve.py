@@ -388,8 +388,10 @@ class PrivacyCurve(ComposedSteps):
         ----------
         order : float or array_like of float
             Orders alpha in (1, 1e6].
-        progress, memory_limit
+        progress
             As in `epsilon`.
+        memory_limit : int, optional
+            Checked, but without effect: no buffer of a divergence grows with what is asked.
 
         Returns
         -------

@@ -2,6 +2,8 @@
 
 from prvcore._names import public
 
+__all__ = ["AccuracyWarning", "BudgetExceededError", "PrecisionError", "TargetError"]
+
 
 @public
 class PrecisionError(ValueError):

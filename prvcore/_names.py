@@ -83,6 +83,9 @@ class _FormerModules:
         present = import_module(f"prvcore.{FORMER_MODULES[spec.name.partition('.')[2]]}")
         module = ModuleType(spec.name, present.__doc__)
         module.__dict__["__getattr__"] = lambda name: getattr(present, name)
+        # what a star imports, which asks for no attribute
+        star = [name for name in vars(present) if not name.startswith("_")]
+        module.__dict__["__all__"] = list(getattr(present, "__all__", star))
         return module
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from prvcore import _arguments, _pickling
@@ -11,6 +12,7 @@ from prvcore._names import by_name, public
 from prvcore._steps import Mechanisms
 from prvcore.budgets.accountant import Accountant, _Held, _step_of, _Version
 from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.guarantees import ApproximateDP, PureDP
 from prvcore.mechanisms.noise import Gaussian
 from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
 
@@ -72,6 +74,12 @@ class PrivacyFilter:
     Whether steps fit is decided by bounds of epsilon that are made as close as it takes to tell,
     but no closer than 1e-5 of the budget, or than rounding allows: what cannot be told is refused.
     That takes one composition, or two where the same mechanism is added again and again.
+
+    The rule for a budget that is to be used up to its end: equality fits. If all that has run is
+    `PureDP` or `ApproximateDP`, what fits by the sums of the epsilons and of the deltas is let
+    through; the sums are those of the floats, without rounding. So 0.375 and 0.625 use up 1.0, and
+    0.1 and 0.9 do not fit, since as floats they are more than 1 together, by 3e-17; a budget of 1 +
+    1e-9 has room for them. Of other mechanisms, leave room for 1e-5 of the budget.
 
     What the filter promises: with the steps that it let through, whoever sees all outputs, and when
     it was stopped, sees something that is (`epsilon`, `delta`)-DP.
@@ -296,7 +304,9 @@ class PrivacyFilter:
     def _fit(self, mechanism: Mechanism, count: int, held: _Held) -> bool:
         """Return whether so many more are known to be within the budget."""
         curve = self._accountant._followed_by(held, mechanism, count)
-        return bool(curve._is_within(self.epsilon, self.delta, _WIDTH * self.epsilon))
+        return bool(
+            curve._is_within(self.epsilon, self.delta, _WIDTH * self.epsilon)
+        ) or _add_up_within(curve.mechanisms, curve.counts, self.epsilon, self.delta)
 
     def _of(self, mechanism: Mechanism, version: _Version) -> _Known:
         """Return what is known of the mechanism after the version, which has what it holds."""
@@ -339,3 +349,16 @@ def _is_gaussian(mechanism: Mechanism) -> bool:
     if isinstance(mechanism, PoissonSubsampledGaussian):
         return mechanism.sampling_probability == 1.0
     return isinstance(mechanism, Gaussian)
+
+
+def _add_up_within(
+    mechanisms: tuple[Mechanism, ...], counts: tuple[int, ...], epsilon: float, delta: float
+) -> bool:
+    """Return whether guarantees add up, exactly, to no more than a budget (basic composition)."""
+    epsilons = deltas = Fraction(0)
+    for mechanism, count in zip(mechanisms, counts, strict=True):
+        if not isinstance(mechanism, PureDP | ApproximateDP):
+            return False
+        epsilons += count * Fraction(mechanism.epsilon)
+        deltas += count * Fraction(getattr(mechanism, "delta", 0.0))
+    return epsilons <= Fraction(epsilon) and deltas <= Fraction(delta)

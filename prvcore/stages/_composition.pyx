@@ -34,6 +34,7 @@ from prvcore.stages._lattices cimport Lattice
 import numpy as np
 
 from prvcore import _arguments
+from prvcore._errors import PrecisionError
 from prvcore._settings import memory_limit_of
 
 __all__ = ["Convolution", "Spectrum", "Window", "convolve", "sum_spectrum"]
@@ -238,7 +239,12 @@ cdef class Steps:
         cdef size_t j
         if isinstance(lattices, Lattice):
             lattices, counts = [lattices], [counts]
-        self.kept = list(lattices)
+        try:
+            self.kept = list(lattices)
+        except TypeError:
+            raise TypeError(
+                f"lattices must be a Lattice, or a sequence of them, got {lattices!r}"
+            ) from None
         self.length = len(self.kept)
         try:
             counts = [_arguments.integer(n, "counts", 1, 2**53) for n in counts]
@@ -375,6 +381,11 @@ def convolve(
             &made.work,
             &made.composed,
         )
+    if status == PRV_ERR_PRECISION:
+        raise PrecisionError(
+            f"the power of {counts!r} would amplify the rounding of the transforms too much: "
+            "compose with a tilt, with transforms=False, or fewer at once"
+        )
     check(status)
     return made
 
@@ -444,6 +455,11 @@ def sum_spectrum(
         raise ValueError(
             f"the spectrum does not fall within the {most_frequencies:.0f} frequencies that the "
             f"memory limit of {limit} bytes has room for"
+        )
+    if status == PRV_ERR_PRECISION:
+        raise PrecisionError(
+            f"the spectrum does not fall within the frequencies that most_work = {work!r} has "
+            "room for, or rounding is as large as it"
         )
     check(status)
     return made

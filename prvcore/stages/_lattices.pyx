@@ -6,7 +6,7 @@ from libc.float cimport DBL_EPSILON
 from libc.math cimport fabsl
 from libc.stdint cimport int64_t
 
-from prvcore._core.core cimport PRV_OK, prv_status
+from prvcore._core.core cimport PRV_ERR_PRECISION, PRV_OK, prv_status
 from prvcore._core.internals cimport (
     PRV_DOMINATED,
     PRV_DOMINATING,
@@ -33,6 +33,7 @@ from prvcore.stages._cells cimport Cells, handle_of, name_of
 import numpy as np
 
 from prvcore import _arguments
+from prvcore._errors import PrecisionError
 from prvcore._settings import memory_limit_of
 from prvcore.stages._cells import Rounding
 
@@ -446,6 +447,11 @@ def mean_matched(
     with nogil:
         status = prv_discretize_prv(
             handle.pointer, add, mesh_size, n, NULL, &made.lattice, &error
+        )
+    if status == PRV_ERR_PRECISION:
+        raise PrecisionError(
+            f"no point has any mass: spacing = {mesh_size!r} with half_length = {n} does not reach "
+            f"the losses of {mechanism!r}"
         )
     check(status)
     # Errors of masses move the curve as those of cells do (cells.h); the mean moves every loss.

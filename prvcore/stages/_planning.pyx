@@ -80,6 +80,8 @@ cdef class Plan:
         raise TypeError("a Plan is made by prvcore.stages.plan")
 
     def __repr__(self):
+        if self.meshes is None:
+            return "<Plan: empty>"
         return f"<Plan: tilt {self.tilt!r}, {self.window!r}, {len(self.meshes)} meshes>"
 
 

@@ -4,6 +4,7 @@ import copy
 import inspect
 import math
 import pickle
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -381,3 +382,61 @@ def test_a_filter_of_a_tiny_budget_lets_through_what_fits():
     budget = prv.PrivacyFilter(prv.Accountant(), 1e-12, 1e-20)
     budget.add(prv.Gaussian(1e14))  # an epsilon of 4.4e-14
     assert budget.spent().upper <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("parts", "fits"),
+    [
+        ((0.5, 0.25, 0.25), True),
+        ((0.3, 0.7), True),
+        ((0.375, 0.625), True),
+        ((0.1, 0.9), False),  # as floats, by 2.8e-17
+        ((0.5, 0.5, 2.0**-60), False),
+    ],
+)
+def test_a_budget_can_be_used_up_by_exact_sums(parts, fits):
+    assert (sum(map(Fraction, parts)) <= 1) == fits
+    for order in (parts, parts[::-1]):
+        budget = prv.PrivacyFilter(prv.Accountant(), 1.0, 0.0)
+        for part in order[:-1]:
+            budget.add(prv.PureDP(part))
+        if fits:
+            budget.add(prv.PureDP(order[-1]))
+            assert budget.spent().upper == 1.0
+        else:
+            with pytest.raises(prv.BudgetExceededError):
+                budget.add(prv.PureDP(order[-1]))
+    room = prv.PrivacyFilter(prv.Accountant(), 1.0 + 1e-9, 0.0)
+    for part in parts:
+        room.add(prv.PureDP(part))
+
+
+def test_a_budget_can_be_used_up_by_exact_sums_of_deltas():
+    budget = prv.PrivacyFilter(prv.Accountant(), 0.625, 2.0**-20)
+    budget.add(prv.ApproximateDP(0.25, 2.0**-21))
+    budget.add(prv.ApproximateDP(0.375, 2.0**-21))
+    with pytest.raises(prv.BudgetExceededError):
+        budget.add(prv.ApproximateDP(0.0, 2.0**-21))
+
+
+def test_how_often_gaussian_noise_fits():
+    adaptive = prv.PrivacyFilter(prv.Accountant(), 10.0, 1e-5, adaptive=True)
+    assert adaptive.remaining_steps(noise_multiplier=2.4) == 23
+    for noise, rounds in ((10, 7), (5, 1), (3, 0)):
+        budget = prv.PrivacyFilter(prv.Accountant(), 1.0, 1e-5)
+        assert budget.remaining_steps(noise_multiplier=noise) == rounds
+
+
+def test_values_that_people_look_for():
+    """Of a schedule, of groups, and of the reference tests of Flower."""
+    schedule = prv.compose(
+        [
+            (prv.PoissonSubsampledGaussian(1.0, 0.4), 20),
+            (prv.PoissonSubsampledGaussian(1.0, 0.2), 10),
+        ],
+        eps_error=1e-5,
+    )
+    assert f"{schedule.epsilon(1e-5).estimate:.4f}" == "13.1966"
+    assert f"{prv.compose(prv.Gaussian(1.2)).epsilon(1e-6).estimate:.5f}" == "3.97570"
+    sampled = prv.compose(prv.PoissonSubsampledGaussian(1.2, 0.01), 100).epsilon(1e-6)
+    assert f"{sampled.estimate:.4f}" == "0.5588"
