@@ -78,11 +78,11 @@ class ComposedSteps:
         They can if two data sets have the pair of output distributions that dominates the
         composition, or, for each value of its curve, two data sets have this value. No data sets
         are known to have that pair for a `BoundedRange` or a `SubsampledWithoutReplacement` that
-        runs more than once or with other mechanisms, and for a
-        `TruncatedPoissonSubsampledGaussian`. Then `lower` belongs to data sets that exist, `upper`
+        runs more than once or with other mechanisms, for a `TruncatedPoissonSubsampledGaussian`,
+        and, if records are replaced, for a `PoissonSubsampled` of all but Gaussian noise. Then `lower` belongs to data sets that exist, `upper`
         holds for all data sets, and the true value between the two is not known.
         """
-        return self._composition.attained()
+        return self._composition.attained(self._settings.neighbors)
 
     @property
     def neighbors(self) -> Neighbors:

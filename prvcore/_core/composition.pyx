@@ -289,9 +289,10 @@ cdef class Composition:
     def __dealloc__(self):
         PyMem_Free(self.steps)
 
-    def attained(self):
+    def attained(self, str neighbors not None):
         """Say whether two data sets have the dominating pair, or each value of its curve."""
-        return bool(prv_is_attained(self.steps, len(self.handles)))
+        cdef prv_neighbors relation = <prv_neighbors><int>NEIGHBORS[neighbors]
+        return bool(prv_is_attained(self.steps, len(self.handles), relation))
 
     def query(
         self,

@@ -267,7 +267,7 @@ cdef extern from "prvcore.h" nogil:
         double unattained
         prv_limit limit
 
-    int prv_is_attained(const prv_step *steps, size_t step_count)
+    int prv_is_attained(const prv_step *steps, size_t step_count, prv_neighbors neighbors)
 
     prv_status prv_check_steps(
         const prv_step *steps, size_t step_count, prv_neighbors neighbors

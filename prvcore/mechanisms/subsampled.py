@@ -82,6 +82,11 @@ class PoissonSubsampled(_Subsampled):
 
     Notes
     -----
+    If a record is replaced, the pair of Gaussian noise is known exactly. That of other mechanisms is
+    the one of `SubsampledWithoutReplacement`, from above; its lower bounds are those of a record
+    that is replaced by one without any effect. Samples of samples, and compositions that have
+    samples among their parts, have no such pair here, but for Gaussian noise.
+
     If two mechanisms run on one sample, a record is seen by both or by neither. A list of two
     `PoissonSubsampled` has a sample of its own for each, and its epsilon is too small for one
     sample: a bound of another run.
@@ -117,8 +122,8 @@ class SubsampledWithoutReplacement(_Subsampled):
     ----------
     mechanism : Mechanism or iterable
         What runs on the sample: noise without sampling, `PureDP`, `ApproximateDP`, `BoundedRange`,
-        a `RandomizedResponse` whose answers are published without names, or several Gaussian
-        mechanisms that run on the same sample (others only alone).
+        a `RandomizedResponse` whose answers are published without names, or several mechanisms
+        that run on the same sample (`BoundedRange` and `RandomizedResponse` only alone).
     sampling_probability : float
         Size of the sample over the number of records, in [0, 1].
 

@@ -9,7 +9,9 @@
 
 static prv_attainment attainment_of_step(const prv_mechanism *m)
 {
-    if (m->base == PRV_BASE_CHOICE) return PRV_NOT_ATTAINED;
+    if (m->base == PRV_BASE_CHOICE || m->never_attained) return PRV_NOT_ATTAINED;
+    /* Enclosed pairs are what they enclose. */
+    if (m->base == PRV_BASE_ENCLOSED) return attainment_of_step(m->enclosed);
     if (m->base == PRV_BASE_BOUNDED_RANGE || m->attained != NULL) return PRV_ATTAINED_EACH;
     return PRV_ATTAINED;
 }
@@ -20,22 +22,24 @@ static prv_attainment together(prv_attainment worst, double count)
     return worst == PRV_ATTAINED_EACH && count > 1.0 ? PRV_NOT_ATTAINED : worst;
 }
 
-prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count)
+prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors)
 {
     prv_attainment worst = PRV_ATTAINED;
     double count = 0.0;
     for (size_t j = 0; j < step_count; j++) {
         if (steps[j].count == 0) continue;
-        const prv_attainment step = attainment_of_step(steps[j].mechanism);
+        const prv_mechanism *m = steps[j].mechanism;
+        const bool folded = neighbors == PRV_REPLACE_ONE && m->replacement == PRV_REPLACED_FOLDED;
+        const prv_attainment step = folded ? PRV_NOT_ATTAINED : attainment_of_step(m);
         if (step > worst) worst = step;
         count += (double)steps[j].count;
     }
     return together(worst, count);
 }
 
-int prv_is_attained(const prv_step *steps, size_t step_count)
+int prv_is_attained(const prv_step *steps, size_t step_count, prv_neighbors neighbors)
 {
-    return prv_attainment_of(steps, step_count) != PRV_NOT_ATTAINED;
+    return prv_attainment_of(steps, step_count, neighbors) != PRV_NOT_ATTAINED;
 }
 
 prv_attainment prv_direction_attainment(const prv_direction *direction)
@@ -58,6 +62,7 @@ void prv_take_upper(const prv_direction *direction, double upper, prv_bounds *bo
 /* The mechanism whose pair two data sets have, or that of all bounded ranges which one is to be chosen of. */
 static const prv_mechanism *attained(const prv_mechanism *m)
 {
+    if (m->base == PRV_BASE_ENCLOSED) m = m->enclosed;
     return m->attained != NULL ? m->attained : m;
 }
 

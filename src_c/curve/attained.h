@@ -14,7 +14,7 @@ typedef enum prv_attainment {
 } prv_attainment;
 
 /* Of a composition of steps with counts > 0, whichever pairs they stand for. */
-prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count);
+prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count, prv_neighbors neighbors);
 prv_attainment prv_direction_attainment(const prv_direction *direction);
 
 /* Takes an upper bound of the mechanism that is better than that of its pair, if it is. Unless the pair is

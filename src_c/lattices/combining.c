@@ -34,7 +34,7 @@ static prv_status variance_of(const prv_mechanism *m, const prv_law_request *b, 
         if (status != PRV_OK) return status;
         sum += (double)m->part_counts[i] * one;
     }
-    *variance = m->combination == PRV_COMBINED_SAMPLE
+    *variance = m->combination == PRV_COMBINED_SAMPLE || m->combination == PRV_COMBINED_FOLDED
                     ? sum * m->sampling_probability * m->sampling_probability
                 : m->combination == PRV_COMBINED_AVERAGE ? log1p(expm1(fmin(sum, 50.0)) / (double)m->batches)
                                                          : sum;
@@ -150,6 +150,7 @@ static prv_status laws_of(const prv_mechanism *m, const prv_law_request *b, doub
         case PRV_COMBINED_PRODUCT: return product_laws(m, b, spacing, e);
         case PRV_COMBINED_SAMPLE: return sample_laws(m, b, spacing, e);
         case PRV_COMBINED_AVERAGE: return average_laws(m, b, e);
+        case PRV_COMBINED_FOLDED: return PRV_ERR_PART; /* of nothing */
         }
     }
     if (m->base == PRV_BASE_ATOMS && !isfinite(spacing) && (double)m->atoms[b->add]->length <= MOST_LISTED)
@@ -193,13 +194,43 @@ static double batches_within(const prv_mechanism *m)
     return m->combination == PRV_COMBINED_AVERAGE ? most * (double)m->batches : most;
 }
 
+/* The folded pair of a side. One that dominates may have more mass than 1 in all, as f >= 0; one that is
+ * dominated must not: then all of it is shrunk. */
+static prv_atoms *fold(const prv_atoms *atoms, double p, prv_side side)
+{
+    prv_atoms *f = prv_atoms_folded(atoms, p);
+    if (f == NULL) return NULL;
+    const size_t middle = f->length / 2;
+    double others = f->q_only;
+    for (size_t i = 0; i < f->length; i++) others += i != middle ? f->q[i] : 0.0;
+    const double off = PRV_UNIT * (double)(f->length + 16);
+    if (side == PRV_DOMINATING) {
+        f->q[middle] = f->p[middle] = f->q[middle] * (1.0 + off) + off;
+        return f;
+    }
+    f->q[middle] = f->p[middle] = fmax(f->q[middle] * (1.0 - off) - off, 0.0);
+    if (others <= 1.0 - off) return f;
+    const double part = (1.0 - 2.0 * off) / others;
+    for (size_t i = 0; i < f->length; i++) {
+        f->q[i] *= part;
+        f->p[i] *= part;
+    }
+    f->q_only = f->p_only = f->q_only * part;
+    return f;
+}
+
 /* The atoms of one side; of a sample, at the losses of the sample, wherever these lie. */
 static prv_status side_atoms(const prv_mechanism *whole, const prv_ratio_law *law, const prv_ratio_side *s,
                              prv_mechanism *m)
 {
     double error = 0.0;
     prv_atoms *atoms = prv_ratio_atoms(law, s, &error);
-    if (atoms != NULL && whole->combination == PRV_COMBINED_SAMPLE) {
+    if (atoms != NULL && whole->combination == PRV_COMBINED_FOLDED) {
+        prv_atoms *folded = fold(atoms, whole->sampling_probability, s->side);
+        prv_atoms_free(atoms);
+        atoms = folded;
+        error += 8.0 * PRV_UNIT;
+    } else if (atoms != NULL && whole->combination == PRV_COMBINED_SAMPLE) {
         /* In the direction 'add' the sampled pair is the reverse of the sampled reverse. */
         prv_atoms *base = s->add ? prv_atoms_reversed(atoms) : NULL;
         prv_atoms *sampled = s->add && base == NULL
@@ -241,7 +272,8 @@ prv_status prv_enclose(const prv_mechanism *whole, bool add, const prv_fineness 
     prv_mechanism *m = prv_mechanism_new(PRV_BASE_ENCLOSED);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->enclosed = whole;
-    const bool is_sample = whole->combination == PRV_COMBINED_SAMPLE;
+    const bool is_sample = whole->combination == PRV_COMBINED_SAMPLE ||
+                           whole->combination == PRV_COMBINED_FOLDED;
     prv_law_pair e = {0};
     prv_law_request b;
     prv_status status = request_for(whole, add, fineness, options, &b);

@@ -111,7 +111,10 @@ prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count, prv_
     prv_mechanism *m = *mechanism;
     m->replacement = PRV_REPLACED_PARTS;
     for (size_t i = 0; i < m->part_count; i++) {
-        if (m->parts[i]->replacement == PRV_REPLACED_UNKNOWN) m->replacement = PRV_REPLACED_UNKNOWN;
+        /* Folded pairs are not attained, and no parts of others. */
+        const prv_replacement of_part = m->parts[i]->replacement;
+        const bool none = of_part == PRV_REPLACED_UNKNOWN || of_part == PRV_REPLACED_FOLDED;
+        if (none) m->replacement = PRV_REPLACED_UNKNOWN;
         m->replaced_only = m->replaced_only || m->parts[i]->replaced_only;
     }
     if (!(m->replaced_only && m->replacement == PRV_REPLACED_UNKNOWN)) return PRV_OK;
@@ -125,7 +128,36 @@ prv_status prv_combined_sampled(const prv_mechanism *base, double p, prv_mechani
     if (status != PRV_OK) return status;
     (*mechanism)->sampled = 1;
     (*mechanism)->sampling_probability = p;
+    if (base->replacement == PRV_REPLACED_PARTS) (*mechanism)->replacement = PRV_REPLACED_FOLDED;
     return PRV_OK;
+}
+
+prv_status prv_combined_fixed_size(const prv_mechanism *base, double p, prv_mechanism **mechanism)
+{
+    if (base->combination != PRV_COMBINED_PRODUCT || base->replacement != PRV_REPLACED_PARTS)
+        return PRV_ERR_NEIGHBORS;
+    if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    const prv_status status = p < 1.0 ? prv_combined_sampled(base, p, mechanism)
+                                      : prv_mechanism_copy(base, mechanism);
+    if (status != PRV_OK) return status;
+    (*mechanism)->without_replacement = (*mechanism)->replaced_only = true;
+    return PRV_OK;
+}
+
+/* The folded pair of a sample, of which *replaced is the base where a record is replaced. Two data sets have
+ * the pair of a sample of fixed size if all other records are alike, and of a Poisson sample if the record is
+ * replaced by one that contributes nothing: then it is that of a removed one. */
+static prv_status folded(const prv_mechanism *m, const prv_mechanism *replaced, prv_mechanism **pair)
+{
+    prv_status status = combined_new(PRV_COMBINED_FOLDED, &(prv_step){replaced, 1}, 1, pair);
+    if (status != PRV_OK) return status;
+    prv_mechanism *made = *pair;
+    made->sampling_probability = m->sampling_probability;
+    made->never_attained = !m->without_replacement;
+    status = m->without_replacement ? prv_combined_sampled(replaced, m->sampling_probability, &made->attained)
+                                    : prv_mechanism_copy(m, &made->attained);
+    if (status != PRV_OK) prv_mechanism_free(made);
+    return status;
 }
 
 prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t batches,
@@ -154,7 +186,11 @@ static prv_status combination_like(prv_status status, const prv_mechanism *m, pr
     if (status == PRV_OK) {
         switch (m->combination) {
         case PRV_COMBINED_PRODUCT: status = prv_mechanism_composed(steps, m->part_count, mechanism); break;
-        case PRV_COMBINED_SAMPLE: status = prv_mechanism_poisson_subsampled(made[0], p, mechanism); break;
+        case PRV_COMBINED_SAMPLE:
+            status = m->without_replacement ? prv_combined_fixed_size(made[0], p, mechanism)
+                                            : prv_mechanism_poisson_subsampled(made[0], p, mechanism);
+            break;
+        case PRV_COMBINED_FOLDED: status = PRV_ERR_PARAMETER; break; /* made of a sample, which changes */
         case PRV_COMBINED_AVERAGE:
             status = prv_mechanism_random_allocation(made[0], m->batches, mechanism);
             break;
@@ -182,7 +218,13 @@ prv_status prv_combined_replaced(const prv_mechanism *m, prv_mechanism **pair)
         status = prv_mechanism_replaced(m->parts[i], &made[i]);
         if (status == PRV_OK && made[i] == NULL) status = prv_mechanism_copy(m->parts[i], &made[i]);
     }
-    status = combination_like(status, m, made, 1.0, pair);
+    if (m->combination == PRV_COMBINED_SAMPLE) {
+        if (status == PRV_OK) status = folded(m, made[0], pair);
+        prv_mechanism_free(made[0]);
+        prv_release(made);
+    } else {
+        status = combination_like(status, m, made, 1.0, pair);
+    }
     if (status == PRV_OK) (*pair)->replaced_only = 1;
     return status;
 }
@@ -254,6 +296,7 @@ prv_status prv_combined_scaled(const prv_mechanism *m, prv_parameter parameter, 
 
 int prv_combined_is_symmetric(const prv_mechanism *m)
 {
+    if (m->combination == PRV_COMBINED_FOLDED) return 1;
     if (m->combination != PRV_COMBINED_PRODUCT) return 0;
     for (size_t i = 0; i < m->part_count; i++)
         if (!prv_is_symmetric(m->parts[i])) return 0;
@@ -268,10 +311,17 @@ double prv_combined_absolute_error(const prv_mechanism *m)
     return m->combination == PRV_COMBINED_AVERAGE ? error * (double)m->batches : error;
 }
 
+/* A sample, or the losses above 0 that a folded pair has of one. */
+static bool is_sample(const prv_mechanism *m)
+{
+    return m->combination == PRV_COMBINED_SAMPLE || m->combination == PRV_COMBINED_FOLDED;
+}
+
 /* Q is the special measure of 'remove', of which one batch has a part; of 'add' it is the null measure, and
  * only what no batch explains has an infinite loss. Each step below is off by a few roundings of itself. */
 double prv_combined_infinite_mass(const prv_mechanism *m, bool add, double *error)
 {
+    if (m->combination == PRV_COMBINED_FOLDED) add = 0;
     double finite = 0.0, off = 0.0; /* the logarithm of the mass of finite losses, and its error */
     for (size_t i = 0; i < m->part_count; i++) {
         const double count = (double)m->part_counts[i], mass = fmin(prv_infinite_mass(m->parts[i], add), 1.0),
@@ -282,7 +332,7 @@ double prv_combined_infinite_mass(const prv_mechanism *m, bool add, double *erro
     double mass = -expm1(finite);
     double relative = 16.0 * PRV_UNIT * (2.0 + (double)m->part_count);
     double absolute = fmin(off, 1.0);
-    if (m->combination == PRV_COMBINED_SAMPLE) {
+    if (is_sample(m)) {
         mass = add ? 0.0 : m->sampling_probability * mass;
         absolute = add ? 0.0 : m->sampling_probability * absolute;
     } else if (m->combination == PRV_COMBINED_AVERAGE && add) {
@@ -298,6 +348,7 @@ double prv_combined_infinite_mass(const prv_mechanism *m, bool add, double *erro
 
 double prv_combined_greatest_loss(const prv_mechanism *m, bool add, double *error)
 {
+    if (m->combination == PRV_COMBINED_FOLDED) add = 0;
     double greatest = 0.0;
     *error = 0.0;
     for (size_t i = 0; i < m->part_count; i++) {
@@ -310,13 +361,13 @@ double prv_combined_greatest_loss(const prv_mechanism *m, bool add, double *erro
     const int ends = add && m->combination != PRV_COMBINED_PRODUCT &&
                      (prv_infinite_mass(m->parts[0], add) > 0.0 ||
                       prv_infinite_mass_error(m->parts[0], add) > 0.0);
-    if (ends && m->combination == PRV_COMBINED_SAMPLE) {
+    if (ends && is_sample(m)) {
         const double never = -log1p(-m->sampling_probability);
         *error = 4.0 * PRV_UNIT * never;
         return never;
     }
     if (ends) greatest += log((double)m->batches);
-    if (m->combination == PRV_COMBINED_SAMPLE) {
+    if (is_sample(m)) {
         const double p = m->sampling_probability;
         if (isfinite(greatest)) *error = *error * 1.5 + 16.0 * PRV_UNIT * (1.0 + fabs(greatest));
         greatest = add ? -prv_subsampled_loss(-greatest, p) : prv_subsampled_loss(greatest, p);

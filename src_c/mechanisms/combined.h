@@ -14,7 +14,12 @@ prv_status prv_mechanism_copy(const prv_mechanism *m, prv_mechanism **copy);
 /* A base that is combined, on a Poisson sample of probability p in (0, 1). */
 prv_status prv_combined_sampled(const prv_mechanism *base, double p, prv_mechanism **mechanism);
 
-/* The pair of a product where a record is replaced: that of its parts. PRV_ERR_NEIGHBORS if one has none. */
+/* The same on a sample of fixed size, p in [0, 1]. PRV_ERR_NEIGHBORS if the base has no pair of replaced
+ * records. */
+prv_status prv_combined_fixed_size(const prv_mechanism *base, double p, prv_mechanism **mechanism);
+
+/* The pair where a record is replaced: of a product that of its parts, of a sample the folded one.
+ * PRV_ERR_NEIGHBORS if a part has none. */
 prv_status prv_combined_replaced(const prv_mechanism *m, prv_mechanism **pair);
 
 /* With one parameter of its parts multiplied, or of the sample. prv_combined_has tells whether it has it. */

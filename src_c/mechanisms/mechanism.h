@@ -48,14 +48,16 @@ typedef enum prv_replacement {
     PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures, mirror images */
     PRV_REPLACED_SEEN,   /* a Poisson sample without noise: the output tells whether the record is in it */
     PRV_REPLACED_CHOICE, /* a truncated Poisson sample: a choice between two such pairs */
-    PRV_REPLACED_PARTS   /* a product of those of its parts */
+    PRV_REPLACED_PARTS,  /* a product of those of its parts */
+    PRV_REPLACED_FOLDED  /* a sample of which Lemma 2 is known: that of a sample of fixed size */
 } prv_replacement;
 
 /* How a combined mechanism follows from its parts: PAIRS.md, section 10. */
 typedef enum prv_combination {
     PRV_COMBINED_PRODUCT, /* one after another, on the same records */
     PRV_COMBINED_SAMPLE,  /* its only part runs on a Poisson sample, of sampling_probability */
-    PRV_COMBINED_AVERAGE  /* its only part runs on each of `batches`, of which a record is in one at random */
+    PRV_COMBINED_AVERAGE, /* its only part runs on each of `batches`, of which a record is in one at random */
+    PRV_COMBINED_FOLDED   /* the symmetric pair whose losses above 0 are those of such a sample: section 4 */
 } prv_combination;
 
 struct prv_mechanism {
@@ -100,6 +102,7 @@ struct prv_mechanism {
      * mechanism's own pair is attained, which it is not for samples of fixed size and truncated samples
      * (PAIRS.md, section 8). */
     prv_mechanism *attained;
+    bool never_attained; /* not even single values of its curve are known to be those of two data sets */
 };
 
 /* Counts of a composition add up to this at most. */

@@ -1,9 +1,12 @@
 #include "mechanisms/replace_one.h"
 
+#include <math.h>
 #include <stddef.h>
 
+#include "numerics/rounding.h"
 #include "mechanisms/combined.h"
 #include "mechanisms/noise.h"
+#include "mechanisms/scaling.h"
 
 /* The pair of Gaussian noise on a Poisson sample. */
 static prv_status replaced_or_disjoint(const prv_mechanism *m, prv_mechanism **pair)
@@ -29,6 +32,29 @@ static prv_status choice_replaced(const prv_mechanism *m, prv_mechanism **pair)
 done: /* prv_mechanism_choice frees the parts on errors */
     prv_mechanism_free(noise);
     return prv_mechanism_choice(status, part, m->part_weight, m->part_weight_error, attained, pair);
+}
+
+/* The pair of Lemma 2 of PAIRS.md: that of a sample of fixed size, whose probability is rounded up. Two data
+ * sets have that of a removed record, if the one in its place contributes nothing. */
+static prv_status folded_sample(const prv_mechanism *m, prv_mechanism **pair)
+{
+    prv_mechanism *base = NULL, *attained = NULL;
+    const double p = m->sampling_probability;
+    prv_status status = prv_mechanism_unsampled(m, 1.0, &base);
+    if (status != PRV_OK) return status;
+    status = prv_mechanism_subsampled_without_replacement(
+        base, m->sampling_rest > 0.0 ? fmin(prv_above(p), 1.0) : p, pair);
+    prv_mechanism_free(base);
+    if (status != PRV_OK) return status;
+    status = prv_mechanism_copy(m, &attained);
+    if (status != PRV_OK) {
+        prv_mechanism_free(*pair);
+        return status;
+    }
+    prv_mechanism_free((*pair)->attained);
+    (*pair)->attained = attained;
+    (*pair)->never_attained = m->noise != PRV_NOISE_NONE;
+    return PRV_OK;
 }
 
 prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
@@ -59,6 +85,8 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);
     case PRV_REPLACED_CHOICE: return choice_replaced(m, pair);
     case PRV_REPLACED_PARTS: return prv_combined_replaced(m, pair);
+    case PRV_REPLACED_FOLDED:
+        return m->base == PRV_BASE_COMBINED ? prv_combined_replaced(m, pair) : folded_sample(m, pair);
     }
     return PRV_ERR_NEIGHBORS;
 }

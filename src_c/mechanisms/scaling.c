@@ -8,8 +8,7 @@
 #include "mechanisms/noise.h"
 #include "mechanisms/subsampled.h"
 
-/* The mechanism that was sampled, with its noise multiplied by a factor. */
-static prv_status unsampled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
+prv_status prv_mechanism_unsampled(const prv_mechanism *m, double factor, prv_mechanism **mechanism)
 {
     const double scale = m->scale * factor;
     switch (m->noise) {
@@ -94,7 +93,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
     if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */
     if (m->group_size > 1) return prv_group_scaled(m, noise ? factor : 1.0, p, mechanism);
     prv_mechanism *base = NULL;
-    prv_status status = unsampled(m, noise ? factor : 1.0, &base);
+    prv_status status = prv_mechanism_unsampled(m, noise ? factor : 1.0, &base);
     if (status != PRV_OK) return status;
     if (!m->sampled) {
         *mechanism = base;

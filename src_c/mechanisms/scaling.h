@@ -4,6 +4,9 @@
 
 #include "mechanisms/mechanism.h"
 
+/* The mechanism that was sampled, with its noise multiplied by `factor`; of one that was not, itself. */
+prv_status prv_mechanism_unsampled(const prv_mechanism *m, double factor, prv_mechanism **mechanism);
+
 /* Whether prv_mechanism_scaled can multiply this parameter of the mechanism. */
 bool prv_has_parameter(const prv_mechanism *m, prv_parameter parameter);
 

@@ -10,6 +10,7 @@
 #include "mechanisms/combined.h"
 #include "mechanisms/noise.h"
 #include "mechanisms/replace_one.h"
+#include "mechanisms/support.h"
 
 /* ---- Probabilities of being sampled --------------------------------------------------------- */
 
@@ -108,9 +109,7 @@ prv_atoms *prv_atoms_subsampled(const prv_atoms *a, double p)
     return s;
 }
 
-/* The symmetric pair whose losses above 0 are those of (P, (1-p)P + pQ), of a pair that is its own
- * reverse. */
-static prv_atoms *atoms_folded(const prv_atoms *a, double p)
+prv_atoms *prv_atoms_folded(const prv_atoms *a, double p)
 {
     prv_atoms *s = prv_atoms_subsampled(a, p);
     size_t above = 0;
@@ -276,8 +275,13 @@ static prv_replacement replacement_of_sample(const prv_mechanism *base, double p
     if (of_base == PRV_REPLACED_TWICE && base->base == PRV_BASE_GAUSSIAN) return PRV_REPLACED_MIRRORED;
     if (of_base == PRV_REPLACED_ALIKE && prv_is_disjoint(base)) return PRV_REPLACED_SEEN;
     /* Samples of samples are samples. */
-    const bool again = of_base == PRV_REPLACED_MIRRORED || of_base == PRV_REPLACED_SEEN;
-    return again ? of_base : PRV_REPLACED_UNKNOWN;
+    const bool again = of_base == PRV_REPLACED_MIRRORED || of_base == PRV_REPLACED_SEEN ||
+                       of_base == PRV_REPLACED_FOLDED;
+    if (again) return of_base;
+    const bool is_plain = base->base != PRV_BASE_MIXTURE && base->base != PRV_BASE_CDFS &&
+                          base->base != PRV_BASE_CURVE;
+    const bool stated = of_base == PRV_REPLACED_TWICE || of_base == PRV_REPLACED_ALIKE;
+    return stated && is_plain && prv_is_symmetric(base) ? PRV_REPLACED_FOLDED : PRV_REPLACED_UNKNOWN;
 }
 
 prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
@@ -333,7 +337,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
     if (arithmetic != PRV_OK) return arithmetic;
     if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->sampled || base->base == PRV_BASE_CHOICE || base->group_size > 1) return PRV_ERR_NEIGHBORS;
-    if (base->base == PRV_BASE_COMBINED) return PRV_ERR_PART;
+    if (base->base == PRV_BASE_COMBINED) return prv_combined_fixed_size(base, p, mechanism);
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
     if (status != PRV_OK) return status;
@@ -357,7 +361,7 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
     if (status != PRV_OK) goto done;
     if (whole->base == PRV_BASE_ATOMS) {
         const prv_atoms *a = whole->atoms[0];
-        m->atoms[0] = m->atoms[1] = p < 1.0 ? atoms_folded(a, p) : prv_atoms_copy(a);
+        m->atoms[0] = m->atoms[1] = p < 1.0 ? prv_atoms_folded(a, p) : prv_atoms_copy(a);
         if (m->atoms[0] == NULL) status = PRV_ERR_MEMORY;
         if (status != PRV_OK) goto done;
     }

@@ -18,6 +18,10 @@ double prv_subsampled_loss_error(double y, double error);
 /* The atoms of ((1-p)P + pQ, P), from those of (Q, P); NULL if there is no memory. */
 prv_atoms *prv_atoms_subsampled(const prv_atoms *a, double p);
 
+/* The symmetric pair whose losses above 0 are those of (P, (1-p)P + pQ), of a pair that is its own reverse;
+ * the rest of the mass is at 0, none if those have all. NULL if there is no memory. */
+prv_atoms *prv_atoms_folded(const prv_atoms *a, double p);
+
 /* The mechanism of a group with its noise multiplied by noise_factor, and another sampling probability if
  * `probability` is not its own. */
 prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability,

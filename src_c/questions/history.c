@@ -247,7 +247,7 @@ static prv_status answer(void *context, const prv_options *options, size_t i, pr
 static bool may_grow(const prv_step *distinct, size_t count, const prv_options *o)
 {
     return count > 0 && o->discretization == PRV_BRACKETING && o->engine != PRV_ENGINE_CONVOLUTION &&
-           o->mesh_size == 0.0 && prv_attainment_of(distinct, count) != PRV_NOT_ATTAINED &&
+           o->mesh_size == 0.0 && prv_attainment_of(distinct, count, o->neighbors) != PRV_NOT_ATTAINED &&
            !prv_any_combined(distinct, count);
 }
 

@@ -616,8 +616,8 @@ static void what_is_attained(void)
     prv_mechanism *range = NULL;
     if (prv_mechanism_bounded_range(1.0, &range) != PRV_OK) abort();
     const prv_step once = {range, 1}, twice = {range, 2}, split[] = {{range, 1}, {range, 0}, {range, 1}};
-    check(prv_is_attained(&once, 1) && !prv_is_attained(&twice, 1) && !prv_is_attained(split, 3) &&
-              prv_is_attained(NULL, 0),
+    check(prv_is_attained(&once, 1, PRV_REMOVE) && !prv_is_attained(&twice, 1, PRV_REMOVE) &&
+              !prv_is_attained(split, 3, PRV_REMOVE) && prv_is_attained(NULL, 0, PRV_REMOVE),
           "a bounded range is attained once");
     const long double high = -expm1l(-0.5L) / -expm1l(-1.0L), both = high * high * -expm1l(-0.5L);
     const prv_options o = options_of(1e-3);
