@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from prvcore._names import public
 from prvcore._outward import DOWN, NEAREST, UP, formatted, laid_out, rounded
+from prvcore._tables import table_of
 
 __all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds"]
 
@@ -63,6 +64,20 @@ class Bounds(NamedTuple, Generic[Number]):
             for low, high in zip(lower.ravel().tolist(), upper.ravel().tolist(), strict=True)
         ]
         return laid_out(texts, lower.shape)
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame of lower, estimate and upper: a row for each point.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+
+        """
+        return table_of(
+            {"lower": self.lower, "estimate": self.estimate, "upper": self.upper},
+            np.asarray(self.upper).shape,
+        )
 
     def __round__(self, decimals: int = 0) -> Self:
         """Return the bounds with so many decimals, none narrower; of the same shape."""

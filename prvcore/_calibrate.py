@@ -13,6 +13,7 @@ from prvcore._errors import PrecisionError
 from prvcore._names import public
 from prvcore._outward import DOWN, UP, formatted, rounded
 from prvcore._progress import ProgressOption, reported
+from prvcore._report import report_of_target
 from prvcore._settings import ComposeOptions, Engine, Neighbors, memory_limit_of
 from prvcore._steps import Counts, Mechanisms, pairs, refuse_mixed_groups
 from prvcore._targets import Target, target_of
@@ -124,6 +125,18 @@ class Calibration(_pickling.Pickled):
         if self.next_bounds is None:
             return True
         return self.monotone and self._aim.is_missed(self.next_bounds)
+
+    def report(self) -> str:
+        """Return the sentences for a paper or a data sheet, about `value` and its `bounds`.
+
+        See Also
+        --------
+        PrivacyCurve.report : the same of a curve.
+
+        """
+        return report_of_target(
+            self.curve, self.quantity, self.at, self.bounds, self.curve.attained
+        )
 
     @property
     def epsilon(self) -> float | None:

@@ -1,11 +1,13 @@
 """An explanation of a curve's epsilon, in words."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from prvcore import _pickling
 from prvcore._bounds import ErrorBudget, ScalarBounds
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
+from prvcore._tables import table_of
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["Explanation", "StepShare", "explain"]
@@ -72,6 +74,26 @@ class Explanation(_pickling.Pickled):
     other_direction: ScalarBounds | None
     steps: tuple[StepShare, ...]
     budget: ErrorBudget
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame: a row for each step, nats.
+
+        The bounds of the step alone and of all others have their columns.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+
+        """
+        columns: dict[str, Any] = {
+            "mechanism": [repr(step.mechanism) for step in self.steps],
+            "count": [step.count for step in self.steps],
+        }
+        for part in ("alone", "without"):
+            for place, name in enumerate(("lower", "estimate", "upper")):
+                columns[f"{part}_{name}"] = [getattr(step, part)[place] for step in self.steps]
+        return table_of(columns, (len(self.steps),))
 
     def __str__(self) -> str:
         return "\n".join([*self._of_the_whole(), *self._of_the_steps(), *self._of_the_error()])

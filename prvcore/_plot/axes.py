@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["COLOURS", "new_axes", "plain_ticks"]
+__all__ = ["COLOURS", "new_axes", "plain_ticks", "say_nothing_drawn"]
 
-# colours that colour-blind people can tell apart (Okabe and Ito)
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+# colours that colour-blind people can tell apart (Okabe and Ito), and that are seen on black and on
+# white
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 
 
 _MANY_DECADES = 300.0  # the greatest over the least from which powers of ten are enough
@@ -37,4 +38,14 @@ def plain_ticks(axis: Axis) -> None:
     subs = (1.0, 2.0, 5.0) if high < _MANY_DECADES * low else (1.0,)
     axis.set_major_locator(ticker.LogLocator(subs=subs))
     axis.set_minor_formatter(ticker.NullFormatter())
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _plain(value)))
+
+
+def _plain(value: float) -> str:
+    """Return a number as people write it: 1,000,000 and 0.05."""
+    return f"{value:,.0f}" if value >= 1.0 and value.is_integer() else f"{value:g}"
+
+
+def say_nothing_drawn(ax: Axes, said: str) -> None:
+    """Say in the middle of empty axes why nothing is drawn."""
+    ax.text(0.5, 0.5, said, ha="center", va="center", transform=ax.transAxes)

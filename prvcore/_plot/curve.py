@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from prvcore import _arguments
 from prvcore._bounds import Bounds
-from prvcore._plot.axes import COLOURS, new_axes, plain_ticks
+from prvcore._plot.axes import COLOURS, new_axes, plain_ticks, say_nothing_drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,16 +44,25 @@ def _settings(curve: Curve) -> str:
     if len(curve.mechanisms) != 1:
         return f"{len(curve.mechanisms)} mechanisms, {sum(curve.counts):,} steps, {curve.neighbors}"
     mechanism, count = curve.mechanisms[0], curve.counts[0]
-    named = textwrap.shorten(f"{mechanism!r}", 110, placeholder=" ...")
+    digits = re.sub(
+        r"\d+\.\d{5,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", f"{mechanism!r}"
+    )
+    named = textwrap.shorten(digits, 110, placeholder=" ...")
     return textwrap.fill(f"{named}, {count:,} times, {curve.neighbors}", 60, break_on_hyphens=False)
 
 
-def _band(
-    ax: Axes, x: ArrayLike, bounds: Bounds[Any], label: str = "certified bounds", **style: Any
-) -> None:
-    style = {"color": _CURVE, **style}
-    ax.fill_between(x, bounds.lower, bounds.upper, color=style["color"], alpha=0.35, linewidth=0)
-    ax.plot(x, bounds.upper, linewidth=1.5, label=label, **style)
+def _band(ax: Axes, x: ArrayLike, bounds: Bounds[Any], empty: str = "") -> bool:
+    """Draw the band between the bounds, with a line along the upper ones.
+
+    If nothing can be drawn on a logarithmic axis, say why, which is `empty`, and return False.
+    """
+    upper = np.asarray(bounds.upper)
+    if empty and not (np.isfinite(upper) & (upper > 0.0)).any():
+        say_nothing_drawn(ax, empty)
+        return False
+    ax.fill_between(x, bounds.lower, bounds.upper, color=_CURVE, alpha=0.35, linewidth=0)
+    ax.plot(x, bounds.upper, linewidth=1.5, label="certified bounds", color=_CURVE)
+    return True
 
 
 def _delta(curve: Curve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
@@ -62,8 +72,8 @@ def _delta(curve: Curve, ax: Axes, epsilons: ArrayLike | None = None) -> None:
         reached = [e for e in curve.epsilon(levels).upper if 0.0 < e < np.inf]
         epsilons = np.linspace(0.0, reached[0] if reached else 1.0, _MANY)
     epsilons = _arguments.extended_reals(epsilons, "epsilons")
-    _band(ax, epsilons, curve.delta(epsilons))
-    ax.set_yscale("log")
+    if _band(ax, epsilons, curve.delta(epsilons), "delta is 0 at every epsilon here"):
+        ax.set_yscale("log")
     ax.set_xlabel("epsilon (nats)")
     ax.set_ylabel("delta")
 
@@ -95,11 +105,12 @@ def _steps(
     multiples = [_arguments.integer(multiple, "multiples", 1, 2**53) for multiple in multiples]
     points = [(curve * multiple).epsilon(delta) for multiple in multiples]
     bounds = Bounds(*np.transpose(points))
-    _band(ax, [once * multiple for multiple in multiples], bounds)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    plain_ticks(ax.xaxis)
-    plain_ticks(ax.yaxis)
+    steps = [once * multiple for multiple in multiples]
+    if _band(ax, steps, bounds, "epsilon is 0 or infinite at all of these steps"):
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        plain_ticks(ax.xaxis)
+        plain_ticks(ax.yaxis)
     ax.set_xlabel("steps")
     ax.set_ylabel(f"epsilon (nats) at delta = {delta:g}")
 
@@ -117,6 +128,7 @@ def plot(curve: Curve, kind: str = "delta", ax: Axes | None = None, **options: A
     ax = new_axes() if ax is None else ax
     _KINDS[kind](curve, ax, **options)
     ax.set_title(_settings(curve), fontsize="small")
-    ax.legend(frameon=False)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False)
     ax.grid(alpha=0.3)
     return ax

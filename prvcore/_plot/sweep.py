@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
-from prvcore._plot.axes import COLOURS, new_axes, plain_ticks
+from prvcore._plot.axes import COLOURS, new_axes, plain_ticks, say_nothing_drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,8 +73,7 @@ def plot_sweep(bounds: Sweep, x: str | None = None, ax: Axes | None = None) -> A
     ax.set_title(_title(fixed, bounds.settings), fontsize="small")
     _legends(ax, looks)
     if not drawn.any():
-        said = f"{quantity} is 0 or infinite at every setting"
-        ax.text(0.5, 0.5, said, ha="center", transform=ax.transAxes)
+        say_nothing_drawn(ax, f"{quantity} is 0 or infinite at every setting")
     return ax
 
 
@@ -195,7 +194,7 @@ def _legends(ax: Axes, looks: dict[str, dict[Any, dict[str, Any]]]) -> None:
     for name, look in looks.items():
         handles.append(Line2D([], [], linestyle="", label=name.replace("_", " ")))
         for value, style in look.items():
-            plain = {"color": "#555555", "linestyle": "-", **style}
+            plain = {"color": "#808080", "linestyle": "-", **style}
             handles.append(Line2D([], [], label=f"{value:g}", markersize=4, **plain))
     if handles:
         ax.legend(

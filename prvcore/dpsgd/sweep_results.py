@@ -9,6 +9,7 @@ from prvcore._bounds import Bounds, Number
 from prvcore._names import public
 from prvcore._outward import UP, formatted, laid_out, rounded
 from prvcore._plot import plot_sweep
+from prvcore._tables import table_of
 from prvcore._targets import is_missed
 
 __all__ = ["SweepBounds", "SweepCalibrations"]
@@ -69,7 +70,7 @@ class SweepBounds(Bounds[Number]):
             pandas is not installed.
 
         """
-        return _table_of({**self.settings, **self._asdict()}, np.asarray(self.upper).shape)
+        return table_of({**self.settings, **self._asdict()}, np.asarray(self.upper).shape)
 
     def plot(self, x: str | None = None, ax: Any = None) -> Any:
         """Draw the upper bounds, with their distance to the lower ones as a band.
@@ -156,7 +157,7 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
 
         """
         found = self._asdict()
-        return _table_of({**found.pop("settings"), **found}, np.shape(self.value))
+        return table_of({**found.pop("settings"), **found}, np.shape(self.value))
 
     def __format__(self, specification: str) -> str:
         """Return `value` formatted as floats are, noise rounded up.
@@ -197,16 +198,3 @@ def _short(settings: dict[str, Any], shape: tuple[int, ...]) -> str:
         elif found:
             parts.append(f"{name}={found[0]!r}..{found[-1]!r} ({len(found)} values)")
     return f"<{' x '.join(map(str, shape))}: {', '.join(parts)}>"
-
-
-def _table_of(columns: dict[str, Any], shape: tuple[int, ...]) -> Any:
-    """Return a pandas DataFrame of numbers and arrays of one shape, in C order."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "to_dataframe needs pandas, which is not installed: pip install pandas"
-        ) from error
-    return pd.DataFrame(
-        {name: np.ravel(np.broadcast_to(values, shape)) for name, values in columns.items()}
-    )

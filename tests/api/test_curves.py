@@ -242,3 +242,19 @@ def test_powers_at_tiny_rates_are_as_close(exponent):
         bounds = prv.compose(prv.Gaussian(noise), steps).power(rate)
         assert mp.mpf(bounds.lower) <= truth <= mp.mpf(bounds.upper)
         assert bounds.upper <= 1.25 * bounds.lower
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_picture_without_points_says_so():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    for axes, said in (
+        (prv.compose([]).plot(), "delta is 0 at every epsilon here"),
+        (
+            prv.compose(prv.PureDP(0.01)).plot("steps", delta=0.9, multiples=[1, 2]),
+            "epsilon is 0 or infinite at all of these steps",
+        ),
+    ):
+        assert [text.get_text() for text in axes.texts] == [said]
+        assert not axes.lines
+        assert axes.get_legend() is None
+    pyplot.close("all")

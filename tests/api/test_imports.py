@@ -15,7 +15,7 @@ PACKAGE = ROOT / "prvcore"  # the sources: what is installed has none of the mod
 
 # A room imports itself and rooms before it. A module that is in no folder is named.
 ROOMS = {
-    "tools": ("_names", "_errors", "_outward", "_rounding", "_progress", "_arguments"),
+    "tools": ("_names", "_errors", "_outward", "_rounding", "_tables", "_progress", "_arguments"),
     "core": ("_core",),
     "mechanisms": ("_pickling", "_steps", "mechanisms"),
     "composing": (

@@ -39,3 +39,40 @@ def test_one_point_has_to_be_given():
         CURVE.report(delta=2)
     with pytest.raises(ValueError, match="epsilon must be finite"):
         CURVE.report(epsilon=float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("target", "start"),
+    [
+        ({"epsilon": 2, "delta": 1e-5}, "At delta = 1e-05, epsilon is at most "),
+        ({"advantage": 0.2}, "The advantage of a membership test is at most 0.2"),
+        (
+            {"power": 0.05, "false_positive_rate": 0.01},
+            "At a false positive rate of 0.01, the power of a membership test is at most 0.05",
+        ),
+        (
+            {"bayes_risk": 0.4, "prior": 0.5},
+            "At a prior of 0.5, the chance of a wrong guess which data set was used is at least",
+        ),
+        ({"mu": 0.5, "delta": 1e-5}, "For deltas from 1e-05 on, the mu of a Gaussian mechanism"),
+    ],
+    ids=str,
+)
+def test_calibrations_report_their_target(target, start):
+    text = prv.calibrate(STEP, 3525, **target).report()
+    assert text.startswith(start)
+    assert "3,525 times" in text
+    assert prv.__version__ in text
+
+
+def test_tables():
+    pd = pytest.importorskip("pandas")
+    frame = prv.compose(STEP, 100).epsilon([1e-6, 1e-5]).to_dataframe()
+    assert list(frame) == ["lower", "estimate", "upper"]
+    assert len(frame) == 2
+    assert len(prv.compose(STEP, 100).epsilon(1e-5).to_dataframe()) == 1
+    explained = prv.explain(CURVE, 1e-5)
+    frame = explained.to_dataframe()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["alone_upper"].tolist() == [step.alone.upper for step in explained.steps]
+    assert frame["count"].tolist() == [step.count for step in explained.steps]

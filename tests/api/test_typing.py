@@ -31,7 +31,7 @@ def test_options_that_are_passed_on_are_those_of_the_function():
     chosen = options(_targets.Targets) | {"parameter", "after"}
     calibration = keywords(prv.calibrate) - chosen - options(_settings.How)
     assert options(_settings.CalibrateOptions) == calibration
-    how = keywords(prv.dpsgd_epsilon)
+    how = keywords(prv.dpsgd_epsilon) - {"sampler"}  # of DP-SGD alone
     assert options(sweeps.SweepOptions) == how | options(_settings.ComposeOptions)
     assert options(sweeps.SweepCalibrateOptions) == how | calibration
 
