@@ -13,13 +13,16 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 
 /* Products of the last pass up to which counting is expected to take less time than another engine; and those
  * that one law may take, as the guess is often too low. Other engines take long if the saddle point's guess,
- * which takes rare jumps for frequent ones, is this far above the guess from one jump, or if losses reach so
- * many times as far as the bulk. */
+ * which takes rare jumps for frequent ones, is so many times the guess from one jump (RARE, VERY_RARE), or if
+ * losses reach FAR times as far as the bulk. */
 #define MOST_EXPECTED 2e5
 #define MOST_WORK 1e6
 #define MOST_EXPECTED_IF_RARE 5e6
 #define MOST_WORK_IF_RARE 8e6
+#define MOST_EXPECTED_IF_VERY_RARE 1.3e7
+#define MOST_WORK_IF_VERY_RARE 2e7
 #define RARE 1.5
+#define VERY_RARE 3.0
 #define FAR 1e6
 
 /* The slope that a coarse pass finds is at most so many times off. */
@@ -250,7 +253,12 @@ static bool is_cheapest(search *s)
     aim.epsilon = s->reach;
     const double work = prv_jump_work(r->task.direction, &aim);
     const double count = r->task.direction->counts[0], sum = s->pass.expected + s->start;
-    const bool is_rare = r->aim.epsilon + s->start > RARE * sum || sum > FAR * s->start / count;
+    const double rare = (r->aim.epsilon + s->start) / sum;
+    if (rare > VERY_RARE) {
+        s->work = MOST_WORK_IF_VERY_RARE;
+        return work <= MOST_EXPECTED_IF_VERY_RARE;
+    }
+    const bool is_rare = rare > RARE || sum > FAR * s->start / count;
     s->work = is_rare ? MOST_WORK_IF_RARE : MOST_WORK;
     return work <= (is_rare ? MOST_EXPECTED_IF_RARE : MOST_EXPECTED);
 }

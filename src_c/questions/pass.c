@@ -24,10 +24,12 @@
 #define MOST_CONVOLVED_ERROR 30.0
 
 /* Products of an atom and a frequency that a spectrum may take if it was asked for. Else it may take about as
- * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step, or a
- * precise one, and in both cases some products for each operation of its transforms, up to a limit. */
+ * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step (a coarse
+ * pass may take longer, as the convolution that answers is a finer one), or a precise one, and in both cases
+ * some products for each operation of its transforms, up to a limit. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e6
+#define COARSE_WORK 5e6
 #define PRECISE_WORK 4e7
 #define PRECISE_WORK_OF_POINT 300.0
 #define WORK_OF_TRANSFORMS 8.0
@@ -72,18 +74,19 @@ static prv_status build_lattices(const prv_task *t, const prv_aim *aim, prv_layo
     return PRV_OK;
 }
 
-/* Points of the convolution that would answer: a coarse pass has fewer. */
-static double points_of_answer(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
+/* By how much a pass is coarser than the answer: that of a delta is not known. */
+static double coarseness(const prv_task *t, const prv_aim *aim)
 {
-    if (t->question != PRV_ASK_EPSILON) return layout->uniform_points;
-    return layout->uniform_points * sqrt(fmax(aim->width / prv_width_asked(t->options, aim->epsilon), 1.0));
+    if (t->question != PRV_ASK_EPSILON) return 1.0;
+    return fmax(aim->width / prv_width_asked(t->options, aim->epsilon), 1.0);
 }
 
 static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
 {
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
-    const double n = points_of_answer(t, aim, layout);
-    const double like = fmax(PLAIN_WORK * (double)t->direction->steps,
+    const double coarse = coarseness(t, aim);
+    const double n = layout->uniform_points * sqrt(coarse); /* of the convolution that would answer */
+    const double like = fmax((coarse > 2.0 ? COARSE_WORK : PLAIN_WORK) * (double)t->direction->steps,
                              t->jumps == PRV_JUMPS_SEPARATE ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
                                                             : 0.0);
     return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
