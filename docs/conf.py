@@ -1,6 +1,11 @@
 """Sphinx configuration. Build: sphinx-build -W -n docs OUTPUT, with prvcore[docs] installed."""
 
+import sys
+from pathlib import Path
+
 import prvcore
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "prvcore"
 author = "The prvcore developers"
@@ -10,12 +15,19 @@ version = release = prvcore.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",  # of _extensions
     "myst_parser",  # for pages that are read on their own too, which are Markdown
     "numpydoc",
+    "sphinx_copybutton",
 ]
 templates_path = ["_templates"]
 html_theme = "furo"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+# A button copies what is typed: no prompts, and nothing that is printed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 html_title = f"prvcore {release}"
 
 default_role = "autolink"  # `name` is a link where there is such a name, else emphasis

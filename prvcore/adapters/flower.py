@@ -55,7 +55,7 @@ class FlowerAccountant:
     Raises
     ------
     TypeError, ValueError
-        `config` is no `PrivacyConfig`, or has a relation that is not known here; or an option is
+        `config` is no ``PrivacyConfig``, or has a relation that is not known here; or an option is
         none of `compose`, or out of its range.
 
     Notes
