@@ -160,14 +160,9 @@ def _poisson(event: Any, relation: NeighboringRelation) -> Steps:
 def _without_replacement(event: Any, relation: NeighboringRelation) -> Steps:
     size = _arguments.integer(event.source_dataset_size, "source_dataset_size", 1, 2**53)
     sample = _arguments.integer(event.sample_size, "sample_size", 0, size)
-    steps = _on_a_sample(event.event, relation)
+    steps = _on_a_sample(event.event, relation, fixed_size=True)
     if not steps or sample == 0:
         return []
-    if any(isinstance(mechanism, RandomizedResponse) for mechanism, _ in steps):
-        raise ValueError(
-            "a sample that answers by randomized response is refused: answers with names tell who "
-            "is in it"
-        )
     share = quotient_rounded_up(sample, size)
     return [(SubsampledWithoutReplacement(as_one(steps), share), 1)]
 
@@ -185,18 +180,25 @@ def _random_allocation(event: Any, relation: NeighboringRelation) -> Steps:
     return [(RandomAllocation(as_one(steps), batches), 1)]
 
 
-def _on_a_sample(event: Any, relation: NeighboringRelation) -> Steps:
-    """Return what runs on a sample, where a bare guarantee about a special record is not enough.
+def _on_a_sample(event: Any, relation: NeighboringRelation, fixed_size: bool = False) -> Steps:
+    """Return what runs on a sample, which a bare guarantee may not be enough for.
 
-    A batch without the record is a third one beside those with the record and with the special
-    one. Noise cannot tell it from the batch with the special record, which adds nothing; a
-    guarantee says nothing of it.
+    A record is in a Poisson sample or not, so that there are three batches: with the record, with
+    the one in its place, and with neither. Noise on sums is known for each two of them. A guarantee
+    for records that are replaced says nothing of the third, unless the sample has a fixed size:
+    then another record is in the place, which is one more replacement.
     """
     steps: Steps = []
     for part, times in _parts(event, 1):
+        kind = kind_of(part)
         found = steps_of(part, relation)
-        if relation is SPECIAL and kind_of(part) in _GUARANTEES:
-            raise ValueError(f"a sample of a {kind_of(part)} is refused for REPLACE_SPECIAL")
+        if kind == "RandomizedResponseDpEvent" and found:
+            raise ValueError(
+                "a sample that answers by randomized response is refused: answers with names tell "
+                "who is in it"
+            )
+        if kind in _GUARANTEES and relation is not ADD_OR_REMOVE and not fixed_size:
+            raise ValueError(f"a sample of a {kind} is refused for {relation.name}")
         steps.extend(
             (mechanism, _arguments.count(count * times, "count")) for mechanism, count in found
         )

@@ -240,6 +240,21 @@ def test_a_record_is_in_as_many_nodes_of_a_tree_as_it_says(adapter, steps):
             "a sample of a EpsilonDeltaDpEvent is refused",
         ),
         (
+            dp_event.PoissonSampledDpEvent(0.1, EXAMPLES["ExponentialMechanismDpEvent"]),
+            REPLACE,
+            "a sample of a ExponentialMechanismDpEvent is refused",
+        ),
+        (
+            dp_event.SampledWithoutReplacementDpEvent(10, 2, EXAMPLES["EpsilonDeltaDpEvent"]),
+            REPLACE,
+            None,
+        ),
+        (
+            dp_event.PoissonSampledDpEvent(0.1, dp_event.RandomizedResponseDpEvent(0.5, 3)),
+            REPLACE,
+            "answers with names tell who is in it",
+        ),
+        (
             dp_event.SampledWithoutReplacementDpEvent(
                 10, 2, dp_event.RandomizedResponseDpEvent(0.5, 3)
             ),
