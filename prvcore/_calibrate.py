@@ -10,7 +10,7 @@ from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._core.composition import Composition
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import PrecisionError
-from prvcore._names import public
+from prvcore._names import by_name, public
 from prvcore._outward import DOWN, UP, formatted, rounded
 from prvcore._progress import ProgressOption, reported
 from prvcore._report import report_of_target
@@ -179,6 +179,7 @@ class Calibration(_pickling.Pickled):
 
 
 @public
+@by_name
 def calibrate(
     mechanisms: "Mechanisms",  # in quotes as `help` shows it, which has no use for all that it is
     counts: "Counts" = None,

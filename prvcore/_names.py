@@ -47,19 +47,21 @@ def public(thing: _Thing) -> _Thing:
 
 
 def by_name(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Let a method that takes its arguments by name tell the names if it is given them without.
+    """Let what takes arguments by name tell the names if it is given them without.
 
     Python's own message is about how many were given, and tells no names.
     """
-    names = [name for name in inspect.signature(method).parameters if name != "self"]
-    named = ", ".join(f"{name}=..." for name in names)
+    kinds = {name: p.kind for name, p in inspect.signature(method).parameters.items()}
+    named = {name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY}
+    most = len(kinds) - len(named)
+    shown = [f"{name}=..." if name in named else name for name in kinds if name != "self"]
+    which = "its arguments" if most == ("self" in kinds) else "its last arguments"
+    message = f"{method.__qualname__} takes {which} by name: {method.__name__}({', '.join(shown)})"
 
     @wraps(method)
     def called(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
-        if len(arguments) > 1:  # more than self
-            raise TypeError(
-                f"{method.__qualname__} takes its arguments by name: {method.__name__}({named})"
-            )
+        if len(arguments) > most:
+            raise TypeError(message)
         return method(*arguments, **options)
 
     return called

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from prvcore import _arguments
-from prvcore._names import public
+from prvcore._names import by_name, public
 
 __all__ = ["adaptive_clipping_noise"]
 
@@ -12,6 +12,7 @@ _MOST = 2**32
 
 
 @public
+@by_name
 def adaptive_clipping_noise(
     noise_multiplier: float, deviation: float, *, centred: bool, counts: int = 1
 ) -> float:

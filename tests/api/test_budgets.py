@@ -111,6 +111,14 @@ def test_an_accountant_tells_the_names_too():
     with pytest.raises(TypeError, match=r"remaining_steps\(epsilon=\.\.\., delta=\.\.\., noise"):
         accountant.remaining_steps(2.0, 1e-5)
     assert accountant.steps == 0
+    with pytest.raises(
+        TypeError, match=r"^calibrate takes its last .*: calibrate\(mechanisms, counts, "
+    ):
+        prv.calibrate(prv.Gaussian(1.0), 10, 8.0, 1e-5)
+    with pytest.raises(
+        TypeError, match=r"clipping_noise\(noise_multiplier, deviation, centred=\.\.\."
+    ):
+        prv.adaptive_clipping_noise(1.0, 0.8, True)
     assert inspect.signature(accountant.step).parameters["count"].default == 1
 
 
