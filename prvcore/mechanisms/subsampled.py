@@ -82,8 +82,8 @@ class PoissonSubsampled(_Subsampled):
 
     Notes
     -----
-    If a record is replaced, the pair of Gaussian noise is known exactly. That of other mechanisms is
-    the one of `SubsampledWithoutReplacement`, from above; its lower bounds are those of a record
+    If a record is replaced, the pair of Gaussian noise is known exactly. That of other mechanisms
+    is the one of `SubsampledWithoutReplacement`, from above; its lower bounds are those of a record
     that is replaced by one without any effect. Samples of samples, and compositions that have
     samples among their parts, have no such pair here, but for Gaussian noise.
 
