@@ -72,6 +72,11 @@ def test_what_a_command_shows_comes_out(options, tmp_path, monkeypatch, capsys):
         assert cli.main(shlex.split(line)) == 0
         printed = capsys.readouterr().out
         assert doctest.OutputChecker().check_output(shown, printed, options), (line, printed)
+    pictures = re.findall(r"^\.\. image:: figures/(\S+)$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(pictures) >= 1
+    for name in pictures:
+        assert (DOCS / "figures" / name).is_file()
+        assert find_spec("matplotlib") is None or (tmp_path / name).is_file()
 
 
 def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_run():
