@@ -1,5 +1,6 @@
 """Sphinx configuration. Build: sphinx-build -W -n docs OUTPUT, with prvcore[docs] installed."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -55,3 +56,21 @@ autosummary_context = {
 }
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False
+
+
+def copy_calculator(app, error):
+    """Copy the calculator beside the pages, with js/, whose core.wasm js/build.sh may have made."""
+    if error is not None or app.builder.format != "html":
+        return
+    here, there = Path(__file__).parent, Path(app.outdir) / "calculator"
+    shutil.copytree(here / "calculator", there, dirs_exist_ok=True)
+    (there / "prvcore").mkdir(exist_ok=True)
+    for name in ("index.js", "core.js", "mechanisms.js", "worker.js", "core.wasm"):
+        file = here.parent / "js" / name
+        if file.exists() or name != "core.wasm":
+            shutil.copy2(file, there / "prvcore" / name)
+
+
+def setup(app):
+    """Let Sphinx do what follows its own work."""
+    app.connect("build-finished", copy_calculator)

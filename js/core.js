@@ -25,6 +25,7 @@ export class PrvError extends Error {
 export async function load(source) {
     const imports = {env: {emscripten_notify_memory_growth() {}}};
     const given = await source;
+    if (given.ok === false) throw new Error(`the core cannot be fetched: ${given.status} ${given.url}`);
     const bytes = given instanceof ArrayBuffer || ArrayBuffer.isView(given) ? given : await given.arrayBuffer();
     const {instance} = await WebAssembly.instantiate(bytes, imports);
     instance.exports._initialize();

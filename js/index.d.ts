@@ -22,5 +22,6 @@ export class Prvcore {
         extent?: {least?: number; count?: number},
         options?: WorkerOptions,
     ): Promise<{epsilons: number[]; bounds: Answer[]}>;
+    version(options?: {signal?: AbortSignal}): Promise<string>;
     close(): void;
 }

@@ -40,6 +40,11 @@ export class Prvcore {
         return {epsilons, bounds: await this.delta(steps, epsilons, options)};
     }
 
+    /** The version of prvcore. */
+    version(options = {}) {
+        return this.#ask("version", [], options);
+    }
+
     /** Ends the worker. Questions that wait are rejected. */
     close() {
         this.#end();

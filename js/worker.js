@@ -5,7 +5,8 @@ const core = load(fetch(new URL("core.wasm", import.meta.url)));
 
 self.onmessage = async ({data: {id, method, values}}) => {
     try {
-        self.postMessage({id, result: (await core)[method](...values)});
+        const loaded = await core;
+        self.postMessage({id, result: method === "version" ? loaded.version : loaded[method](...values)});
     } catch (error) {
         self.postMessage({id, error: {name: error.name, message: error.message, status: error.status}});
     }
