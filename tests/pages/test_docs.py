@@ -129,6 +129,23 @@ def test_every_page_is_in_a_table_of_contents():
             assert page.with_suffix("").resolve() in linked, page
 
 
+def test_names_on_every_page_are_links():
+    # `name` is looked up in the module that a page says it is about; else it is emphasis, no more
+    links = {}
+    for page in DOCS.rglob("*.rst"):
+        if {"generated", "_build"} & set(page.relative_to(DOCS).parts):
+            continue
+        text = page.read_text("utf-8")
+        if ".. default-role:: math" in text:
+            continue
+        names = re.findall(r"(?<![:`\w])`([A-Za-z_]\w*)(?:\.\w+)?`(?![`_])", text)
+        links[page] = sum(name in PUBLIC for name in names)
+        about = re.search(r"^\.\. (?:currentmodule|automodule):: prvcore", text, re.MULTILINE)
+        assert about or not links[page], page
+    assert links[DOCS / "pitfalls.rst"] > 10
+    assert sum(links.values()) > 80
+
+
 TYPEWRITER = {".md": r"(?<!`)`([^`\n]+)`(?!`)", ".rst": r"``([^`\n]+)``"}
 PRIVATE = r"^(?:PRV_VECTOR )?static [^;={]*?(\w+)\("
 

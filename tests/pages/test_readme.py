@@ -45,6 +45,39 @@ def test_it_opens_with_two_commands(capsys):
     assert SHELL[1] == 'pip install ".[test]" && python -m pytest'
 
 
+def plain(text):
+    """Return the words of a page in reStructuredText or Markdown, without where links lead to."""
+    text = re.sub(r":\w+:`([^`<]+?)\s*<[^`>]+>`|\[([^\]]+)\]\([^)]+\)", r"\1\2", text)
+    return " ".join(text.replace("`", "").split())
+
+
+def opening(text):
+    """Return the first sentence of a page, its first program and what its list promises."""
+    sentence = re.search(r"^\*\*(.*?)\*\*$", text, re.MULTILINE | re.DOTALL)[1]
+    promises = re.findall(r"^\* (\*\*.*?)(?=\n\* \*\*|\n\n)", text, re.MULTILINE | re.DOTALL)
+    return plain(sentence), [plain(promise) for promise in promises]
+
+
+def test_the_site_opens_as_the_readme_does():
+    index = (ROOT / "docs" / "index.rst").read_text("utf-8")
+    sentence, promises = opening(README.partition("\n## ")[0])
+    same, site = opening(index)
+    assert same == sentence
+    assert len(site) == len(promises) == 6
+    for ours, theirs in zip(site, promises, strict=True):
+        # the calculator is a part of the site, and has to be built from a checkout
+        assert ours == theirs or ours.startswith("**In a browser.**")
+        assert ours.split("**")[1] == theirs.split("**")[1]
+    typed = re.findall(r"^(?:>>>|\.\.\.) ?(.*)$", index, re.MULTILINE)
+    lines = [line for line in PYTHON[0].splitlines() if line and not line.startswith("# ")]
+    assert typed == lines
+    printed = [
+        line for line in index.splitlines() if line.startswith(("epsilon lies", "noise mul"))
+    ]
+    assert [f"# {line}" for line in printed] == re.findall(r"^# .*$", PYTHON[0], re.MULTILINE)
+    assert ":doc:`glossary`" in index
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
 def test_what_a_page_of_the_checkout_links_to_is_there(page):
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text("utf-8"))
