@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "mechanisms/support.h"
 #include "composition/jump_law.h"
 #include "planning/jump_plan.h"
@@ -37,6 +38,9 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 /* Parts of the width that a pass goes for: of its meshes, and of what is left out. */
 #define PART_OF_MESHES 0.7
 #define PART_LEFT_OUT 0.02
+
+/* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
+#define NEARLY_ROUNDING 2.5
 
 /* Of all runs, for planning: a delta of 1e-12 has room for some more. */
 #define MOST_JUMPS_EXPECTED 10.0
@@ -153,6 +157,8 @@ static prv_status make_pass(const prv_task *t, double work, pass *p)
                                     (double)t->options->memory_limit};
     for (int side = 0; side < 2 && status == PRV_OK && !p->beyond; side++) {
         prv_jump_law law;
+        status = prv_check_interrupt(t->options);
+        if (status != PRV_OK) break;
         status = prv_jump_law_new(&lattices, &mesh, side == 0 ? PRV_DOMINATING : PRV_DOMINATED, d->counts[0],
                                   &limits, t->options, &law);
         if (status != PRV_OK) break;
@@ -193,6 +199,19 @@ static double width_wanted(const search *s)
     return prv_width_asked(t->options, s->passes > 0 ? s->best.lower : s->pass.expected);
 }
 
+/* Whether rounding alone is wider than asked. It is that of cells, times the count, which every engine has.
+ */
+static bool is_rounding_wider(const search *s)
+{
+    return s->passes > 0 && s->pass.rounding > width_wanted(s);
+}
+
+/* Whether a finer mesh would gain little, as most of the width is rounding. */
+static bool is_nearly_rounding(const search *s)
+{
+    return is_rounding_wider(s) && width_of(s) <= NEARLY_ROUNDING * s->pass.rounding;
+}
+
 static bool is_close(const search *s)
 {
     const prv_task *t = &s->refinement->task;
@@ -205,7 +224,9 @@ static bool is_close(const search *s)
 static void aim_pass(search *s)
 {
     const bool ask_epsilon = s->refinement->task.question == PRV_ASK_EPSILON;
-    const double wanted = width_wanted(s), before = width_of(s);
+    /* A mesh as fine as rounding is fine enough. */
+    const double wanted = fmax(width_wanted(s), s->passes > 0 ? s->pass.rounding : 0.0);
+    const double before = width_of(s);
     double width = wanted;
     if (ask_epsilon) {
         const double next = s->passes > 0 ? NARROWER * before : COARSE * (s->pass.expected + s->start);
@@ -330,8 +351,12 @@ prv_status prv_jump_passes(prv_refinement *r)
             return status;
         }
         take(&s);
-        if (s.passes == 0 || !is_close(&s)) continue;
+        if (s.passes == 0 || !(is_close(&s) || is_nearly_rounding(&s))) continue;
         tell(&s);
+        if (!is_close(&s)) {
+            r->rounding_decides = true;
+            r->stopped_by = PRV_LIMIT_ROUNDING;
+        }
         return prv_gate_close(&t->direction->all, t->question, t->value, &r->bounds);
     }
     r->aim.slope = saddle;

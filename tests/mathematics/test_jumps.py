@@ -127,3 +127,30 @@ def test_what_underflows_far_above_the_bulk_is_counted(noise, probability, epsil
         bounds = prv.compose(step, 2, neighbors="remove").delta(epsilon)
         assert bounds.lower <= exact * (1 + mpmath.mpf(10) ** -35)
         assert exact * (1 - mpmath.mpf(10) ** -35) <= bounds.upper
+
+
+def advantage_of_one_jump(noise, p, steps, epsilon):
+    """Return the most that a test which looks for one large output has over e^epsilon of its rate."""
+    mpmath.mp.dps = 40
+    noise, p = mpmath.mpf(noise), mpmath.mpf(p)
+
+    def advantage(threshold):
+        rare = mpmath.ncdf(-threshold / noise)
+        likely = (1 - p) * rare + p * mpmath.ncdf((1 - threshold) / noise)
+        power, rate = (-mpmath.expm1(steps * mpmath.log1p(-x)) for x in (likely, rare))
+        return power - mpmath.exp(epsilon) * rate
+
+    return max(advantage(mpmath.mpf(i) / 20) for i in range(20, 100))
+
+
+def test_rounding_of_very_many_steps_ends_the_counting():
+    setting, delta = (0.3, 1e-12, 2**31 - 1), 1e-12
+    counted = curve(*setting)
+    b, budget = counted.epsilon(delta), counted.error_budget(delta=delta)
+    assert (budget.engine, budget.limit) == ("jumps", "rounding")
+    # a convolution rounds relative to the bulk, so that its bounds are wider
+    other = curve(*setting, engine="convolution").epsilon(delta)
+    assert other.lower <= b.lower <= b.upper <= other.upper
+    assert b.upper - b.lower <= 2.5 * budget.rounding <= 5e-3
+    assert advantage_of_one_jump(*setting, b.upper) <= delta
+    assert advantage_of_one_jump(*setting, 0.9 * b.lower) >= 0.9 * delta
