@@ -79,9 +79,9 @@ class ComposedSteps:
         composition, or, for each value of its curve, two data sets have this value. No data sets
         are known to have that pair for a `BoundedRange` or a `SubsampledWithoutReplacement` that
         runs more than once or with other mechanisms, for a `TruncatedPoissonSubsampledGaussian`,
-        and, if records are replaced, for a `PoissonSubsampled` of all but Gaussian noise. Then
-        `lower` belongs to data sets that exist, `upper` holds for all data sets, and the true value
-        between the two is not known.
+        for a `RandomAllocation` to some of the batches, and, if records are replaced, for a
+        `PoissonSubsampled` of all but Gaussian noise. Then `lower` belongs to data sets that exist,
+        `upper` holds for all data sets, and the true value between the two is not known.
         """
         return self._composition.attained(self._settings.neighbors)
 

@@ -492,6 +492,10 @@ def batches_of(
             )
         return FixedSizeBatches(size, batch_size, steps, seed=seed)
     if isinstance(mechanism, RandomAllocation):
+        if mechanism.selected != 1:
+            raise ValueError(
+                f"mechanism must have each record in one batch, got {mechanism.selected} of them"
+            )
         return RandomAllocationBatches(dataset_size, mechanism.batches, seed=seed)
     if isinstance(mechanism, BallsInBins):
         return BallsInBinsBatches(dataset_size, mechanism.bins, seed=seed)

@@ -188,8 +188,11 @@ cdef extern from "prvcore.h" nogil:
     prv_status prv_mechanism_composed(
         const prv_step *steps, size_t step_count, prv_mechanism **mechanism
     )
-    prv_status prv_mechanism_random_allocation(
-        const prv_mechanism *base, uint64_t batches, prv_mechanism **mechanism
+    prv_status prv_mechanism_random_selection(
+        const prv_mechanism *base,
+        uint64_t batches,
+        uint64_t selected,
+        prv_mechanism **mechanism,
     )
 
     ctypedef enum prv_discretization:

@@ -24,7 +24,7 @@ from prvcore._core.core cimport (
     prv_mechanism_group_gaussian,
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
-    prv_mechanism_random_allocation,
+    prv_mechanism_random_selection,
     prv_mechanism_randomized_response,
     prv_mechanism_shuffled_from_below,
     prv_mechanism_subsampled_without_replacement,
@@ -238,11 +238,11 @@ def composed(handles, counts):
     return handle
 
 
-def random_allocation(Handle base not None, uint64_t batches):
-    """Return the Handle of a mechanism on batches, of which each record is in one at random."""
+def random_allocation(Handle base not None, uint64_t batches, uint64_t selected=1):
+    """Return the Handle of a mechanism on batches, of which each record is in some at random."""
     cdef Handle handle = Handle.__new__(Handle)
     handle.context = base.context
-    check(prv_mechanism_random_allocation(base.pointer, batches, &handle.pointer))
+    check(prv_mechanism_random_selection(base.pointer, batches, selected, &handle.pointer))
     return handle
 
 

@@ -42,7 +42,7 @@ class _Allocated(Mechanism):
 @public
 @dataclass(frozen=True, slots=True)
 class RandomAllocation(_Allocated):
-    """One epoch in which each record is in one batch, drawn at random for each record.
+    """One epoch in which each record is in one batch, or some, drawn at random for each record.
 
     The mechanism runs once on each batch. Each record draws its batch *independently of all other
     records*, so that batches vary in size. A run of several epochs, whose batches are drawn anew in
@@ -54,6 +54,8 @@ class RandomAllocation(_Allocated):
         What runs on each batch: a mechanism, or several on the same batch, as `compose` takes them.
     batches : int
         Number of batches of the epoch, in [1, 2^32], which must not depend on the data.
+    selected : int, default 1
+        In how many of the batches each record is, in [1, `batches`]; any so many are as likely.
 
     Raises
     ------
@@ -74,6 +76,11 @@ class RandomAllocation(_Allocated):
     many independent R as there are batches [1]_ [2]_ [3]_. Later batches may use the results of
     earlier ones. The cost grows like the logarithm of the number of batches.
 
+    If a record is in more than one of the batches, upper bounds are those of a draw that is known
+    in part: one batch from each of `selected` blocks. The lower ones are those of what is seen of
+    the sum of all outcomes, or of one batch; no data sets are known to lose as much as the upper
+    bound. Such a mechanism is no part of others.
+
     References
     ----------
     .. [1] Chua, Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha, Zhang, "Balls-and-bins
@@ -91,19 +98,24 @@ class RandomAllocation(_Allocated):
     """
 
     batches: int
+    selected: int = 1
 
     if TYPE_CHECKING:
 
-        def __init__(self, mechanism: Mechanisms, batches: int) -> None: ...
+        def __init__(self, mechanism: Mechanisms, batches: int, selected: int = 1) -> None: ...
 
     def __post_init__(self) -> None:
-        self._check(mechanism=on_same_records, batches=_number)
+        self._check(mechanism=on_same_records, batches=_number, selected=_number)
+        if self.selected > self.batches:
+            raise ValueError(
+                f"selected must be at most batches, got {self.selected} of {self.batches}"
+            )
 
     def _key(self) -> tuple[Any, ...]:
-        return ("RandomAllocation", self.mechanism._key(), self.batches)
+        return ("RandomAllocation", self.mechanism._key(), self.batches, self.selected)
 
     def _handle(self) -> core.Handle:
-        return core.random_allocation(self.mechanism._handle(), self.batches)
+        return core.random_allocation(self.mechanism._handle(), self.batches, self.selected)
 
 
 @public

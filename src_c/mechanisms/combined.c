@@ -173,6 +173,51 @@ prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t b
     return status;
 }
 
+/* What is seen of the sum of all outcomes, if these are Gaussian, or of the first batch: not more noise, and
+ * no larger a sample, than there is. */
+static prv_status selection_attained(const prv_mechanism *base, uint64_t batches, uint64_t selected,
+                                     prv_mechanism **mechanism)
+{
+    const double t = (double)batches, k = (double)selected;
+    if (base->base == PRV_BASE_GAUSSIAN && base->noise == PRV_NOISE_GAUSSIAN && !base->sampled &&
+        k * k >= t) {
+        const double off = 1.0 + 2.0 * base->scale_error + 8.0 * PRV_UNIT;
+        return prv_mechanism_gaussian(base->scale * (sqrt(t) / k) * off, mechanism);
+    }
+    return prv_mechanism_poisson_subsampled(base, k / t * (1.0 - 4.0 * PRV_UNIT), mechanism);
+}
+
+prv_status prv_mechanism_random_selection(const prv_mechanism *base, uint64_t batches, uint64_t selected,
+                                          prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (selected < 1 || selected > batches || batches > (uint64_t)1 << 32) return PRV_ERR_BATCHES;
+    if (selected == 1) return prv_mechanism_random_allocation(base, batches, mechanism);
+    if (base->replaced_only) return PRV_ERR_NEIGHBORS;
+    if (selected == batches) return prv_mechanism_composed(&(prv_step){base, batches}, 1, mechanism);
+    /* So many blocks have one batch more than the others. */
+    const uint64_t size = batches / selected, larger = batches % selected;
+    prv_mechanism *block[2] = {NULL, NULL}, *m = NULL;
+    prv_status status = prv_mechanism_random_allocation(base, size, &block[0]);
+    if (status == PRV_OK) status = prv_mechanism_random_allocation(base, size + 1, &block[1]);
+    if (status == PRV_OK) {
+        const prv_step steps[2] = {{block[0], selected - larger}, {block[1], larger}};
+        status = prv_mechanism_composed(steps, 2, &m);
+    }
+    if (status == PRV_OK) {
+        m->batches = batches;
+        m->selected = selected;
+        m->never_attained = true;
+        m->replacement = PRV_REPLACED_UNKNOWN;
+        status = selection_attained(base, batches, selected, &m->attained);
+        status = prv_mechanism_finish(status, m, mechanism);
+    }
+    prv_mechanism_free(block[0]);
+    prv_mechanism_free(block[1]);
+    return status;
+}
+
 /* ---- Changes --------------------------------------------------------------------------------- */
 
 /* The combination of other parts, in the place of those of m. `made` is freed. */
@@ -275,9 +320,24 @@ int prv_combined_has(const prv_mechanism *m, prv_parameter parameter)
     return 0;
 }
 
+/* Of a selection, whose first part is an average of its base, or the base itself. */
+static prv_status selection_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
+                                   prv_mechanism **mechanism)
+{
+    const prv_mechanism *first = m->parts[0];
+    const bool averages = first->base == PRV_BASE_COMBINED && first->combination == PRV_COMBINED_AVERAGE &&
+                          m->batches / m->selected > 1;
+    prv_mechanism *base = NULL;
+    prv_status status = prv_mechanism_scaled(averages ? first->parts[0] : first, parameter, factor, &base);
+    if (status == PRV_OK) status = prv_mechanism_random_selection(base, m->batches, m->selected, mechanism);
+    prv_mechanism_free(base);
+    return status;
+}
+
 prv_status prv_combined_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
                                prv_mechanism **mechanism)
 {
+    if (m->selected > 0) return selection_scaled(m, parameter, factor, mechanism);
     prv_mechanism **made = room_for_parts(m);
     if (made == NULL) return PRV_ERR_MEMORY;
     const int of_parts = parameter == PRV_NOISE_SCALE;

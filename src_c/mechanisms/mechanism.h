@@ -88,6 +88,7 @@ struct prv_mechanism {
     prv_mechanism **parts; /* [part_count], owned */
     uint64_t *part_counts; /* [part_count], how often each runs */
     uint64_t batches;
+    uint64_t selected;             /* of a product that stands for so many of `batches`; else 0 */
     const prv_mechanism *enclosed; /* of an enclosed mechanism: what it encloses, not owned */
     prv_atoms *enclosing[2]; /* of pairs, in the same direction, that dominate and are dominated (prv_side) */
     prv_cdf_callback cdfs;

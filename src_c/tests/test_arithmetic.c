@@ -165,6 +165,7 @@ CALL(prv_mechanism_group_gaussian, (0.7, 0.1, 3, &made))
 CALL(prv_mechanism_gaussians, (noises, counts, 2, &made))
 CALL(prv_mechanism_composed, (&step, 1, &made))
 CALL(prv_mechanism_random_allocation, (base, 3, &made))
+CALL(prv_mechanism_random_selection, (base, 3, 2, &made))
 CALL(prv_epsilon, (&step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_delta, (&step, 1, &options, &epsilon, 1, &bounds, NULL))
 CALL(prv_history_epsilon, (history, &step, 1, &options, &delta, 1, &bounds, NULL))
@@ -248,6 +249,7 @@ static const function functions[] = {
     COMPUTES(prv_mechanism_gaussians),
     COMPUTES(prv_mechanism_composed),
     COMPUTES(prv_mechanism_random_allocation),
+    COMPUTES(prv_mechanism_random_selection),
     COMPUTES(prv_epsilon),
     COMPUTES(prv_delta),
     COMPUTES(prv_history_epsilon),

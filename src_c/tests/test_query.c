@@ -369,6 +369,7 @@ static void status_codes(void)
     expect(prv_mechanism_bounded_range(1.0, &part), PRV_OK, "a range");
     expect(prv_mechanism_random_allocation(part, 3, &m), PRV_ERR_PART, "... as a part");
     expect(prv_mechanism_random_allocation(part, 0, &m), PRV_ERR_BATCHES, "... of no batches");
+    expect(prv_mechanism_random_selection(part, 3, 4, &m), PRV_ERR_BATCHES, "... of more than there are");
     prv_mechanism_free(part);
     expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
     expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");

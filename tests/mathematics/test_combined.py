@@ -447,3 +447,53 @@ def test_lattices_finer_than_the_rounding_of_their_places(direction):
     delta = prv.compose(whole, neighbors=direction).delta(0.0)
     assert delta.lower <= p
     assert delta.upper >= 0.5 * p * math.erf(0.5 / math.sqrt(2.0))
+
+
+def subsets_law(noise, batches, selected):
+    """Return R of a random set of steps of a pure guarantee, and the null masses, exactly."""
+    high = 1 / (1 + mpmath.exp(-mpf(noise)))
+    sets = list(itertools.combinations(range(batches), selected))
+    found = []
+    for outcome in itertools.product((0, 1), repeat=batches):
+        null = mpmath.fprod(1 - high if bit else high for bit in outcome)
+        ratios = [mpmath.exp(mpf(noise) * (1 if bit else -1)) for bit in outcome]
+        mean = mpmath.fsum(mpmath.fprod(ratios[i] for i in chosen) for chosen in sets) / len(sets)
+        found.append((mean, null))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize(("batches", "selected"), [(4, 2), (5, 2), (7, 3), (6, 4), (6, 6)])
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_some_of_the_batches(batches, selected, direction):
+    step = prv.RandomAllocation(prv.PureDP(0.7), batches, selected=selected)
+    law = subsets_law(0.7, batches, selected)
+    for epsilon in (0.0, 0.4, 1.2):
+        a = mpmath.exp(mpf(epsilon))
+        terms = [m * max(r - a if direction == "remove" else 1 - a * r, mpf(0)) for r, m in law]
+        exact = float(mpmath.fsum(terms))
+        found = prv.delta_from_eps(step, epsilon, neighbors=direction)
+        assert found.lower <= exact * (1 + 1e-12)
+        assert exact * (1 - 1e-12) <= found.upper
+        whole = prv.delta_from_eps(prv.PureDP(0.7), epsilon, counts=batches, neighbors=direction)
+        assert found.upper <= whole.upper * (1 + 1e-3) + 1e-12
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+def test_some_of_the_batches_with_gaussian_noise():
+    base = prv.Gaussian(2.0)
+    step = prv.RandomAllocation(base, 50, selected=10)
+    curve = prv.compose(step, 3)
+    assert not curve.attained
+    found = curve.epsilon(1e-5)
+    total = prv.eps_from_delta(prv.Gaussian(2.0 * math.sqrt(50) / 10), 1e-5, counts=3)
+    blocks = prv.eps_from_delta(prv.RandomAllocation(base, 5), 1e-5, counts=30)
+    assert found.lower == pytest.approx(total.lower, rel=1e-2)
+    assert found.upper == pytest.approx(blocks.upper, rel=1e-2)
+    noise = prv.calibrate(step, 3, epsilon=2.0, delta=1e-5, tolerance=1e-2)
+    again = prv.RandomAllocation(prv.Gaussian(noise.value), 50, selected=10)
+    assert prv.eps_from_delta(again, 1e-5, counts=3).upper <= 2.0 + 2e-3
+    with pytest.raises(ValueError, match="selected must be at most batches"):
+        prv.RandomAllocation(base, 3, selected=4)
+    with pytest.raises(ValueError, match="selected=10"):
+        prv.compose(prv.PoissonSubsampled(step, 0.5))
