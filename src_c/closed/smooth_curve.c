@@ -42,7 +42,9 @@ static prv_closed_value gaussian(long double mu, double mu_error, long double ep
     if (!(moved * (fabsl(y) + 1.0L) <= PRV_MOST_BLUR * mu && wrong * (fabsl(x) + 1.0L) <= PRV_MOST_BLUR))
         return prv_closed_nothing();
     const long double density = inverse_sqrt_2pi * expl(-0.5L * x * x);
-    const bool far = x >= PRV_FAR_TAIL;
+    /* The density is rounded by parts x^2 U of itself: of delta where it is a factor of delta, else of a fall
+     * that it is a factor of. */
+    const bool far = x >= PRV_FAR_TAIL, fall_is_far = y >= PRV_FAR_TAIL;
     long double first, fall, delta, from_density = (long double)mu_error * mu * density;
     if (far) {
         const long double near = prv_wide_mills_ratio(x), below = prv_wide_mills_ratio(y);
@@ -51,15 +53,17 @@ static prv_closed_value gaussian(long double mu, double mu_error, long double ep
         delta = density * (near - below);
     } else {
         first = 0.5L * erfcl(x * sqrt_half);
-        fall = y >= PRV_FAR_TAIL ? density * prv_wide_mills_ratio(y)
-                                 : expl(epsilon) * 0.5L * erfcl(y * sqrt_half);
+        fall = fall_is_far ? density * prv_wide_mills_ratio(y) : expl(epsilon) * 0.5L * erfcl(y * sqrt_half);
         delta = first - fall;
         from_density += 3.0L * U * size * density;
     }
-    const prv_closed_value v = {
-        fmaxl(delta, 0.0L), fall,
-        U * ((8.0L + x * x) * fmaxl(delta, 0.0L) + 24.0L * (first + fall) + (far ? 0.0L : x * x * fall)) +
-            PRV_BLURRED * (moved * fall + from_density) + LDBL_MIN};
+    const prv_closed_value v = {fmaxl(delta, 0.0L), fall,
+                                U * (8.0L * fmaxl(delta, 0.0L) + 24.0L * (first + fall) +
+                                     x * x *
+                                         (far           ? fmaxl(delta, 0.0L)
+                                          : fall_is_far ? fall
+                                                        : 0.0L)) +
+                                    PRV_BLURRED * (moved * fall + from_density) + LDBL_MIN};
     return v;
 }
 

@@ -255,6 +255,21 @@ def test_gaussians_with_a_pure_mechanism(gaussians, pure, deviations):
     )
 
 
+@pytest.mark.parametrize("noise", [30.0, 1e4, 1e6])
+@pytest.mark.parametrize("epsilon", [-0.5, 0.5, 0.99, 2.0])
+def test_little_gaussian_noise_counts_beside_a_table(noise, epsilon):
+    """The Gaussian's density is far out at every atom of the table, and is a factor of nothing."""
+    with Precision(BITS):
+        law = responses(1.0, 3)
+    check(
+        [(prv.Gaussian(noise), 1), (prv.PureDP(1.0), 3)],
+        lambda at: delta_of_gaussians_and_outcomes([(noise, 1)], law, at),
+        [epsilon],
+        [],
+        1e-10,
+    )
+
+
 # ---- Once ------------------------------------------------------------------------------------
 
 
