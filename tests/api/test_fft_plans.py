@@ -1,5 +1,7 @@
 """The plans of pyFFTW that the core is given: alignment, bits, threads, what is refused."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -98,3 +100,20 @@ def test_read_only_buffers_are_refused():
     values.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         fft_plans.inverse(aligned(np.ones(9, complex)), values)
+
+
+def test_short_transforms_are_the_cores_own():
+    """They import nothing, and give the same bits after pyFFTW was imported."""
+    code = (
+        "import sys, prvcore as prv\n"
+        "steps = [(prv.Gaussian(2.0), 5), (prv.Laplace(3.0), 10), (prv.PureDP(0.1), 20)]\n"
+        "def ask():\n"
+        "    curve = prv.compose(steps, engine='convolution', eps_error=1e-3)\n"
+        "    return curve.epsilon(1e-2), curve.error_budget(delta=1e-2).transform_length\n"
+        "before = ask()\n"
+        "assert 0 < before[1] <= 2**17, before\n"
+        "assert 'pyfftw' not in sys.modules\n"
+        "import prvcore._core.fft_plans\n"
+        "assert 'pyfftw' in sys.modules and ask() == before\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
