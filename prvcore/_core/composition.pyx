@@ -118,8 +118,8 @@ cdef dict PARAMETERS = {
 }
 
 
-# Up to this length the transforms of the core take about as long as pyFFTW's. Importing pyFFTW takes
-# far longer than most queries: not before one needs more.
+# Up to this length the transforms of the core take about as long as pyFFTW's. Importing pyFFTW
+# takes far longer than most queries: not before one needs more.
 cdef enum:
     MOST_OF_OWN = 1 << 17
 
@@ -140,10 +140,12 @@ cdef prv_status plan_transforms(
     void *context, size_t length, prv_fft *fft
 ) except? PRV_ERR_FFT with gil:
     cdef const prv_fft_provider *provider = OWN
+    cdef prv_status status
     if length <= MOST_OF_OWN:
         with planning:
-            return provider.plan(provider.context, length, fft)
-
+            status = provider.plan(provider.context, length, fft)
+        if status != PRV_ERR_FFT:  # lengths with prime factors above 7 are pyFFTW's
+            return status
     from prvcore._core import fft_plans
 
     provider = <const prv_fft_provider *>PyCapsule_GetPointer(
