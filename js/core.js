@@ -129,7 +129,8 @@ class Core {
 
     #steps(steps) {
         const each = steps.map((step) => (
-            {mechanism: handleOf(this, step.mechanism ?? step), count: countOf(step.count ?? 1)}));
+            // a step with a type is a mechanism itself, even if it has another one in it
+            {mechanism: handleOf(this, step.type === undefined ? step.mechanism : step), count: countOf(step.count ?? 1)}));
         return {array: this.#stepArray(each), length: each.length};
     }
 

@@ -54,6 +54,13 @@ test("the step of a schedule file", () => {
     assert.ok(one.lower <= 0.703708838718 && 0.703708838718 <= one.upper);
 });
 
+test("the step of a schedule file with a mechanism in its mechanism", () => {
+    const sampled = {type: "PoissonSubsampled", mechanism: {type: "Gaussian", noise_multiplier: 0.8}, sampling_probability: 1e-3};
+    const found = core.epsilon([{...sampled, count: 1000}], 1e-7);
+    assert.deepEqual(found, core.epsilon([{mechanism: sampled, count: 1000}], 1e-7));
+    assert.ok(found.lower <= 0.703708838718 && 0.703708838718 <= found.upper);
+});
+
 test("a calibration proves its value", () => {
     const found = core.calibrate([{mechanism: {...step, noise_multiplier: 1}, count: 1000}], "noise",
         {epsilon: 0.703708838718, delta: 1e-7});
