@@ -130,7 +130,7 @@ def test_what_underflows_far_above_the_bulk_is_counted(noise, probability, epsil
 
 
 def advantage_of_one_jump(noise, p, steps, epsilon):
-    """Return the most that a test which looks for one large output has over e^epsilon of its rate."""
+    """Return the greatest power - e^epsilon rate of tests that look for one large output."""
     mpmath.mp.dps = 40
     noise, p = mpmath.mpf(noise), mpmath.mpf(p)
 
