@@ -5,11 +5,12 @@
 /* Of the steps added so far; all 0 before the first. */
 typedef struct prv_infinite {
     double steps;      /* sum of counts */
-    double log_finite; /* sum k_j log1p(-m_j) */
+    double log_finite; /* sum k_j log(1 - m_j) */
     double log_error;  /* what that is off by, at most */
     double mass;       /* the nearest double, about */
     double low, high;  /* the mass lies between them; equal if it is known exactly */
     int certain;       /* some step has a mass of exactly 1 */
+    int may_be_one;    /* some step has a mass that its error does not tell from 1 */
 } prv_infinite;
 
 /* Adds a step that runs `count` > 0 times, each with this mass at infinity, 0 <= mass <= 1, off by `error` at

@@ -11,7 +11,9 @@
 static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double count, bool add)
 {
     const double greatest = prv_greatest_loss(m, add), part = count * greatest, before = t->greatest_loss;
-    t->greatest_loss += part;
+    /* If one step has no finite loss, the composition has none, whatever the greatest losses of the others.
+     */
+    t->greatest_loss = part == -HUGE_VAL || before == -HUGE_VAL ? -HUGE_VAL : before + part;
     if (!isfinite(t->greatest_loss)) {
         t->greatest_error = 0.0;
         return;
@@ -42,7 +44,8 @@ static double greatest_from_below(const prv_totals *t)
 
 double prv_greatest_epsilon(const prv_totals *t)
 {
-    return fmax(greatest_from_above(t), 0.0);
+    const double greatest = greatest_from_above(t);
+    return isnan(greatest) ? HUGE_VAL : fmax(greatest, 0.0);
 }
 
 /* ---- Answers without a composition ----------------------------------------------------------- */

@@ -243,6 +243,12 @@ static prv_status side_atoms(const prv_mechanism *whole, const prv_ratio_law *la
         error += 8.0 * PRV_UNIT;
     }
     if (atoms == NULL) return PRV_ERR_MEMORY;
+    if (atoms->q_only_error > 0.0) {
+        /* The mass at infinity that encloses has no error of its own. */
+        const double moved = s->side == PRV_DOMINATING ? atoms->q_only_error : -atoms->q_only_error;
+        atoms->q_only = fmin(fmax(atoms->q_only + moved, 0.0), 1.0);
+        atoms->q_only_error = 0.0;
+    }
     m->enclosing[s->side] = atoms;
     m->density_error = fmax(m->density_error, error);
     return PRV_OK;

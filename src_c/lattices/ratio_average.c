@@ -38,16 +38,18 @@ double prv_ratio_least_zero(const prv_ratio_side *s)
 void prv_ratio_set_ends_of_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight,
                                    const prv_ratio_side *s, prv_ratio_law *average)
 {
-    const double few = prv_ratio_outwards(s, 8.0 * PRV_UNIT);
+    const double few = 8.0 * PRV_UNIT;
     if (s->add) {
         /* Beside a mass that has a place, only R = 0 of the other law is R = 0; beside one that has none,
          * all. */
         const double least = prv_ratio_least_zero(s);
         const bool of_a = a->zero > least, of_b = b->zero > least;
-        average->zero = (of_a && of_b ? a->zero * b->zero : (of_a ? 0.0 : a->zero) + (of_b ? 0.0 : b->zero)) *
-                        few;
+        const double mass = of_a && of_b ? a->zero * b->zero
+                                         : (of_a ? 0.0 : a->zero) + (of_b ? 0.0 : b->zero);
+        if ((of_a && of_b) || mass > 0.0) average->zero = prv_ratio_safe_mass(s, mass, few);
     }
-    if (!s->add) average->infinite = (weight * a->infinite + (1.0 - weight) * b->infinite) * few;
+    if (!s->add && (a->infinite > 0.0 || b->infinite > 0.0))
+        average->infinite = prv_ratio_safe_mass(s, weight * a->infinite + (1.0 - weight) * b->infinite, few);
 }
 
 typedef struct averaging {

@@ -1,5 +1,6 @@
 #include "lattices/ratio_ends.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void cut_dominating(prv_ratio_law *law, const kept *k, const prv_ratio_si
     for (size_t i = 0; i < k->first; i++) *(s->add ? &law->zero : &law->null[k->first]) += law->null[i];
     const double error = 1.0 + prv_ratio_special_error(law) + 4.0 * PRV_UNIT;
     for (size_t i = law->length; i-- > k->end;) {
-        if (!s->add) law->infinite += prv_ratio_special(law, i) * error;
+        if (!s->add && law->null[i] > 0.0) law->infinite += prv_ratio_special(law, i) * error + DBL_MIN;
         law->null[k->end - 1] += law->null[i];
     }
 }
@@ -62,8 +63,15 @@ static void cut_dominated(prv_ratio_law *law, kept *k, const prv_ratio_side *s)
         law->null[k->end - 1] += mass;
         return;
     }
-    const double above = (log(of_special / mass) - law->offset) / law->spacing - (double)law->first;
-    const double at = ceil(above + 1e-6);
+    /* Both sums, their quotient, its logarithm, and the number of the point are rounded. */
+    const double log_mean = log(of_special / mass), in_points = (log_mean - law->offset) / law->spacing;
+    const double above = in_points - (double)law->first;
+    const double error = prv_ratio_special_error(law) +
+                         PRV_UNIT *
+                             (2.0 * (double)law->length + 8.0 + 4.0 * (fabs(log_mean) + fabs(law->offset)));
+    const double of_point = error / law->spacing +
+                            4.0 * PRV_UNIT * (fabs(in_points) + fabs((double)law->first));
+    const double at = ceil(above + fmax(of_point * PRV_SECOND_ORDER, 1e-6));
     if (!(at < (double)law->length)) return; /* dropped, as R = infinity */
     const size_t to = at >= (double)k->end ? (size_t)at : k->end;
     if (to >= law->length) return;

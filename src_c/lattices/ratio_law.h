@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "numerics/rounding.h"
 #include "lattices/cells.h"
 
 typedef struct prv_ratio_law {
@@ -46,6 +47,13 @@ static inline bool prv_ratio_up_is_safe(const prv_ratio_side *s)
 static inline double prv_ratio_outwards(const prv_ratio_side *s, double error)
 {
     return s->side == PRV_DOMINATING ? 1.0 + error : 1.0 - error;
+}
+
+/* A sum of products of masses, some > 0, on the safe side: off by this part of itself, and by underflow. */
+static inline double prv_ratio_safe_mass(const prv_ratio_side *s, double mass, double error)
+{
+    const double moved = prv_error_of_product(mass, error);
+    return s->side == PRV_DOMINATING ? mass + moved : fmax(mass - moved, 0.0);
 }
 
 /* log R of a point. */

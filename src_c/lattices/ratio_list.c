@@ -165,7 +165,7 @@ prv_status prv_ratio_list_mixture(const prv_ratio_law *a, double p, const prv_ra
     if (a->zero > 0.0)
         points[n++] = (listed){safely(lowest, PRV_UNIT * (8.0 + 8.0 * fabs(lowest)), s), a->zero};
     memset(mixture, 0, sizeof *mixture);
-    if (!s->add) mixture->infinite = p * a->infinite * prv_ratio_outwards(s, 4.0 * PRV_UNIT);
+    prv_ratio_set_ends_of_mixture(a, p, s, mixture);
     mixture->shift = a->shift;
     const prv_status status = close_list(points, n, 4.0 * PRV_UNIT, s, mixture);
     prv_release(points);

@@ -100,12 +100,14 @@ static void move(merging *m, const gathered *g, size_t point, bool below)
 {
     size_t at = point;
     note(m, g);
+    /* The mean is as `note` says; its logarithm and a quotient are rounded besides. */
+    const double mean = g->distance / g->mass, slack = 1e-9 + 8.0 * PRV_UNIT * (double)m->points;
     if (below && !m->up) {
-        const double points = ceil(-log1p(-fmin(g->distance / g->mass, 1.0)) / m->spacing + 1e-9);
+        const double points = ceil(-log1p(-fmin(mean, 1.0)) / m->spacing + slack);
         if (!(points <= (double)point)) return; /* below all points: dropped, which is as R = 0 */
         at = point - (size_t)points;
     } else if (!below && m->up) {
-        const double points = ceil(log1p(g->distance / g->mass) / m->spacing + 1e-9);
+        const double points = ceil(log1p(mean) / m->spacing + slack);
         if (!(points < (double)(m->points - point))) return; /* dropped: R is infinite */
         at = point + (size_t)points;
     }

@@ -19,6 +19,13 @@ double prv_ratio_log_mixture(double x, double p, double *error)
     return rest;
 }
 
+void prv_ratio_set_ends_of_mixture(const prv_ratio_law *a, double p, const prv_ratio_side *s,
+                                   prv_ratio_law *mixture)
+{
+    if (!s->add && a->infinite > 0.0)
+        mixture->infinite = prv_ratio_safe_mass(s, p * a->infinite, 4.0 * PRV_UNIT);
+}
+
 /* How much the point x of a law may be off, and the place that is made of it. */
 static double error_of_point(const prv_ratio_law *a, double x)
 {
@@ -82,7 +89,7 @@ prv_status prv_ratio_mixture(const prv_ratio_law *a, double p, double spacing, c
     } else {
         mixture->zero = a->zero;
     }
-    if (!s->add) mixture->infinite = p * a->infinite * prv_ratio_outwards(s, 4.0 * PRV_UNIT);
+    prv_ratio_set_ends_of_mixture(a, p, s, mixture);
     mixture->shift = a->shift;
     return prv_ratio_cells_close(&cells, s, mixture);
 }

@@ -10,6 +10,10 @@
 prv_status prv_ratio_mixture(const prv_ratio_law *a, double p, double spacing, const prv_ratio_side *side,
                              prv_ratio_law *mixture);
 
+/* `infinite` of the mixture. */
+void prv_ratio_set_ends_of_mixture(const prv_ratio_law *a, double p, const prv_ratio_side *side,
+                                   prv_ratio_law *mixture);
+
 /* log(1 - p + p e^x). `error`: by how much it may be off at most, nats. */
 double prv_ratio_log_mixture(double x, double p, double *error);
 

@@ -25,13 +25,13 @@ static double special_total(const prv_ratio_law *a, const prv_ratio_side *s)
 void prv_ratio_set_ends_of_product(const prv_ratio_law *a, const prv_ratio_law *b, const prv_ratio_side *s,
                                    prv_ratio_law *product)
 {
-    const double few = prv_ratio_outwards(s, 16.0 * PRV_UNIT);
-    if (s->add)
-        product->zero = (a->zero + b->zero * (1.0 - a->zero)) * few;
-    else if (a->infinite > 0.0 || b->infinite > 0.0)
-        product->infinite = (a->infinite * special_total(b, s) + b->infinite * special_total(a, s) +
-                             a->infinite * b->infinite) *
-                            few;
+    const double few = 16.0 * PRV_UNIT;
+    if (s->add && (a->zero > 0.0 || b->zero > 0.0))
+        product->zero = prv_ratio_safe_mass(s, a->zero + b->zero * (1.0 - a->zero), few);
+    if (!s->add && (a->infinite > 0.0 || b->infinite > 0.0)) {
+        const double with_a = a->infinite * special_total(b, s), with_b = b->infinite * special_total(a, s);
+        product->infinite = prv_ratio_safe_mass(s, with_a + with_b + a->infinite * b->infinite, few);
+    }
 }
 
 prv_status prv_ratio_product(const prv_ratio_law *a, const prv_ratio_law *b, const prv_ratio_side *s,

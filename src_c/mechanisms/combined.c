@@ -377,45 +377,87 @@ static bool is_sample(const prv_mechanism *m)
     return m->combination == PRV_COMBINED_SAMPLE || m->combination == PRV_COMBINED_FOLDED;
 }
 
+/* A mass at infinity, and numbers that it lies between. */
+typedef struct known_mass {
+    double low, mass, high;
+} known_mass;
+
+/* x off by this part of itself, and by underflow, between its own bounds. */
+static known_mass rounded(double low, double mass, double high, double relative)
+{
+    return (known_mass){fmax(prv_below(low - prv_error_of_product(low, relative)), 0.0), mass,
+                        fmin(prv_above(high + prv_error_of_product(high, relative)), 1.0)};
+}
+
+static known_mass mass_of_part(const prv_mechanism *part, bool add)
+{
+    const double mass = fmin(prv_infinite_mass(part, add), 1.0), error = prv_infinite_mass_error(part, add);
+    if (!(error > 0.0)) return (known_mass){mass, mass, mass};
+    return (known_mass){fmax(prv_below(mass - error), 0.0), mass, fmin(prv_above(mass + error), 1.0)};
+}
+
+/* 1 - prod (1 - m_i)^k_i. A logarithm, a product and a sum are off by 4 u and u for each part, and the power
+ * of e by 2 u: of a mass m that is a part of at most -(1 - m) log(1 - m) <= m. */
+static known_mass mass_of_product(const prv_mechanism *m, bool add)
+{
+    double low = 0.0, mass = 0.0, high = 0.0; /* logarithms of the mass of finite losses */
+    bool never = true, always = false;
+    for (size_t i = 0; i < m->part_count; i++) {
+        const double count = (double)m->part_counts[i];
+        const known_mass part = mass_of_part(m->parts[i], add);
+        low += count * prv_log_rest(part.low);
+        mass += count * prv_log_rest(part.mass);
+        high += count * prv_log_rest(part.high);
+        never = never && part.high == 0.0;
+        always = always || part.low == 1.0;
+    }
+    if (never) return (known_mass){0.0, 0.0, 0.0};
+    if (always) return (known_mass){1.0, 1.0, 1.0};
+    return rounded(prv_one_less_exp(low), prv_one_less_exp(mass), prv_one_less_exp(high),
+                   16.0 * PRV_UNIT * (2.0 + (double)m->part_count));
+}
+
 /* Q is the special measure of 'remove', of which one batch has a part; of 'add' it is the null measure, and
- * only what no batch explains has an infinite loss. Each step below is off by a few roundings of itself. */
+ * only what no batch explains has an infinite loss. What is exactly 0 or 1 stays so. */
+static known_mass mass_of_combination(const prv_mechanism *m, bool add)
+{
+    const known_mass none = {0.0, 0.0, 0.0};
+    if (m->combination == PRV_COMBINED_PRODUCT) return mass_of_product(m, add);
+    if (m->combination == PRV_COMBINED_FOLDED) add = false; /* both directions are one pair */
+    const known_mass part = mass_of_part(m->parts[0], add);
+    if (is_sample(m)) {
+        const double p = m->sampling_probability;
+        if (add || part.high == 0.0) return none;
+        if (part.low == 1.0) return (known_mass){p, p, p};
+        return rounded(p * part.low, p * part.mass, p * part.high, PRV_UNIT);
+    }
+    if (!add || part.high == 0.0 || part.low == 1.0) return part;
+    const double t = (double)m->batches;
+    return rounded(pow(part.low, t), pow(part.mass, t), pow(part.high, t), PRV_LIBM_ERROR);
+}
+
 double prv_combined_infinite_mass(const prv_mechanism *m, bool add, double *error)
 {
-    if (m->combination == PRV_COMBINED_FOLDED) add = 0;
-    double finite = 0.0, off = 0.0; /* the logarithm of the mass of finite losses, and its error */
-    for (size_t i = 0; i < m->part_count; i++) {
-        const double count = (double)m->part_counts[i], mass = fmin(prv_infinite_mass(m->parts[i], add), 1.0),
-                     e = prv_infinite_mass_error(m->parts[i], add);
-        finite += count * log1p(-mass);
-        off += e > 0.0 ? (mass + e < 1.0 ? count * e / (1.0 - mass - e) : HUGE_VAL) : 0.0;
-    }
-    double mass = -expm1(finite);
-    double relative = 16.0 * PRV_UNIT * (2.0 + (double)m->part_count);
-    double absolute = fmin(off, 1.0);
-    if (is_sample(m)) {
-        mass = add ? 0.0 : m->sampling_probability * mass;
-        absolute = add ? 0.0 : m->sampling_probability * absolute;
-    } else if (m->combination == PRV_COMBINED_AVERAGE && add) {
-        const double t = (double)m->batches, most = mass + absolute + relative * mass;
-        absolute = pow(fmin(most, 1.0), t);
-        mass = pow(mass, t);
-        absolute = fmax(absolute - mass, 0.0);
-        relative *= t;
-    }
-    *error = mass > 0.0 || absolute > 0.0 ? absolute + fmin(relative, 1.0) * mass : 0.0;
-    return fmin(mass, 1.0);
+    const known_mass k = mass_of_combination(m, add);
+    const double off = fmax(k.high - k.mass, k.mass - k.low);
+    *error = off > 0.0 ? prv_above(off) : 0.0;
+    return k.mass;
 }
 
 double prv_combined_greatest_loss(const prv_mechanism *m, bool add, double *error)
 {
     if (m->combination == PRV_COMBINED_FOLDED) add = 0;
     double greatest = 0.0;
+    bool no_finite_loss = false;
     *error = 0.0;
     for (size_t i = 0; i < m->part_count; i++) {
-        const double count = (double)m->part_counts[i];
-        greatest += count * prv_greatest_loss(m->parts[i], add);
+        const double count = (double)m->part_counts[i], of_part = prv_greatest_loss(m->parts[i], add);
+        no_finite_loss = no_finite_loss || of_part == -HUGE_VAL;
+        greatest += count * of_part;
         *error += count * prv_greatest_loss_error(m->parts[i], add);
     }
+    /* Outcomes of which one has an infinite loss have one, whatever the greatest losses of the others. */
+    if (no_finite_loss) greatest = -HUGE_VAL;
     /* In the direction 'add' an infinite loss of a part is a finite one of the whole: that of a record which
      * is not sampled, or is in one of the other batches. */
     const int ends = add && m->combination != PRV_COMBINED_PRODUCT &&
@@ -431,6 +473,8 @@ double prv_combined_greatest_loss(const prv_mechanism *m, bool add, double *erro
         const double p = m->sampling_probability;
         if (isfinite(greatest)) *error = *error * 1.5 + 16.0 * PRV_UNIT * (1.0 + fabs(greatest));
         greatest = add ? -prv_subsampled_loss(-greatest, p) : prv_subsampled_loss(greatest, p);
+        /* What is below 0 in the sample is at 0 in its folded pair. */
+        if (m->combination == PRV_COMBINED_FOLDED) greatest = fmax(greatest, 0.0);
     }
     /* Of an average, at most that of each batch, else: it lies between its terms. */
     *error = isfinite(greatest) ? *error + 4.0 * PRV_UNIT * fabs(greatest) * (double)(m->part_count + 1)

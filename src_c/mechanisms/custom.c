@@ -53,7 +53,7 @@ prv_status prv_mechanism_table(const double *losses, const double *probabilities
     a->length = n;
     a->loss_error = higher > 0.0L ? 2.0 * PRV_UNIT : 0.0;
     a->q_only = (double)((long double)mass_at_infinity / sum);
-    a->q_only_error = (sums + PRV_UNIT) * a->q_only;
+    if (mass_at_infinity > 0.0) a->q_only_error = prv_error_of_product(a->q_only, sums + PRV_UNIT);
     /* If rounding explains the mass that P lacks, P lacks none. */
     const double missing = (double)-beyond;
     if (missing > error) {

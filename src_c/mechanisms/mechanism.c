@@ -161,8 +161,8 @@ prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechan
         a->p[0] = 1.0;
         /* A mass of 1 would mean that no outcome is shared (prv_is_disjoint). */
         a->q_only = fmin(apart, 1.0 - 0.5 * DBL_EPSILON);
-        a->q_only_error = a->q_only * (PRV_UNIT + (double)PRV_MAX_COMPONENTS *
-                                                      (double)LDBL_EPSILON); /* a quotient of sums */
+        const double relative = PRV_UNIT + (double)PRV_MAX_COMPONENTS * (double)LDBL_EPSILON;
+        a->q_only_error = prv_error_of_product(a->q_only, relative); /* a quotient of sums */
         a->loss_error = 4.0 * DBL_EPSILON;
         reversed = prv_atoms_reversed(a);
     }

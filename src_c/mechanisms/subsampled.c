@@ -101,7 +101,9 @@ prv_atoms *prv_atoms_subsampled(const prv_atoms *a, double p)
     const double widest = a->length > 0 ? fmax(fabs(a->loss[0]), fabs(a->loss[a->length - 1])) : 0.0;
     s->loss_error = p < 1.0 ? prv_subsampled_loss_error(widest, a->loss_error) : a->loss_error;
     s->q_only = p * a->q_only;
-    s->q_only_error = p < 1.0 ? p * a->q_only_error + PRV_UNIT * s->q_only : a->q_only_error;
+    s->q_only_error = a->q_only_error;
+    if (p < 1.0 && (a->q_only > 0.0 || a->q_only_error > 0.0))
+        s->q_only_error = p * a->q_only_error + prv_error_of_product(s->q_only, PRV_UNIT);
     s->p_only = extra ? 0.0 : a->p_only;
     s->p_only_error = extra ? 0.0 : a->p_only_error;
     s->mass_error = a->mass_error + (extra ? a->p_only_error : 0.0);

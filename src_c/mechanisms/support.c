@@ -53,11 +53,12 @@ double prv_infinite_mass_error(const prv_mechanism *m, bool add)
             error += m->part_weight[i] *
                      (prv_infinite_mass_error(m->part[i], add) +
                       (m->part_weight_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
-        return error;
+        return error > 0.0 ? error + DBL_MIN : 0.0; /* of products that underflow */
     }
     if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_only_error;
     /* The mass is a product of the stated one with a probability, or the stated one itself. */
-    return m->sampling_probability < 1.0 ? PRV_UNIT * prv_infinite_mass(m, add) : 0.0;
+    const bool is_product = !add && m->sampling_probability < 1.0 && m->mass_at_infinity > 0.0;
+    return is_product ? prv_error_of_product(prv_infinite_mass(m, add), PRV_UNIT) : 0.0;
 }
 
 /* The part of a choice that has the greatest loss; a part that is never chosen has no loss. */

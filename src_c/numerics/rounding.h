@@ -71,6 +71,26 @@ static inline double prv_outwards(double x, double relative_error, int sign)
     return sign > 0 ? prv_above(x + moved) : prv_below(x - moved);
 }
 
+/* What a product, a quotient or a power of numbers > 0 is off by at most that came out as `value`, and is off
+ * by this part of itself where it is a normal number. A subnormal one has lost digits, and one that came out
+ * as 0 is not 0: both are off by less than the smallest normal double. */
+static inline double prv_error_of_product(double value, double relative_error)
+{
+    return relative_error * value + DBL_MIN;
+}
+
+/* log(1 - m) for m >= 0, and 1 - e^x for x <= 0, to PRV_LIBM_ERROR: below the normal doubles, where nothing
+ * is promised of the C library, m and -x are the nearest doubles. */
+static inline double prv_log_rest(double m)
+{
+    return m < DBL_MIN ? -m : log1p(-m);
+}
+
+static inline double prv_one_less_exp(double x)
+{
+    return x > -DBL_MIN ? -x : -expm1(x);
+}
+
 /* 1 - e^x for x <= 0 (0 above), from above (sign > 0) or below: expm1 is off by PRV_LIBM_ERROR. No privacy
  * curve lies below it. */
 static inline double prv_least_delta(double epsilon, int sign)

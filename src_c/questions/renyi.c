@@ -64,7 +64,8 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, pr
 {
     const bool add_pair = add && !prv_is_symmetric(m);
     *e = (prv_excess)PRV_NO_EXCESS;
-    if (prv_infinite_mass(m, add) > 0.0) {
+    /* A mass that underflows is 0 with an error (prv_error_of_product). */
+    if (prv_infinite_mass(m, add) > 0.0 || prv_infinite_mass_error(m, add) > 0.0) {
         prv_excess_add(e, HUGE_VAL, HUGE_VAL);
         return PRV_OK;
     }

@@ -53,6 +53,39 @@ static void masses_at_infinity(void)
     check(s.low <= 0.24 && s.high >= 0.26, "what a mass is off by counts");
 }
 
+/* Masses below the normal doubles, which sums of long double hold as they are; masses that are not told from
+ * 0, or from 1. */
+static void masses_at_the_ends(void)
+{
+    int within = 1;
+    for (int trial = 0; trial < 3000; trial++) {
+        prv_infinite s = {0};
+        long double truth = 0.0L;
+        for (int j = 0; j < 5; j++) {
+            const double m = ldexp(uniform(0.0, 1.0), -1075 + (int)random_below(70)),
+                         k = floor(log_uniform(1.0, 1e6));
+            prv_infinite_add(&s, m, 0.0, k);
+            truth += (long double)k * (long double)m; /* less a part of 1e-290 */
+        }
+        within = within && (long double)s.low <= truth && truth * (1.0L - 1e-18L) <= (long double)s.high;
+    }
+    check(within, "sums of subnormal masses lie between both ends");
+    prv_infinite s = {0};
+    prv_infinite_add(&s, 0.0, DBL_MIN, 1.0);
+    check(s.low == 0.0 && s.high >= DBL_MIN, "a mass that came out as 0 is not none");
+    prv_infinite_add(&s, 0.0, DBL_MIN, 9.0);
+    check(s.low == 0.0 && s.high >= 10.0 * DBL_MIN, "... nor is a composition");
+    memset(&s, 0, sizeof s);
+    prv_infinite_add(&s, 1.0 - U, U, 1.0);
+    prv_infinite_add(&s, 0.5, 0.0, 1.0);
+    check(s.low >= 1.0 - 8.0 * U && s.low < 1.0 && s.high == 1.0,
+          "a mass near 1 is as near in a composition");
+    memset(&s, 0, sizeof s);
+    prv_infinite_add(&s, 0.5, 0.6, 2.0);
+    prv_infinite_add(&s, 0.25, 0.0, 1.0);
+    check(s.low <= 0.25 && s.low >= 0.25 - 8.0 * U && s.high == 1.0, "... and one that is not known adds nothing");
+}
+
 static void floors(void)
 {
     int within = 1, close = 1;
@@ -104,6 +137,15 @@ static void known_at_once(void)
     check(direct(&pure, NULL, PRV_ASK_DELTA, -HUGE_VAL, &b) && b.lower == 1.0, "delta is 1 at the other end");
     check(direct(&nothing, NULL, PRV_ASK_DELTA, -1.0, &b) && b.lower < b.upper && b.lower > 0.63,
           "no step: the floor");
+    prv_totals disjoint = totals_of(1.0, -HUGE_VAL, 0.0, 1.0, 0.0);
+    prv_mechanism *noise = NULL;
+    check(prv_mechanism_gaussian(1.0, &noise) == PRV_OK, "Gaussian noise, whose losses have no end");
+    prv_totals_add(&disjoint, noise, 3.0, false);
+    prv_mechanism_free(noise);
+    check(disjoint.greatest_loss == -HUGE_VAL && prv_greatest_epsilon(&disjoint) == 0.0,
+          "beside a step without finite losses there are none");
+    const prv_totals unknown = totals_of(1.0, NAN, 0.0, 0.0, 0.0);
+    check(prv_greatest_epsilon(&unknown) == HUGE_VAL, "a greatest loss that is no number bounds nothing");
 }
 
 static void the_way_out(void)
@@ -139,6 +181,7 @@ static void the_way_out(void)
 int main(void)
 {
     masses_at_infinity();
+    masses_at_the_ends();
     floors();
     known_at_once();
     the_way_out();

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -497,3 +498,106 @@ def test_some_of_the_batches_with_gaussian_noise():
         prv.RandomAllocation(base, 3, selected=4)
     with pytest.raises(ValueError, match="selected=10"):
         prv.compose(prv.PoissonSubsampled(step, 0.5))
+
+
+def encloses(bounds, exact):
+    """Whether the bounds hold, as exact numbers."""
+    return Fraction(bounds.lower) <= exact <= Fraction(bounds.upper)
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize(
+    ("mass", "batches"), [(1e-9, 40), (1e-200, 2), (0.1, 400), (1e-160, 2), (0.3, 7), (1e-310, 2)]
+)
+def test_powers_of_masses_at_infinity(mass, batches):
+    curve = prv.compose(
+        prv.RandomAllocation(prv.ApproximateDP(0.5, mass), batches), neighbors="add"
+    )
+    exact = Fraction(mass) ** batches
+    assert encloses(curve.delta(6.0), exact)
+    assert curve.delta(3.0).upper >= exact
+    assert curve.epsilon(0.0).upper == math.inf
+    assert encloses((curve * 3).delta(18.5), 1 - (1 - exact) ** 3)
+
+
+@pytest.mark.parametrize(
+    ("mass", "p"), [(1e-300, 1e-100), (1e-12, 1e-300), (1e-310, 0.3), (0.25, 0.3), (1.0, 0.3)]
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_masses_at_infinity_of_samples(mass, p, nested):
+    base = prv.ApproximateDP(0.5, mass)
+    parts = prv.Composed([base, prv.PureDP(0.25)]) if nested else base
+    curve = prv.compose(prv.PoissonSubsampled(parts, p), neighbors="remove")
+    exact = Fraction(p) * Fraction(mass)
+    assert encloses(curve.delta(5.0), exact)
+    assert curve.epsilon(0.0).upper == math.inf
+    assert encloses((curve * 1000).delta(751.0), 1 - (1 - exact) ** 1000)
+    if not nested:
+        assert curve.renyi_divergence(2.0).upper == math.inf
+
+
+@pytest.mark.parametrize("mass", [5e-324, 1e-320, 1e-310, 3e-308])
+def test_compositions_of_subnormal_masses_at_infinity(mass):
+    base, count = prv.ApproximateDP(0.125, mass), 10**6
+    exact = 1 - (1 - Fraction(mass)) ** 3
+    assert encloses(prv.compose(base, 3).delta(1.0), exact)
+    many = prv.compose(base, count).delta(2e5)  # m k less a part m k / 2 of itself
+    assert many.lower <= Fraction(mass) * count
+    assert Fraction(mass) * count * (1 - Fraction(1, 10**290)) <= many.upper
+    both = prv.Composed([(base, 2), (prv.PureDP(0.5), 1)])
+    assert encloses(prv.compose(both).delta(1.0), 1 - (1 - Fraction(mass)) ** 2)
+
+
+NO_LOSS_IS_FINITE = prv.ApproximateDP(0.0, 1.0)
+
+
+def test_masses_at_infinity_near_one():
+    noiseless = prv.PoissonSubsampled([prv.Gaussian(0.0), prv.Laplace(1.0)], 0.3)
+    assert prv.delta_from_eps(noiseless, 0.5) == (0.3, 0.3, 0.3)
+    assert prv.eps_from_delta(noiseless, 0.2).lower == math.inf
+    assert prv.eps_from_delta(noiseless, 0.4).upper <= 1e-8
+    half = prv.PoissonSubsampled([NO_LOSS_IS_FINITE, prv.Gaussian(1.0)], 0.5)
+    assert prv.eps_from_delta(half, 0.6).upper <= 1e-8
+    mass = 1.0 - 2.0**-53
+    nearly = prv.RandomAllocation(prv.ApproximateDP(0.5, mass), 3)
+    assert encloses(prv.delta_from_eps(nearly, 1.0, neighbors="remove"), Fraction(mass))
+    assert prv.delta_from_eps(nearly, 1.0, neighbors="remove").lower >= 1.0 - 1e-14
+
+
+@pytest.mark.parametrize("direction", ["add", "remove", "add-or-remove"])
+def test_steps_without_finite_losses(direction):
+    bins = prv.RandomAllocation(NO_LOSS_IS_FINITE, 3)
+    for steps in (
+        [(bins, 2), (prv.Gaussian(2.0), 3)],
+        [(prv.Gaussian(2.0), 3), (bins, 2)],
+        [NO_LOSS_IS_FINITE, prv.Gaussian(1.0)],
+        prv.Composed([NO_LOSS_IS_FINITE, prv.Gaussian(1.0)]),
+        [prv.Composed([NO_LOSS_IS_FINITE, prv.Gaussian(1.0)]), prv.Laplace(1.0)],
+    ):
+        curve = prv.compose(steps, neighbors=direction)
+        assert curve.epsilon(1e-5).lower == math.inf
+        assert curve.delta(1.0) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9])
+def test_samples_beside_noise_where_the_sample_hides_nothing(p):
+    # The greatest loss of the noise is infinite, and that of the sample is log(1 - p) or less.
+    sampled = prv.PoissonSubsampled([NO_LOSS_IS_FINITE, prv.PureDP(1.0)], p)
+    both = prv.compose([sampled, prv.Gaussian(1.0)], neighbors="remove")
+    exact = p + (1 - p) * (math.erf(0.5 / math.sqrt(2.0)))  # bounds delta(0) from above
+    delta = both.delta(0.0)
+    assert p <= delta.upper
+    assert delta.lower <= exact
+    assert both.epsilon(p * 0.99).lower == math.inf
+    assert both.epsilon(p + 0.01).upper < math.inf
+
+
+def test_a_folded_sample_that_hides_nothing():
+    # Losses are infinite, or 0 beside which the guarantee has all of its curve.
+    p, high = 0.5, mpmath.e / (1 + mpmath.e)
+    sampled = prv.PoissonSubsampled([NO_LOSS_IS_FINITE, prv.PureDP(1.0)], p)
+    curve = prv.compose([sampled, prv.PureDP(1.0)], neighbors="replace-one")
+    exact = p + (1 - p) * float(high - mpmath.exp(0.5) * (1 - high))
+    delta = curve.delta(0.5)
+    assert delta.lower <= exact * (1 + 1e-14)
+    assert exact * (1 - 1e-14) <= delta.upper <= exact + 1e-3
