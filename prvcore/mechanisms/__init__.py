@@ -11,6 +11,7 @@ HOMES = {
     "allocated": ("BallsInBins", "RandomAllocation"),
     "base": ("Mechanism",),
     "composed": ("Composed",),
+    "distribution": ("FromDistribution",),
     "custom": ("FromCDFs", "FromPrivacyCurve", "FromTable"),
     "guarantees": ("ApproximateDP", "BoundedRange", "PureDP", "RandomizedResponse"),
     "noise": (
