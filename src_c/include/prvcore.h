@@ -234,8 +234,8 @@ PRV_API prv_status prv_mechanism_random_allocation(const prv_mechanism *base, ui
 
 /* The base mechanism runs on each of `batches` in [1, 2^32], and each record is in `selected` of them, in [1,
  * batches] (else PRV_ERR_BATCHES), drawn at random and independently of all other records: any so many are as
- * likely. The pair is that of a more private draw that is known in part, one batch from each of `selected`
- * blocks of batches, which dominates; no two data sets are known to have it unless `selected` is 1 or
+ * likely. The pair is that of a draw that is known in part, one batch from each of `selected` blocks of
+ * batches, which dominates; no two data sets are known to have it unless `selected` is 1 or
  * `batches`. Lower bounds are those of the sum of all outcomes, if the base is Gaussian noise and selected^2
  * >= batches, else of the first batch alone (PAIRS.md, section 10). The base is copied. Errors as for
  * prv_mechanism_random_allocation; the mechanism is no part of others. */

@@ -127,7 +127,7 @@ def twice(rng, kind):
 def nesting(rng, kind):
     """Draw a mechanism of mechanisms, of so few outcomes that all can be written down."""
     while True:
-        mechanism = _made_of_others(rng, int(rng.integers(1, 4)))
+        mechanism = _made_of_others(rng, int(rng.integers(1, 4)), is_whole=True)
         if is_nested(mechanism) and _outcomes(mechanism) <= 1500:
             break
     count = 1 if rng.random() < 0.7 or _outcomes(mechanism) > 60 else 2
@@ -139,7 +139,8 @@ def nesting(rng, kind):
     return setting_of(rng, kind, steps, questions, options, patience=8.0)
 
 
-def _made_of_others(rng, depth):
+def _made_of_others(rng, depth, is_whole=False):
+    """Draw a mechanism; one that is_whole is no part of others."""
     made = ["leaf", "composed", "sample", "allocation", "bins"][rng.integers(5) if depth else 0]
     if made == "leaf":
         epsilon = log_uniform(rng, 1e-3, 4.0)
@@ -156,7 +157,9 @@ def _made_of_others(rng, depth):
     if made == "sample":
         return prv.PoissonSubsampled(inner, draw_probability(rng))
     if made == "allocation":
-        return prv.RandomAllocation(inner, int(rng.integers(2, 6)))
+        batches = int(rng.integers(2, 6))
+        selected = int(rng.integers(1, batches + 1)) if is_whole and rng.random() < 0.4 else 1
+        return prv.RandomAllocation(inner, batches, selected)
     return prv.BallsInBins(inner, bins=int(rng.integers(2, 5)), epochs=int(rng.integers(1, 4)))
 
 

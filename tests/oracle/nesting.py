@@ -6,6 +6,8 @@ other by it. The loss of 'remove' is log R, with an outcome of the other measure
 with 1, and an allocation is the mean of as many independent R as there are batches.
 """
 
+from math import comb
+
 from .balls import ONE, ZERO, TooSlowError, exact
 from .laws import Atoms
 from .pairs import discrete
@@ -48,12 +50,13 @@ def _ratios(mechanism, direction):
         outcomes, infinite = _ratios(mechanism.mechanism, direction)
         return _merged([((1 - p) + p * r, mass) for r, mass in outcomes]), p * infinite
     if name == "RandomAllocation":
-        return _mean(_ratios(mechanism.mechanism, direction), mechanism.batches)
+        base = _ratios(mechanism.mechanism, direction)
+        return _mean_of_sets(base, mechanism.batches, mechanism.selected)
     if name == "BallsInBins":
         whole = [(ONE, ONE)], ZERO
         for _ in range(mechanism.epochs):
             whole = _product(whole, _ratios(mechanism.mechanism, direction))
-        return _mean(whole, mechanism.bins)
+        return _mean_of_sets(whole, mechanism.bins, 1)
     pair = discrete(mechanism, name, 1)
     if pair.missing > 0:
         raise TooSlowError("outcomes that are not written down")
@@ -71,15 +74,31 @@ def _product(first, second):
     return _merged([(x * y, m * n) for x, m in a for y, n in b]), s + t - s * t
 
 
-def _mean(law, batches):
+def _mean_of_sets(law, batches, size):
+    """Return the mean of the products of R over all sets of `size` batches.
+
+    Along the batches go the sums of these products over sets of 0, 1, ... size batches.
+    """
     outcomes, infinite = law
-    sums = [(ZERO, ONE)]
+    states = {None: ([ONE] + [ZERO] * size, ONE)}
     for _ in range(batches):
-        if len(sums) * len(outcomes) > MOST:
+        if len(states) * len(outcomes) > MOST:
             raise TooSlowError("too many outcomes")
-        sums = _merged([(x + y, m * n) for x, m in sums for y, n in outcomes])
-    # the other measure is that of one batch in place of the null measure: its mass at R = infinity
-    return [(r / batches, mass) for r, mass in sums], infinite
+        after = {}
+        for sums, mass in states.values():
+            for r, m in outcomes:
+                found = [ONE, *(sums[k] + sums[k - 1] * r for k in range(1, size + 1))]
+                key = tuple(each.mid().str(40, radius=False) for each in found)
+                before = after.get(key)
+                if before is not None:
+                    found = [a.union(b) for a, b in zip(before[0], found, strict=True)]
+                after[key] = found, mass * m + (before[1] if before is not None else ZERO)
+        states = after
+    sets = comb(batches, size)
+    # the other measure has the batches of one set in place of the null measure
+    return [(sums[size] / sets, mass) for sums, mass in states.values()], (
+        -(size * (-infinite).log1p()).expm1() if infinite < 1 else ONE
+    )
 
 
 def _merged(outcomes):
