@@ -12,6 +12,7 @@ from prvcore._core.mechanism import Handle
 from prvcore._settings import Discretization, Engine, Neighbors, Settings
 from prvcore._steps import Steps, merged, refuse_mixed_groups
 from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.composed import Composed
 
 __all__ = ["ComposedSteps"]
 
@@ -70,6 +71,27 @@ class ComposedSteps:
     def counts(self) -> tuple[int, ...]:
         """How often each of the mechanisms runs."""
         return tuple(count for _, count in self._steps)
+
+    def as_mechanism(self) -> Composed:
+        """Return the composition as one mechanism, of which there may be a sample or an allocation.
+
+        Returns
+        -------
+        Composed
+            All of its steps on the same records. Its pair is enclosed between two others anew, as
+            finely as each question needs, so that bounds of whatever it becomes a part of hold.
+            Options, such as `neighbors`, are those of the composition that it is put into.
+
+        Examples
+        --------
+        >>> import prvcore as prv
+        >>> query = prv.compose([prv.Laplace(2.0), prv.Gaussian(3.0)]).as_mechanism()
+        >>> sampled = prv.compose(prv.PoissonSubsampled(query, 0.1), 10)
+        >>> sampled.epsilon(1e-5).upper < prv.compose(query, 10).epsilon(1e-5).lower
+        True
+
+        """
+        return Composed(self._steps)
 
     @property
     def attained(self) -> bool:

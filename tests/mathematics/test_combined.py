@@ -601,3 +601,16 @@ def test_a_folded_sample_that_hides_nothing():
     delta = curve.delta(0.5)
     assert delta.lower <= exact * (1 + 1e-14)
     assert exact * (1 - 1e-14) <= delta.upper <= exact + 1e-3
+
+
+def test_a_curve_is_a_mechanism():
+    steps = [prv.Laplace(2.0), (prv.Gaussian(3.0), 4)]
+    curve = prv.compose(steps)
+    ours = prv.eps_from_delta(curve.as_mechanism(), 1e-5)
+    theirs = curve.epsilon(1e-5)
+    assert ours.lower <= theirs.upper
+    assert theirs.lower <= ours.upper
+    sampled = prv.eps_from_delta(prv.PoissonSubsampled(curve.as_mechanism(), 0.1), 1e-5)
+    assert sampled == prv.eps_from_delta(prv.PoissonSubsampled(steps, 0.1), 1e-5)
+    nothing = prv.compose([]).as_mechanism()
+    assert prv.eps_from_delta(nothing, 1e-5).upper == 0.0
