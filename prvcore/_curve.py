@@ -403,7 +403,7 @@ class PrivacyCurve(ComposedSteps):
         ------
         TypeError, ValueError
             If an order is out of range, or if a mechanism is given by functions, whose tails are
-            unknown.
+            unknown, or is made of others (`Composed`, `RandomAllocation` and samples of these).
 
         Notes
         -----

@@ -49,6 +49,7 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_ARITHMETIC
         PRV_ERR_PART
         PRV_ERR_BOUNDS
+        PRV_ERR_COMBINED
         PRV_STATUS_COUNT
 
     const char *PRV_VERSION

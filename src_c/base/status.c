@@ -37,7 +37,8 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_PRECISION:
         return "rounding is larger than the delta asked: use the bracketing discretization";
     case PRV_ERR_DISCRETIZATION:
-        return "a privacy curve does not determine the mean of the loss: use the bracketing discretization";
+        return "the mean of the loss is not known of a privacy curve, or of mechanisms that are made of others: use the "
+               "bracketing discretization";
     case PRV_ERR_ENGINE: return "the spectrum falls too slowly for this question: let the engine be chosen";
     case PRV_ERR_PARAMETER: return "no mechanism has the parameter, or its factor is negative or not finite";
     case PRV_ERR_TOLERANCE: return "tolerance must be in [1e-9, 0.1]";
@@ -58,8 +59,9 @@ const char *prv_status_message(prv_status status)
                "not hold; call fesetround(FE_TONEAREST), switch flush-to-zero (FTZ, DAZ) off, or ask in a thread "
                "made before a library built with -ffast-math switched it on";
     case PRV_ERR_PART:
-        return "this is not known of mechanisms that are made of others, or of such parts: bounded ranges, truncated "
-               "samples and samples of fixed size cannot be parts";
+        return "mechanisms for groups of records, bounded ranges and truncated samples, and samples of fixed size, cannot "
+               "be parts of other mechanisms";
+    case PRV_ERR_COMBINED: return "this is not known of mechanisms that are made of others";
     case PRV_ERR_BOUNDS:
         return "an internal check failed, as of a lower bound above an upper bound: this is a fault of prvcore, "
                "please report it";

@@ -113,9 +113,9 @@ typedef enum prv_status {
     PRV_ERR_MOMENTS,              /* a Renyi divergence was asked of a mechanism given by functions */
     PRV_ERR_GROUPS,               /* mechanisms are composed that have groups of different sizes */
     PRV_ERR_ARITHMETIC,           /* the thread does not round to nearest, flushes subnormals, or cuts x87 */
-    PRV_ERR_PART,                 /* a part of a combined mechanism has no attained pair of its own, or a
-                                     combined mechanism was asked for what is known of others alone */
+    PRV_ERR_PART,                 /* a part of a combined mechanism has no attained pair of its own */
     PRV_ERR_BOUNDS,               /* an internal check failed: please report this fault */
+    PRV_ERR_COMBINED,             /* a combined mechanism was asked for what is known of others alone */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -218,8 +218,8 @@ PRV_API prv_status prv_mechanism_subsampled_without_replacement(const prv_mechan
 /* Several mechanisms on the same records, one after another, as one mechanism: what may be sampled or
  * allocated as a whole. steps as for prv_epsilon; the mechanisms are copied. Its pair is the product of
  * theirs. PRV_ERR_COUNT if the counts add up to more than 2^53, PRV_ERR_PART if a mechanism has no attained
- * pair of its own (bounded ranges, truncated samples, samples of fixed size), PRV_ERR_GROUPS if one is for
- * groups, PRV_ERR_NEIGHBORS if the mechanisms have no neighbours in common. */
+ * pair of its own (bounded ranges, truncated samples, samples of fixed size) or is for groups,
+ * PRV_ERR_NEIGHBORS if the mechanisms have no neighbours in common. */
 typedef struct prv_step prv_step;
 PRV_API prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count,
                                           prv_mechanism **mechanism);

@@ -285,7 +285,7 @@ prv_rounding prv_cells_rounding(const prv_cells *cells)
 
 prv_status prv_cells_compute(const prv_mechanism *m, bool add, prv_side side, prv_cells *cells)
 {
-    if (m->base == PRV_BASE_COMBINED) return PRV_ERR_PART; /* to be enclosed first */
+    if (m->base == PRV_BASE_COMBINED) return PRV_ERR_COMBINED; /* to be enclosed first */
     /* The atoms that enclose a mechanism have all of their mass at infinity. */
     cells->infinite_error = m->base == PRV_BASE_ENCLOSED ? 0.0 : prv_infinite_mass_error(m, add);
     if (m->base == PRV_BASE_CHOICE) return choice_cells(m, add, side, cells);

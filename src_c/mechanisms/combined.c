@@ -69,7 +69,7 @@ prv_status prv_mechanism_copy(const prv_mechanism *m, prv_mechanism **copy)
  * for groups, or for other data sets only, has none that may be combined. */
 static prv_status check_part(const prv_mechanism *m)
 {
-    if (m->group_size > 1) return PRV_ERR_GROUPS;
+    if (m->group_size > 1) return PRV_ERR_PART;
     const int own = m->attained == NULL && m->base != PRV_BASE_CHOICE && m->base != PRV_BASE_BOUNDED_RANGE;
     return own ? PRV_OK : PRV_ERR_PART;
 }

@@ -73,7 +73,7 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, pr
     case PRV_BASE_CDFS:
     case PRV_BASE_CURVE: return PRV_ERR_MOMENTS;
     case PRV_BASE_COMBINED:
-    case PRV_BASE_ENCLOSED: return PRV_ERR_PART;
+    case PRV_BASE_ENCLOSED: return PRV_ERR_COMBINED;
     case PRV_BASE_CHOICE: return choice_excess(m, add, alpha, e);
     case PRV_BASE_ATOMS: *e = prv_discrete_excess(m, add, alpha); return PRV_OK;
     case PRV_BASE_MIXTURE:

@@ -371,6 +371,17 @@ static void status_codes(void)
     expect(prv_mechanism_random_allocation(part, 0, &m), PRV_ERR_BATCHES, "... of no batches");
     expect(prv_mechanism_random_selection(part, 3, 4, &m), PRV_ERR_BATCHES, "... of more than there are");
     prv_mechanism_free(part);
+    prv_mechanism *allocated;
+    expect(prv_mechanism_approximate_dp(1.0, 0.0, &part), PRV_OK, "a guarantee");
+    expect(prv_mechanism_random_allocation(part, 3, &allocated), PRV_OK, "... allocated");
+    const prv_step of_others = {allocated, 1};
+    const prv_options loose = options_of(1e-3);
+    const double second = 2.0;
+    prv_bounds renyi;
+    expect(prv_renyi_divergence(&of_others, 1, &loose, &second, 1, &renyi), PRV_ERR_COMBINED,
+           "... has no Renyi divergence");
+    prv_mechanism_free(allocated);
+    prv_mechanism_free(part);
     expect(prv_mechanism_randomized_response(NAN, 2, &m), PRV_ERR_EPSILON, "randomized response of nan");
     expect(prv_mechanism_randomized_response(1.0, 1, &m), PRV_ERR_COMPONENTS, "one category");
     expect(prv_mechanism_group_gaussian(1.0, 5e-324, 2, &m), PRV_ERR_SAMPLING_PROBABILITY,
