@@ -327,7 +327,7 @@ class FixedSizeBatches(Batches):
 
 
 class RandomAllocationBatches(Batches):
-    """Passes in which each record is in one batch, which it draws by itself, anew in each pass.
+    """Passes in which each record is in one batch, or some, drawn by itself, anew in each pass.
 
     Batches vary in size. Cutting a shuffled data set into batches of one size is another mechanism,
     with a larger epsilon.
@@ -338,6 +338,9 @@ class RandomAllocationBatches(Batches):
         Number of records, in [1, 2^40].
     batches : int
         Number of batches of a pass, in [1, 2^32].
+    selected : int, default 1
+        In how many of the batches each record is, in [1, batches]; each subset of so many has the
+        same probability.
     seed : int, optional
         In [0, 2^128). Left out, the operating system's cryptographic generator is used.
 
@@ -348,24 +351,29 @@ class RandomAllocationBatches(Batches):
 
     """
 
-    def __init__(self, dataset_size: int, batches: int, *, seed: int | None = None) -> None:
+    def __init__(
+        self, dataset_size: int, batches: int, selected: int = 1, *, seed: int | None = None
+    ) -> None:
         super().__init__(dataset_size, seed)
         self.batches = _number(batches, "batches")
+        self.selected = _arguments.integer(selected, "selected", 1, self.batches)
 
     def __len__(self) -> int:
         return self.batches
 
     @property
     def expected_batch_size(self) -> float:
-        """Return `dataset_size` over `batches`."""
-        return self.dataset_size / self.batches
+        """Return `dataset_size` times `selected` over `batches`."""
+        return self.dataset_size * self.selected / self.batches
 
     def accounted(self, mechanism: Mechanisms, epochs: int = 1) -> list[tuple[Mechanism, int]]:
         """Return `prvcore.RandomAllocation`, whose count is the number of passes."""
-        return [(RandomAllocation(mechanism, self.batches), _number(epochs, "epochs"))]
+        epoch = RandomAllocation(mechanism, self.batches, self.selected)
+        return [(epoch, _number(epochs, "epochs"))]
 
     def _draw(self, words: _Words) -> Iterator[NDArray[np.int64]]:
-        return _split(random_integers(self.dataset_size, self.batches, words), self.batches)
+        places = random_choices(self.dataset_size, self.batches, self.selected, words)
+        return _split(places, self.batches)
 
 
 class BallsInBinsBatches(Batches):
@@ -396,7 +404,7 @@ class BallsInBinsBatches(Batches):
     def __init__(self, dataset_size: int, bins: int, *, seed: int | None = None) -> None:
         super().__init__(dataset_size, seed)
         self.bins = _number(bins, "bins")
-        self._bins: NDArray[np.int64] | None = None
+        self._bins: NDArray[np.int64] | None = None  # one column
 
     def __len__(self) -> int:
         return self.bins
@@ -415,7 +423,7 @@ class BallsInBinsBatches(Batches):
 
     def _draw(self, words: _Words) -> Iterator[NDArray[np.int64]]:
         if self._bins is None:
-            self._bins = random_integers(self.dataset_size, self.bins, words)
+            self._bins = random_choices(self.dataset_size, self.bins, 1, words)
         return _split(self._bins, self.bins)
 
     def __repr__(self) -> str:
@@ -459,7 +467,7 @@ def batches_of(
     >>> import prvcore as prv
     >>> from prvcore.sampling import batches_of
     >>> batches_of(prv.RandomAllocation(prv.Gaussian(1.0), batches=100), dataset_size=50_000)
-    RandomAllocationBatches(dataset_size=50000, batches=100)
+    RandomAllocationBatches(dataset_size=50000, batches=100, selected=1)
 
     """
     if isinstance(mechanism, RandomAllocation | BallsInBins) and steps != 1:
@@ -492,11 +500,9 @@ def batches_of(
             )
         return FixedSizeBatches(size, batch_size, steps, seed=seed)
     if isinstance(mechanism, RandomAllocation):
-        if mechanism.selected != 1:
-            raise ValueError(
-                f"mechanism must have each record in one batch, got {mechanism.selected} of them"
-            )
-        return RandomAllocationBatches(dataset_size, mechanism.batches, seed=seed)
+        return RandomAllocationBatches(
+            dataset_size, mechanism.batches, mechanism.selected, seed=seed
+        )
     if isinstance(mechanism, BallsInBins):
         return BallsInBinsBatches(dataset_size, mechanism.bins, seed=seed)
     raise TypeError(f"mechanism must be a sampled one, got {mechanism!r}")
@@ -569,13 +575,28 @@ def random_integers(count: int, below: int, words: _Words) -> NDArray[np.int64]:
     return (drawn % np.uint64(below)).astype(np.int64)
 
 
+def random_choices(count: int, below: int, selected: int, words: _Words) -> NDArray[np.int64]:
+    """Return a row for each record: `selected` distinct integers in [0, below).
+
+    By Floyd's algorithm each set has the same probability: for j = below - selected, ..., below - 1
+    an integer in [0, j] is drawn, and j is taken in its place if it was drawn before.
+    """
+    chosen = np.empty((count, selected), np.int64)
+    for i, j in enumerate(range(below - selected, below)):
+        drawn = random_integers(count, j + 1, words)
+        before = (chosen[:, :i] == drawn[:, None]).any(axis=1)
+        chosen[:, i] = np.where(before, j, drawn)
+    return chosen
+
+
 def _split(places: NDArray[np.int64], number: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the indices of each place, in ascending order; of a place that is empty, none."""
-    order = np.argsort(places, kind="stable")
-    ends = np.searchsorted(places[order], np.arange(1, number + 1))
+    """Yield the records that have each place in their row, in ascending order; maybe none."""
+    flat = places.ravel()
+    order = np.argsort(flat, kind="stable")
+    ends = np.searchsorted(flat[order], np.arange(1, number + 1))
     start = 0
     for end in ends.tolist():
-        yield order[start:end]
+        yield order[start:end] // places.shape[1]
         start = end
 
 

@@ -175,9 +175,7 @@ def _random_allocation(event: Any, relation: NeighboringRelation) -> Steps:
         return []
     if selected == batches:
         return [(mechanism, count * batches) for mechanism, count in steps]
-    if selected > 1:
-        raise ValueError(f"num_selected must be 0, 1 or num_steps, got {selected}")
-    return [(RandomAllocation(as_one(steps), batches), 1)]
+    return [(RandomAllocation(as_one(steps), batches, selected), 1)]
 
 
 def _on_a_sample(event: Any, relation: NeighboringRelation, fixed_size: bool = False) -> Steps:
@@ -274,7 +272,7 @@ RULES: dict[str, tuple[str, Rule, dict[NeighboringRelation, str]]] = {
         {SPECIAL: "no pair is here of a special record that takes a place in a batch"},
     ),
     "RandomAllocationDpEvent": (
-        "RandomAllocation (one of the steps, or all)",
+        "RandomAllocation",
         _random_allocation,
         {REPLACE: "no pair of a replaced record is known"},
     ),

@@ -262,11 +262,6 @@ def test_a_record_is_in_as_many_nodes_of_a_tree_as_it_says(adapter, steps):
             "answers with names tell who is in it",
         ),
         (
-            kind("RandomAllocationDpEvent")(GAUSSIAN, 3, 10),
-            ADD_OR_REMOVE,
-            "num_selected must be 0, 1 or num_steps, got 3",
-        ),
-        (
             dp_event.SampledWithoutReplacementDpEvent(10, 11, GAUSSIAN),
             REPLACE,
             "sample_size must be",
@@ -289,6 +284,8 @@ def test_all_steps_selected_are_a_composition(adapter):
     event = kind("RandomAllocationDpEvent")(GAUSSIAN, 10, 10)
     found = adapter.PRVCoreAccountant().compose(event)
     assert found.accountant.history == ((prv.Gaussian(2.0), 10),)
+    some = kind("RandomAllocationDpEvent")(GAUSSIAN, 3, 10)
+    assert adapter.mechanism_from_event(some) == prv.RandomAllocation(prv.Gaussian(2.0), 10, 3)
     nothing = kind("RandomAllocationDpEvent")(GAUSSIAN, 0, 10)
     assert adapter.PRVCoreAccountant().compose(nothing).accountant.history == ()
 

@@ -75,6 +75,22 @@ def test_each_record_draws_its_batch_by_itself():
     assert counted(outcomes, law) > SIGNIFICANCE
 
 
+def test_each_record_draws_some_of_the_batches_by_itself():
+    batches = sampling.RandomAllocationBatches(2, 4, 2, seed=10)
+    law = {}
+    for first, second in itertools.product(itertools.combinations(range(4), 2), repeat=2):
+        chosen = [first, second]
+        outcome = tuple(tuple(i for i in range(2) if j in chosen[i]) for j in range(4))
+        law[outcome] = law.get(outcome, 0) + Fraction(1, 36)
+    outcomes = [tuple(all_batches(batches)) for _ in range(6000)]
+    assert counted(outcomes, law) > SIGNIFICANCE
+    assert batches.expected_batch_size == 1.0
+    noise = prv.Gaussian(2.0)
+    assert batches.accounted(noise, 3) == [(prv.RandomAllocation(noise, 4, 2), 3)]
+    everywhere = sampling.RandomAllocationBatches(3, 4, 4)
+    assert all_batches(everywhere) == [(0, 1, 2)] * 4
+
+
 def test_bins_are_drawn_once_and_each_is_equally_likely():
     law = dict.fromkeys(itertools.product(range(2), repeat=3), Fraction(1, 8))
     outcomes = []
@@ -259,6 +275,7 @@ def test_the_share_of_a_batch_is_not_rounded_down(part, whole):
         (prv.TruncatedPoissonSubsampledGaussian(1.0, 0.1, 50, 6), sampling.TruncatedPoissonBatches),
         (prv.SubsampledWithoutReplacement(prv.Laplace(1.0), 0.1), sampling.FixedSizeBatches),
         (prv.RandomAllocation(prv.Laplace(1.0), 8), sampling.RandomAllocationBatches),
+        (prv.RandomAllocation(prv.Laplace(1.0), 8, 3), sampling.RandomAllocationBatches),
         (prv.BallsInBins(prv.Laplace(1.0), 8, 3), sampling.BallsInBinsBatches),
     ],
 )
