@@ -281,6 +281,8 @@ def test_what_a_sample_cannot_be_of_is_refused_with_the_reason(adapter, event, r
 
 
 def test_all_steps_selected_are_a_composition(adapter):
+    some = kind("RandomAllocationDpEvent")(GAUSSIAN, 3, 10)
+    assert adapter.PRVCoreAccountant(ADD_OR_REMOVE).supports(some)
     event = kind("RandomAllocationDpEvent")(GAUSSIAN, 10, 10)
     found = adapter.PRVCoreAccountant().compose(event)
     assert found.accountant.history == ((prv.Gaussian(2.0), 10),)
