@@ -32,7 +32,7 @@ const TYPES = {
         core.make("prv_mechanism_truncated_poisson_gaussian", number(m, "noise_multiplier"),
             number(m, "sampling_probability"), whole(m, "dataset_size"), whole(m, "maximum_batch_size")),
     RandomAllocation: (core, m) =>
-        core.make("prv_mechanism_random_allocation", base(core, m), whole(m, "batches")),
+        core.make("prv_mechanism_random_selection", base(core, m), whole(m, "batches"), whole(m, "selected", 1)),
     BallsInBins: (core, m) => // a record keeps its bin: all epochs together are what is allocated
         core.make("prv_mechanism_random_allocation",
             core.composed([{mechanism: base(core, m), count: whole(m, "epochs")}]), whole(m, "bins")),

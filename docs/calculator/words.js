@@ -9,10 +9,10 @@ const RELATIONS = {
 };
 
 // Fields that are whole numbers; the sensitivity of discrete noise is one, too.
-const WHOLE = ["categories", "group_size", "dataset_size", "maximum_batch_size", "batches", "bins", "epochs", "count"];
+const WHOLE = ["categories", "group_size", "dataset_size", "maximum_batch_size", "batches", "selected", "bins", "epochs", "count"];
 const DEFAULTS = {
     Laplace: {sensitivity: 1}, DiscreteGaussian: {sensitivity: 1}, DiscreteLaplace: {sensitivity: 1},
-    RandomizedResponse: {categories: 2},
+    RandomizedResponse: {categories: 2}, RandomAllocation: {selected: 1},
 };
 
 /** A mechanism as Python prints it. */
