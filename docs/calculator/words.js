@@ -39,14 +39,25 @@ function composedText(name, parts) {
     return name === "mechanisms" ? tuple : `Composed(mechanisms=${tuple})`;
 }
 
+// What Python sorts by: the mechanism that a short name stands for.
+function placeOf({type, count: _, noise_multiplier, sampling_probability, ...fields}) {
+    if (type === "PoissonSubsampledGaussian") {
+        return mechanismText({type: "PoissonSubsampled", mechanism: {type: "Gaussian", noise_multiplier}, sampling_probability});
+    }
+    if (type === "PureDP") return mechanismText({type: "ApproximateDP", ...fields, delta: 0});
+    const given = {type, noise_multiplier, ...fields, sampling_probability};
+    return mechanismText(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+}
+
 /** The sentence that PrivacyCurve.report of the Python package gives. */
 export function sentence({values, steps, neighbors, epsilon, version}) {
-    const counts = new Map();
+    const counts = new Map(), places = new Map();
     for (const step of steps.map((each) => each.mechanism && !each.type ? {...each.mechanism, count: each.count} : each)) {
         const text = mechanismText(step);
         counts.set(text, (counts.get(text) ?? 0) + (step.count ?? 1));
+        places.set(text, placeOf(step));
     }
-    const told = [...counts].filter(([, count]) => count > 0).sort(([a], [b]) => a < b ? -1 : 1);
+    const told = [...counts].filter(([, count]) => count > 0).sort(([a], [b]) => places.get(a) < places.get(b) ? -1 : 1);
     const times = (count) => count === 1 ? "once" : `${count.toLocaleString("en-US")} times`;
     const reached = epsilon.attained ? "exact value" : "value for the worst data sets";
     return `At delta = ${pythonFloat(values.delta)}, epsilon is at most ${outward(epsilon.upper, 4, "up")} (${reached} in `
