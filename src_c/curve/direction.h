@@ -83,8 +83,8 @@ void prv_cut_tops(prv_direction *direction, double mass_above);
 /* The moments of the sum of the steps at the tilt lam, from the cells in use. O(cells). */
 prv_moments prv_composed_moments(const prv_direction *direction, double lam);
 
-/* The excess kurtosis of the sum at the tilt lam, from the cells in use: 0 of a Gaussian law, and large if few
- * large losses are most of the variance. weight: scratch for as many cells as the longest profile has.
+/* The excess kurtosis of the sum at the tilt lam, from the cells in use: 0 of a Gaussian law, and large if
+ * few large losses are most of the variance. weight: scratch for as many cells as the longest profile has.
  * O(cells). */
 double prv_composed_kurtosis(const prv_direction *direction, double lam, double *weight);
 

@@ -164,8 +164,8 @@ prv_status prv_enclose_step(const prv_growth_plan *plan, const prv_past *past, s
     const prv_step_pair *pair = &past->pairs[j];
     const prv_step step = {pair->mechanism, 1};
     prv_direction direction;
-    prv_status status = prv_direction_new(&step, 1, past->add ? PRV_ADD : PRV_REMOVE, past->add,
-                                          options, &direction);
+    prv_status status = prv_direction_new(&step, 1, past->add ? PRV_ADD : PRV_REMOVE, past->add, options,
+                                          &direction);
     if (status != PRV_OK) return status;
     prv_layout layout;
     memset(&layout, 0, sizeof layout);

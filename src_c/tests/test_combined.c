@@ -182,7 +182,8 @@ static void refusals(void)
     const prv_options o = options_of(1e-3);
     const double order = 2.0;
     prv_bounds b;
-    check(prv_renyi_divergence(&step, 1, &o, &order, 1, &b) == PRV_ERR_COMBINED, "... and no Renyi divergence");
+    check(prv_renyi_divergence(&step, 1, &o, &order, 1, &b) == PRV_ERR_COMBINED,
+          "... and no Renyi divergence");
     prv_mechanism_free(m);
     prv_mechanism_free(noise);
     prv_mechanism_free(range);

@@ -83,7 +83,8 @@ static void masses_at_the_ends(void)
     memset(&s, 0, sizeof s);
     prv_infinite_add(&s, 0.5, 0.6, 2.0);
     prv_infinite_add(&s, 0.25, 0.0, 1.0);
-    check(s.low <= 0.25 && s.low >= 0.25 - 8.0 * U && s.high == 1.0, "... and one that is not known adds nothing");
+    check(s.low <= 0.25 && s.low >= 0.25 - 8.0 * U && s.high == 1.0,
+          "... and one that is not known adds nothing");
 }
 
 static void floors(void)

@@ -3,8 +3,8 @@
  * cells against the two extreme pairs that have such cells. */
 #include "check.h"
 
-#include "lattices/lattice.h"
 #include "lattices/dominated.h"
+#include "lattices/lattice.h"
 #include "lattices/tilt.h"
 
 #define U (0.5 * DBL_EPSILON)
