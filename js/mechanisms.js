@@ -85,5 +85,12 @@ export function handleOf(core, mechanism) {
     if (make === undefined) {
         throw new TypeError(`type must be one of ${Object.keys(TYPES).join(", ")}; got ${mechanism?.type}`);
     }
-    return make(core, mechanism);
+    const read = new Set(["type", "count"]); // a count belongs to the step
+    const handle = make(core, new Proxy(mechanism, {get: (target, name) => {
+        read.add(name);
+        return target[name];
+    }}));
+    const unknown = Object.keys(mechanism).filter((name) => !read.has(name));
+    if (unknown.length > 0) throw new TypeError(`${mechanism.type} has no ${unknown.join(", ")}`);
+    return handle;
 }

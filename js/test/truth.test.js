@@ -86,6 +86,7 @@ test("nothing is left behind by a thousand questions", () => {
 for (const [name, ask, error] of [
     ["a type that is none", () => core.epsilon([{mechanism: {type: "toString"}}], 1e-5), TypeError],
     ["a missing field", () => core.epsilon([{mechanism: {type: "Gaussian"}}], 1e-5), TypeError],
+    ["a field that is none", () => core.epsilon([{mechanism: {...step, noise: 2}}], 1e-5), TypeError],
     ["text for a number", () => core.epsilon([{mechanism: {type: "Gaussian", noise_multiplier: "1"}}], 1e-5), TypeError],
     ["a noise below 0", () => core.epsilon([{mechanism: {type: "Gaussian", noise_multiplier: -1}}], 1e-5), PrvError],
     ["a delta above 1", () => core.epsilon([{mechanism: step}], 2), PrvError],

@@ -267,7 +267,10 @@ class Accountant:
 
         """
         if beside != ():
-            self.add(_step_of(noise_multiplier, sampling_probability, beside), count)
+            mechanism: Mechanism = _step_of(noise_multiplier, sampling_probability, beside)
+            # refuses what cannot be a part before it is recorded
+            mechanism._build(self._options.get("neighbors", "add-or-remove"))
+            self.add(mechanism, count)
             return
         last = self._recent
         if last is None or last[0] is not noise_multiplier or last[1] is not sampling_probability:

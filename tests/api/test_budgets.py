@@ -77,6 +77,13 @@ def test_what_runs_beside_a_step_counts_wherever_steps_do(budget, beside):
     assert certified(recorded.history).lower > EPSILON
 
 
+def test_what_cannot_run_beside_a_step_is_not_recorded():
+    accountant = prv.Accountant()
+    with pytest.raises(ValueError, match="BoundedRange"):
+        accountant.step(**STEP, beside=prv.BoundedRange(1.0))
+    assert accountant.steps == 0
+
+
 def test_an_adaptive_filter_refuses_what_runs_beside():
     adaptive = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA, adaptive=True)
     with pytest.raises(ValueError, match="must be Gaussian without sampling"):

@@ -89,7 +89,7 @@ def test_it_agrees_with_the_mechanisms_that_are_there(count):
         (stats.norm, TypeError, "frozen"),
         (3, TypeError, "with the method logpdf"),
     ],
-    ids=str,
+    ids=["cauchy", "t", "moved", "gumbel", "uniform", "not frozen", "a number"],
 )
 def test_other_noise_is_refused(noise, error, message):
     with pytest.raises(error, match=message):
