@@ -60,9 +60,9 @@ public:
     {
         return make(prv_mechanism_subsampled_without_replacement, get(), sampling_probability);
     }
-    mechanism random_allocation(std::uint64_t batches) const
+    mechanism random_allocation(std::uint64_t batches, std::uint64_t selected = 1) const
     {
-        return make(prv_mechanism_random_allocation, get(), batches);
+        return make(prv_mechanism_random_selection, get(), batches, selected);
     }
     mechanism scaled(prv_parameter parameter, double factor) const
     {
@@ -162,7 +162,7 @@ public:
                             &options_, &found));
         return found;
     }
-    bool is_attained() const { return prv_is_attained(steps_.data(), steps_.size()) != 0; }
+    bool is_attained() const { return prv_is_attained(steps_.data(), steps_.size(), options_.neighbors) != 0; }
 
 private:
     template <typename Question> std::vector<prv_bounds> each(Question ask, const std::vector<double> &values) const
