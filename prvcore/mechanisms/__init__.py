@@ -11,7 +11,6 @@ HOMES = {
     "allocated": ("BallsInBins", "RandomAllocation"),
     "base": ("Mechanism",),
     "composed": ("Composed",),
-    "distribution": ("FromDistribution",),
     "custom": ("FromCDFs", "FromPrivacyCurve", "FromTable"),
     "guarantees": ("ApproximateDP", "BoundedRange", "PureDP", "RandomizedResponse"),
     "noise": (

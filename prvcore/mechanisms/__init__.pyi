@@ -4,7 +4,6 @@ from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
-from prvcore.mechanisms.distribution import FromDistribution
 from prvcore.mechanisms.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -35,7 +34,6 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "FromCDFs",
-    "FromDistribution",
     "FromPrivacyCurve",
     "FromTable",
     "Gaussian",
