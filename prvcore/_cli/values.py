@@ -24,7 +24,8 @@ def whole_number(text: str) -> int:
     """Return a whole number: 1000000, or 1e6."""
     try:
         value = Decimal(text)
-        if value.adjusted() < _MOST_WHOLE_DIGITS and value == value.to_integral_value():
+        is_short = value.is_finite() and value.adjusted() < _MOST_WHOLE_DIGITS
+        if is_short and value == value.to_integral_value():
             return int(value)
     except InvalidOperation:
         pass

@@ -161,6 +161,7 @@ def test_a_sweep_goes_over_terms_of_training_and_over_loaders(capsys):
         (["--epochs", "1", "--steps", "1"], "--steps: not allowed with --epochs"),
         (["--sampling-probability", "1/0"], "must be a number, or a quotient"),
         (["--steps", "1.5"], "must be a whole number such as 1000 or 1e6, got '1.5'"),
+        (["--steps", "inf"], "must be a whole number such as 1000 or 1e6, got 'inf'"),
         (["--steps", "1e999999999"], "must be a whole number"),
         (["--memory-limit", "1XB"], "must be a number of bytes"),
         ([*OF_TRAINING, "--memory-limit", "1kB"], "argument --memory-limit: eps_error = "),

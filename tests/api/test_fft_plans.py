@@ -102,7 +102,7 @@ def test_read_only_buffers_are_refused():
         fft_plans.inverse(aligned(np.ones(9, complex)), values)
 
 
-def test_short_transforms_are_the_cores_own():
+def test_short_transforms_are_the_cores_own(tmp_path):
     """They import nothing, and give the same bits after pyFFTW was imported."""
     code = (
         "import sys, prvcore as prv\n"
@@ -116,4 +116,4 @@ def test_short_transforms_are_the_cores_own():
         "import prvcore._core.fft_plans\n"
         "assert 'pyfftw' in sys.modules and ask() == before\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
