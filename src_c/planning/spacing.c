@@ -21,6 +21,10 @@
 #define FINER_IF_EXACT 0.125
 #define FINER_IF_NOT 0.6
 
+/* A point beyond all that an atom may lie at (2^60, below_atom), so that differences of points are integers.
+ */
+#define FAR (INT64_C(1) << 61)
+
 /* Atoms that lie on no lattice are about so much of the spacing off it. */
 #define FINER_ABOUT_ATOMS 0x1p-6
 
@@ -155,7 +159,7 @@ static double walk_atoms(mesh_builder *b, const prv_atoms *a, const prv_profile 
         while (atom < a->length && below_atom(b, a->loss[atom]) < index) atom++;
         const int64_t wanted = power_of_two(spacing[cell]);
         const int64_t at = atom < a->length ? below_atom(b, a->loss[atom]) : top;
-        const int64_t next = atom + 1 < a->length ? below_atom(b, a->loss[atom + 1]) : INT64_MAX;
+        const int64_t next = atom + 1 < a->length ? below_atom(b, a->loss[atom + 1]) : FAR;
         int64_t to = index + 1; /* past the atom, if it lies in this cell */
         if (next - index < wanted)
             to = index + wanted; /* several in a cell */
