@@ -52,7 +52,6 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_COMBINED
         PRV_STATUS_COUNT
 
-    const char *PRV_VERSION
     enum:
         PRV_VERSION_NUMBER
     const char *prv_version()
