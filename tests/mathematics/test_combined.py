@@ -12,97 +12,25 @@ from mpmath import mpf
 from scipy.stats import norm
 
 import prvcore as prv
-
-# Exact laws: [(R, mass under the null measure)], and the special measure's mass at R = infinity.
-
-
-def law_of(mechanism, direction):
-    """Return the exact law of R in a direction, of mechanisms with a few outcomes."""
-    kind = type(mechanism)
-    if kind is prv.Composed:
-        law = ([(mpf(1), mpf(1))], mpf(0))
-        for part, count in mechanism.mechanisms:
-            for _ in range(count):
-                law = product(law, law_of(part, direction))
-        return law
-    if kind is prv.PoissonSubsampled:
-        p = mpf(mechanism.sampling_probability)
-        atoms, infinite = law_of(mechanism.mechanism, direction)
-        return merged([(1 - p + p * r, m) for r, m in atoms]), p * infinite
-    if kind is prv.RandomAllocation:
-        return average(law_of(mechanism.mechanism, direction), mechanism.batches)
-    if kind is prv.BallsInBins:
-        whole = prv.Composed([(mechanism.mechanism, mechanism.epochs)])
-        return average(law_of(whole, direction), mechanism.bins)
-    losses, masses, infinite = table_of(mechanism)
-    p = [mass * mpmath.exp(-loss) for mass, loss in zip(masses, losses, strict=True)]
-    if direction == "remove":
-        atoms = [(mpmath.exp(loss), mass) for loss, mass in zip(losses, p, strict=True)]
-        return merged([*atoms, (mpf(0), 1 - sum(p))]), infinite
-    atoms = [(mpmath.exp(-loss), mass) for loss, mass in zip(losses, masses, strict=True)]
-    return merged([*atoms, (mpf(0), infinite)]), 1 - sum(p)
-
-
-def table_of(mechanism):
-    """Return losses, masses and mass at infinity, of the exact mechanism that is meant."""
-    if isinstance(mechanism, prv.FromTable):
-        masses = [mpf(float(mass)) for mass in mechanism.probabilities]
-        total = sum(masses) + mpf(mechanism.mass_at_infinity)
-        return (
-            [mpf(float(loss)) for loss in mechanism.losses],
-            [mass / total for mass in masses],
-            mpf(mechanism.mass_at_infinity) / total,
-        )
-    epsilon, delta = mpf(mechanism.epsilon), mpf(getattr(mechanism, "delta", 0))
-    high = (1 - delta) / (1 + mpmath.exp(-epsilon))
-    return [-epsilon, epsilon], [1 - delta - high, high], delta
-
-
-def merged(atoms):
-    """Merge what has one R to far more digits than it is compared to."""
-    found = {}
-    for r, mass in atoms:
-        key = mpmath.nstr(r, 40)
-        if mass != 0:
-            before = found.get(key, (r, mpf(0)))
-            found[key] = (before[0], before[1] + mass)
-    return list(found.values())
-
-
-def product(a, b):
-    (left, s), (right, u) = a, b
-    atoms = merged([(x * y, m * n) for x, m in left for y, n in right])
-    return atoms, s + u - s * u
-
-
-def average(law, batches):
-    atoms, infinite = law
-    sums = [(mpf(0), mpf(1))]
-    for _ in range(batches):
-        sums = merged([(x + y, m * n) for x, m in sums for y, n in atoms])
-    return [(x / batches, m) for x, m in sums], infinite
-
-
-def exact_delta(law, epsilon, direction):
-    atoms, infinite = law
-    a = mpmath.exp(mpf(epsilon))
-    if direction == "remove":
-        return sum(m * (r - a) for r, m in atoms if r > a) + infinite
-    return sum(m * (1 - a * r) for r, m in atoms if a * r < 1)
+from tests.oracle.balls import Precision
+from tests.oracle.balls import exact as exactly
+from tests.oracle.oracle import MOST_ATOMS, Oracle, composed, pairs_of
 
 
 def holds(mechanism, count=1, epsilons=(0.0, 0.1, 0.4, 1.0)):
-    with mpmath.workdps(50):
-        for direction in ("remove", "add"):
-            law, one = ([(mpf(1), mpf(1))], mpf(0)), law_of(mechanism, direction)
-            for _ in range(count):
-                law = product(law, one)
-            curve = prv.compose(mechanism, count, neighbors=direction)
+    """Compare with an enumeration of all outcomes, and yield the relative widths."""
+    for direction in ("remove", "add"):
+        curve = prv.compose(mechanism, count, neighbors=direction)
+        with Precision(170):
+            oracle = Oracle(pairs_of([(mechanism, count)], direction))
+            outcomes = composed(oracle.discrete, MOST_ATOMS)
             for epsilon in epsilons:
-                exact, found = exact_delta(law, epsilon, direction), curve.delta(epsilon)
-                assert found.lower <= exact <= found.upper, (direction, epsilon)
-                if exact > 1e-12:
-                    yield (found.upper - found.lower) / float(exact)
+                truth = outcomes.finite(exactly(epsilon)) + oracle.infinite
+                found = curve.delta(epsilon)
+                assert not exactly(found.lower) > truth, (direction, epsilon)
+                assert not exactly(found.upper) < truth, (direction, epsilon)
+                if truth > 1e-12:
+                    yield (found.upper - found.lower) / float(truth)
 
 
 TABLE = prv.FromTable([-0.9, -0.2, 0.3, 1.1], [0.05, 0.3, 0.35, 0.25], mass_at_infinity=0.05)
