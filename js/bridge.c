@@ -20,6 +20,26 @@ EMSCRIPTEN_KEEPALIVE const prv_options *bridge_options(prv_neighbors neighbors, 
     return &options;
 }
 
+EMSCRIPTEN_KEEPALIVE size_t bridge_size_of_step(void)
+{
+    return sizeof(prv_step);
+}
+
+EMSCRIPTEN_KEEPALIVE void bridge_set_step(prv_step *steps, size_t i, const prv_mechanism *mechanism,
+                                          uint64_t count)
+{
+    steps[i] = (prv_step){mechanism, count};
+}
+
+/* JavaScript reads a calibration as doubles: factor, eps_error, epsilon, next_factor, next_eps_error,
+ * next_epsilon. */
+_Static_assert(offsetof(prv_calibration, next_epsilon) == 7 * sizeof(double), "no other fields in between");
+
+EMSCRIPTEN_KEEPALIVE size_t bridge_size_of_calibration(void)
+{
+    return sizeof(prv_calibration);
+}
+
 EMSCRIPTEN_KEEPALIVE size_t bridge_size_of_report(void)
 {
     return sizeof(prv_report);

@@ -6,8 +6,6 @@ const NEIGHBORS = {"add-or-remove": 0, add: 1, remove: 2, "replace-one": 3}; // 
 const PARAMETERS = {noise: 0, "sampling-probability": 1, steps: 2}; // prv_parameter
 const LIMITS = ["none", "rounding", "memory", "engine", "mesh-size", "passes"]; // prv_limit
 const BOUNDS = 3; // doubles of prv_bounds: lower, estimate, upper
-const CALIBRATION_BYTES = 256; // at least sizeof(prv_calibration)
-const STEP_BYTES = 16; // prv_step: a pointer of 4 bytes, 4 that are not used, a count of 8
 
 /** A rule of prvcore.h that was broken; `status` is its number. */
 export class PrvError extends Error {
@@ -65,7 +63,7 @@ class Core {
     calibrate(steps, parameter, {epsilon, delta, tolerance = 1e-4, ...options}) {
         return this.#call(() => {
             const {array, length} = this.#steps(steps);
-            const found = this.#allocate(CALIBRATION_BYTES);
+            const found = this.#allocate(this.#wasm.bridge_size_of_calibration());
             this.#check(this.#wasm.prv_calibrate(array, length, 0, choice(PARAMETERS, parameter, "parameter"),
                 epsilon, delta, tolerance, this.#options(options), found));
             const [factor, , lower, estimate, upper, next, , nextLower, nextEstimate, nextUpper] = this.#doubles(found, 10);
@@ -135,11 +133,8 @@ class Core {
     }
 
     #stepArray(steps) {
-        const array = this.#allocate(STEP_BYTES * steps.length), view = new DataView(this.#wasm.memory.buffer);
-        steps.forEach(({mechanism, count}, i) => {
-            view.setUint32(array + STEP_BYTES * i, mechanism, true);
-            view.setBigUint64(array + STEP_BYTES * i + 8, count, true);
-        });
+        const array = this.#allocate(this.#wasm.bridge_size_of_step() * steps.length);
+        steps.forEach(({mechanism, count}, i) => this.#wasm.bridge_set_step(array, i, mechanism, count));
         return array;
     }
 
