@@ -40,10 +40,14 @@ def main(arguments=None):
     import prvcore
 
     warnings.simplefilter("ignore", prvcore.AccuracyWarning)
-    ask = calibrations if options.kind == "calibrate" else additions
     numbers = range(options.first, options.first + options.questions)
-    answered = list(ask(prvcore, options.seed, numbers, options.patience))
-    show(options, answered)
+    show(options, list(ask(prvcore, options.kind, options.seed, numbers, options.patience)))
+
+
+def ask(prvcore, kind, seed, numbers, patience):
+    """Ask the questions of these numbers; yield what each cost."""
+    questions = calibrations if kind == "calibrate" else additions
+    return questions(prvcore, seed, numbers, patience)
 
 
 def show(options, answered):

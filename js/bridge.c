@@ -40,6 +40,11 @@ EMSCRIPTEN_KEEPALIVE size_t bridge_size_of_calibration(void)
     return sizeof(prv_calibration);
 }
 
+EMSCRIPTEN_KEEPALIVE int bridge_monotone(const prv_calibration *found)
+{
+    return found->monotone;
+}
+
 EMSCRIPTEN_KEEPALIVE size_t bridge_size_of_report(void)
 {
     return sizeof(prv_report);

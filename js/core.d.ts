@@ -45,6 +45,8 @@ export interface Target {
 /** The factor of a parameter of all steps that was found, and the next cheaper one, which misses the target. */
 export interface Calibration {
     factor: number;
+    /** Whether every greater factor of noise meets the target, too: with discrete noise that is not known. */
+    monotone: boolean;
     epsilon: Bounds;
     nextFactor: number;
     nextEpsilon: Bounds;

@@ -1,6 +1,6 @@
 // The core of prvcore, compiled to WebAssembly, in the thread that loads it. Pages use index.js instead, which keeps it in a
 // worker.
-import {countOf, handleOf} from "./mechanisms.js";
+import {countOf, handleOf, stepOf} from "./mechanisms.js";
 
 const NEIGHBORS = {"add-or-remove": 0, add: 1, remove: 2, "replace-one": 3}; // prv_neighbors
 const PARAMETERS = {noise: 0, "sampling-probability": 1, steps: 2}; // prv_parameter
@@ -65,9 +65,11 @@ class Core {
             const {array, length} = this.#steps(steps);
             const found = this.#allocate(this.#wasm.bridge_size_of_calibration());
             this.#check(this.#wasm.prv_calibrate(array, length, 0, choice(PARAMETERS, parameter, "parameter"),
-                epsilon, delta, tolerance, this.#options(options), found));
+                checkedNumber(epsilon, "epsilon"), checkedNumber(delta, "delta"), checkedNumber(tolerance, "tolerance"),
+                this.#options(options), found));
             const [factor, , lower, estimate, upper, next, , nextLower, nextEstimate, nextUpper] = this.#doubles(found, 10);
-            return {factor, epsilon: {lower, estimate, upper}, nextFactor: next,
+            return {factor, monotone: this.#wasm.bridge_monotone(found) === 1, epsilon: {lower, estimate, upper},
+                nextFactor: next,
                 nextEpsilon: {lower: nextLower, estimate: nextEstimate, upper: nextUpper}};
         });
     }
@@ -83,6 +85,14 @@ class Core {
         return made;
     }
 
+    /** Gaussian noise of each of these multipliers, so often, on the same records, as one mechanism. */
+    gaussians(noises, counts) {
+        const values = this.#allocate(8 * noises.length), times = this.#allocate(8 * noises.length);
+        new Float64Array(this.#wasm.memory.buffer, values, noises.length).set(noises);
+        new BigUint64Array(this.#wasm.memory.buffer, times, noises.length).set(counts);
+        return this.make("prv_mechanism_gaussians", values, times, noises.length);
+    }
+
     /** Several mechanisms on the same records, as one. */
     composed(steps) {
         return this.make("prv_mechanism_composed", this.#stepArray(steps), steps.length);
@@ -93,6 +103,10 @@ class Core {
     #ask(question, steps, values, options = {}) {
         if (typeof values === "number") return this.#ask(question, steps, [values], options)[0];
         return this.#call(() => {
+            if (!Array.isArray(values) && !ArrayBuffer.isView(values)) {
+                throw new TypeError(`values must be a number or a list of numbers, got ${values}`);
+            }
+            for (const value of values) checkedNumber(value, "each value");
             const {array, length} = this.#steps(steps), count = values.length, wasm = this.#wasm;
             const asked = this.#allocate(8 * count), bounds = this.#allocate(8 * BOUNDS * count);
             const reports = this.#allocate(wasm.bridge_size_of_report() * count);
@@ -119,6 +133,11 @@ class Core {
     }
 
     #options({neighbors = "add-or-remove", epsError = 0, deltaRelativeError = -1, memoryLimit = 0}) {
+        checkedNumber(epsError, "epsError");
+        checkedNumber(deltaRelativeError, "deltaRelativeError");
+        if (!(checkedNumber(memoryLimit, "memoryLimit") >= 0)) {
+            throw new RangeError(`memoryLimit must be at least 0, got ${memoryLimit}`);
+        }
         const options = this.#wasm.bridge_options(choice(NEIGHBORS, neighbors, "neighbors"), epsError,
             deltaRelativeError, memoryLimit);
         if (options === 0) throw new RangeError("out of memory");
@@ -126,9 +145,15 @@ class Core {
     }
 
     #steps(steps) {
-        const each = steps.map((step) => (
-            // a step with a type is a mechanism itself, even if it has another one in it
-            {mechanism: handleOf(this, step.type === undefined ? step.mechanism : step), count: countOf(step.count ?? 1)}));
+        const each = steps.map((step, place) => {
+            try {
+                const [mechanism, count] = partsOf(step);
+                return {mechanism: handleOf(this, mechanism), count: countOf(count)};
+            } catch (error) {
+                error.message = `steps[${place}]: ${error.message}`;
+                throw error;
+            }
+        });
         return {array: this.#stepArray(each), length: each.length};
     }
 
@@ -138,8 +163,8 @@ class Core {
         return array;
     }
 
-    #allocate(bytes) {
-        const pointer = this.#wasm.malloc(Math.max(bytes, 1));
+    #allocate(bytes) { // above 2^32 the number would lose its upper bits on the way
+        const pointer = bytes < 2 ** 32 ? this.#wasm.malloc(Math.max(bytes, 1)) : 0;
         if (pointer === 0) throw new RangeError("out of memory");
         this.#memory.push(pointer);
         return pointer;
@@ -157,6 +182,19 @@ class Core {
         const bytes = new Uint8Array(this.#wasm.memory.buffer);
         return new TextDecoder().decode(bytes.slice(pointer, bytes.indexOf(0, pointer)));
     }
+}
+
+// A step with a type is a mechanism itself, even if it has another one in it.
+function partsOf(step) {
+    if (step?.type !== undefined || step?.mechanism === undefined) return stepOf(step);
+    const {mechanism, count = 1, ...others} = step, unknown = Object.keys(others);
+    if (unknown.length > 0) throw new TypeError(`a step has mechanism and count, and no ${unknown.join(", ")}`);
+    return [mechanism, count];
+}
+
+function checkedNumber(value, name) {
+    if (typeof value !== "number") throw new TypeError(`${name} must be a number, got ${value}`);
+    return value;
 }
 
 function choice(choices, value, name) {

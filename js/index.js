@@ -67,16 +67,18 @@ export class Prvcore {
                 signal?.removeEventListener("abort", abort);
                 how(value);
             };
+            const worker = this.#start();
+            worker.postMessage(message); // throws what cannot be sent, before anything waits for its answer
             signal?.addEventListener("abort", abort, {once: true});
             this.#waiting.set(id, {message, resolve: settle(resolve), reject: settle(reject)});
-            this.#start().postMessage(message);
         });
     }
 
     #start() {
         if (this.#worker !== null) return this.#worker;
         this.#worker = new Worker(new URL("worker.js", import.meta.url), {type: "module"});
-        this.#worker.onmessage = ({data: {id, result, error}}) => {
+        // An answer without a number is that of a question that could not be read: the one that has waited longest.
+        this.#worker.onmessage = ({data: {id = this.#waiting.keys().next().value, result, error}}) => {
             const question = this.#waiting.get(id);
             this.#waiting.delete(id); // not there if it was taken back
             if (error === undefined) question?.resolve(result);

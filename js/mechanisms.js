@@ -28,19 +28,25 @@ const TYPES = {
     GroupPoissonSubsampledGaussian: (core, m) =>
         core.make("prv_mechanism_group_gaussian", number(m, "noise_multiplier"),
             number(m, "sampling_probability"), whole(m, "group_size")),
+    GroupSubsampledWithoutReplacementGaussian: (core, m) =>
+        core.make("prv_mechanism_fixed_size_group_gaussian", number(m, "noise_multiplier"),
+            whole(m, "dataset_size"), whole(m, "batch_size"), whole(m, "group_size", 2)),
     TruncatedPoissonSubsampledGaussian: (core, m) =>
         core.make("prv_mechanism_truncated_poisson_gaussian", number(m, "noise_multiplier"),
             number(m, "sampling_probability"), whole(m, "dataset_size"), whole(m, "maximum_batch_size")),
     RandomAllocation: (core, m) =>
         core.make("prv_mechanism_random_selection", base(core, m), whole(m, "batches"), whole(m, "selected", 1)),
-    BallsInBins: (core, m) => // a record keeps its bin: all epochs together are what is allocated
-        core.make("prv_mechanism_random_allocation",
-            core.composed([{mechanism: base(core, m), count: whole(m, "epochs")}]), whole(m, "bins")),
+    BallsInBins: (core, m) => { // a record keeps its bin: all epochs together are what is allocated
+        const epochs = Number(whole(m, "epochs")), inner = field(m, "mechanism");
+        const all = Array.isArray(inner) ? core.composed([{mechanism: base(core, m), count: countOf(epochs)}])
+            : composed(core, [[inner, epochs]]);
+        return core.make("prv_mechanism_random_allocation", all, whole(m, "bins"));
+    },
     Composed: (core, m) => several(core, m, "mechanisms"),
 };
 
 function field(m, name, otherwise) {
-    const value = m[name] ?? otherwise;
+    const value = m[name] === undefined ? otherwise : m[name];
     if (value === undefined) throw new TypeError(`${m.type} needs ${name}`);
     return value;
 }
@@ -66,9 +72,31 @@ function base(core, m) {
 }
 
 function several(core, m, name) {
-    const steps = field(m, name).map((each) => Array.isArray(each) ? each : [each, each.count ?? 1]);
-    return core.composed(steps.map(([mechanism, count]) => (
-        {mechanism: handleOf(core, mechanism), count: countOf(count)})));
+    const list = field(m, name);
+    if (!Array.isArray(list)) throw new TypeError(`${name} of ${m.type} must be a list`);
+    return composed(core, list.map(stepOf));
+}
+
+/** A mechanism and its count, of a pair of both or of a mechanism that has the count among its fields. */
+export function stepOf(step) {
+    if (Array.isArray(step)) {
+        if (step.length !== 2) throw new TypeError(`a pair of a mechanism and its count has two parts, got ${step.length}`);
+        return step;
+    }
+    const {count = 1, ...mechanism} = step ?? {};
+    return [mechanism, count];
+}
+
+// Gaussian noise on the same records is joined, as the Python package does: bounds of one mechanism are closer.
+function composed(core, steps) {
+    const isNoise = ([mechanism]) => mechanism?.type === "Gaussian", noise = steps.filter(isNoise);
+    for (const [mechanism] of noise) handleOf(core, mechanism); // refuses what it has too much
+    const others = steps.filter((step) => !isNoise(step)).map(([mechanism, count]) => (
+        {mechanism: handleOf(core, mechanism), count: countOf(count)}));
+    if (noise.length === 0) return core.composed(others);
+    const joined = core.gaussians(noise.map(([mechanism]) => number(mechanism, "noise_multiplier")),
+        noise.map(([, count]) => countOf(count)));
+    return core.composed([...others, {mechanism: joined, count: 1n}]);
 }
 
 // The number of times that a step runs, for the core.
@@ -85,7 +113,7 @@ export function handleOf(core, mechanism) {
     if (make === undefined) {
         throw new TypeError(`type must be one of ${Object.keys(TYPES).join(", ")}; got ${mechanism?.type}`);
     }
-    const read = new Set(["type", "count"]); // a count belongs to the step
+    const read = new Set(["type"]); // a count belongs to a step: a mechanism that has one is refused
     const handle = make(core, new Proxy(mechanism, {get: (target, name) => {
         read.add(name);
         return target[name];

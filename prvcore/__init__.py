@@ -31,10 +31,17 @@ if TYPE_CHECKING:
 # programs need few of them. __init__.pyi says the same to type checkers; a test compares the two.
 _HOMES = {
     "_bounds": ("Bounds", "ErrorBudget"),
-    "_calibrate": ("Calibration", "calibrate"),
+    "_calibrate": ("calibrate",),
+    "_calibration": ("Calibration",),
     "_compose": ("compose", "delta_from_eps", "eps_from_delta"),
     "_curve": ("PrivacyCurve",),
-    "_errors": ("AccuracyWarning", "BudgetExceededError", "PrecisionError", "TargetError"),
+    "_errors": (
+        "AccuracyWarning",
+        "BudgetExceededError",
+        "PrecisionError",
+        "TargetError",
+        "UnattainedWarning",
+    ),
     "_explain": ("Explanation", "StepShare", "explain"),
     "_progress": ("Progress",),
     "_settings": ("get_memory_limit", "set_memory_limit"),

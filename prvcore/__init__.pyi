@@ -1,10 +1,17 @@
 # What __init__.py loads when it is asked for: for type checkers and editors.
 
 from prvcore._bounds import Bounds, ErrorBudget
-from prvcore._calibrate import Calibration, calibrate
+from prvcore._calibrate import calibrate
+from prvcore._calibration import Calibration
 from prvcore._compose import compose, delta_from_eps, eps_from_delta
 from prvcore._curve import PrivacyCurve
-from prvcore._errors import AccuracyWarning, BudgetExceededError, PrecisionError, TargetError
+from prvcore._errors import (
+    AccuracyWarning,
+    BudgetExceededError,
+    PrecisionError,
+    TargetError,
+    UnattainedWarning,
+)
 from prvcore._explain import Explanation, StepShare, explain
 from prvcore._progress import Progress
 from prvcore._settings import get_memory_limit, set_memory_limit
@@ -26,6 +33,7 @@ from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
+from prvcore.mechanisms.distribution import FromDistribution
 from prvcore.mechanisms.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -42,6 +50,7 @@ from prvcore.mechanisms.noise import (
 )
 from prvcore.mechanisms.subsampled import (
     GroupPoissonSubsampledGaussian,
+    GroupSubsampledWithoutReplacementGaussian,
     PoissonSubsampled,
     PoissonSubsampledGaussian,
     SubsampledWithoutReplacement,
@@ -63,10 +72,12 @@ __all__ = [
     "ErrorBudget",
     "Explanation",
     "FromCDFs",
+    "FromDistribution",
     "FromPrivacyCurve",
     "FromTable",
     "Gaussian",
     "GroupPoissonSubsampledGaussian",
+    "GroupSubsampledWithoutReplacementGaussian",
     "Laplace",
     "Mechanism",
     "MixtureOfGaussians",
@@ -89,6 +100,7 @@ __all__ = [
     "TargetError",
     "TrainingSchedule",
     "TruncatedPoissonSubsampledGaussian",
+    "UnattainedWarning",
     "__version__",
     "adaptive_clipping_noise",
     "calibrate",

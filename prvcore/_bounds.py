@@ -1,12 +1,13 @@
 """The results of queries: bounds, and the parts of their width."""
 
-from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from collections.abc import Iterable
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prvcore._names import public
-from prvcore._outward import DOWN, NEAREST, UP, formatted, laid_out, rounded
+from prvcore._outward import DOWN, NEAREST, UP, RoundedDown, RoundedUp, formatted, laid_out, rounded
 from prvcore._tables import table_of
 
 __all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds"]
@@ -14,8 +15,23 @@ __all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds
 Number = TypeVar("Number", covariant=True)
 
 
+class Origin(Protocol):
+    """What bounds are bounds of."""
+
+    def report(self, lower: Any, upper: Any, digits: int = 4) -> str:
+        """Return the sentences that these bounds say."""
+
+
+class _Three(NamedTuple, Generic[Number]):
+    """The three numbers; a tuple that can have no other attribute."""
+
+    lower: Number
+    estimate: Number
+    upper: Number
+
+
 @public
-class Bounds(NamedTuple, Generic[Number]):
+class Bounds(_Three[Number]):
     """Bounds of a number: ``0 <= lower <= estimate <= upper``.
 
     For type checkers it is ``Bounds[float]`` if a scalar was asked, else ``Bounds`` of an array.
@@ -33,8 +49,8 @@ class Bounds(NamedTuple, Generic[Number]):
     Notes
     -----
     ``f"{bounds:.3f}"`` and ``round(bounds, 3)`` never narrow the bounds: `lower` is rounded down
-    and `upper` up. Python's own ``f"{bounds.upper:.3f}"`` rounds to the nearest, which may lie
-    below the bound.
+    and `upper` up. So are ``f"{bounds.upper:.3f}"`` and ``round(bounds.upper, 3)`` of scalar
+    bounds. Elements of arrays are numpy's, which rounds to the nearest, maybe below the bound.
 
     Examples
     --------
@@ -47,9 +63,20 @@ class Bounds(NamedTuple, Generic[Number]):
 
     """
 
-    lower: Number
-    estimate: Number
-    upper: Number
+    _origin: Origin | None = None
+
+    def __new__(cls, lower: Number, estimate: Number, upper: Number) -> Self:
+        """Return the bounds; those that are floats are rounded outwards where they are shown."""
+        parts: list[Any] = [lower, estimate, upper]
+        for place, rounded_outwards in ((0, RoundedDown), (2, RoundedUp)):
+            if type(parts[place]) is float:
+                parts[place] = rounded_outwards(parts[place])
+        return super().__new__(cls, *parts)  # type: ignore[type-var]
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Any:  # type: ignore[override]
+        """Return the bounds of lower, estimate and upper."""
+        return cls(*iterable)
 
     def __format__(self, specification: str) -> str:
         """Return ``[lower, upper]``, each in the format that floats take.
@@ -79,13 +106,62 @@ class Bounds(NamedTuple, Generic[Number]):
             np.asarray(self.upper).shape,
         )
 
+    def report(self, digits: int = 4) -> str:
+        """Return the sentences for a paper or a data sheet.
+
+        Parameters
+        ----------
+        digits : int, default 4
+            How many significant digits the bounds have, in [1, 17].
+
+        Returns
+        -------
+        str
+            What is bounded at which point, the bounds, rounded outwards, the neighbours, the
+            mechanisms in words, with their parameters, and the version; also data set, batches and
+            epochs if a plan of `dpsgd_schedule` was asked. Of an array, a sentence in a line of its
+            own for each point, and then what all of them rest on.
+
+        Raises
+        ------
+        TypeError
+            `digits` is no integer.
+        ValueError
+            `digits` is out of its range; or these bounds do not know what they are of, since they
+            were made by hand or by ``_replace``, or an accountant with 64 or more distinct
+            mechanisms gave them.
+
+        See Also
+        --------
+        PrivacyCurve.report : the same of a curve, at a delta or an epsilon.
+
+        Examples
+        --------
+        >>> import prvcore as prv
+        >>> print(prv.compose(prv.Gaussian(2.0)).epsilon(1e-6).report())  # doctest: +ELLIPSIS
+        At delta = 1e-06, epsilon is at most 2.2... (exact value in [2.2..., 2.2...]...) ...
+
+        """
+        if self._origin is None:
+            raise ValueError(
+                "these bounds do not know what they are of: ask the PrivacyCurve, by "
+                "curve.report(delta=...) or curve.report(epsilon=...)"
+            )
+        return self._origin.report(self.lower, self.upper, digits)
+
     def __round__(self, decimals: int = 0) -> Self:
         """Return the bounds with so many decimals, none narrower; of the same shape."""
-        return self._replace(
+        wider = self._replace(
             lower=rounded(self.lower, decimals, DOWN),
             estimate=rounded(self.estimate, decimals, NEAREST),
             upper=rounded(self.upper, decimals, UP),
         )
+        return wider._of(self._origin)
+
+    def _of(self, origin: Origin | None) -> Self:
+        """Return these bounds, which now know what they are of."""
+        self._origin = origin
+        return self
 
 
 ScalarBounds: TypeAlias = Bounds[float]
@@ -174,5 +250,11 @@ class ErrorBudget(NamedTuple):
 def shaped(bounds: NDArray[np.float64], points: NDArray[np.float64]) -> Bounds[Any]:
     """Return bounds of shape (n, 3) in the shape of the caller's n points."""
     if points.ndim == 0:
-        return Bounds(*bounds[0].tolist())
+        return scalar(bounds)
     return Bounds(*(np.ascontiguousarray(part).reshape(points.shape) for part in bounds.T))
+
+
+def scalar(bounds: NDArray[np.float64]) -> ScalarBounds:
+    """Return bounds of shape (1, 3) as floats."""
+    lower, estimate, upper = bounds[0].tolist()
+    return Bounds(lower, estimate, upper)

@@ -12,15 +12,24 @@ from numpy.typing import ArrayLike
 
 from prvcore import _arguments, _plot
 from prvcore._arguments import Array, FloatArray, Scalar
-from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ErrorBudget, ScalarBounds, shaped
+from prvcore._bounds import (
+    ArrayBounds,
+    Bounds,
+    EitherBounds,
+    ErrorBudget,
+    ScalarBounds,
+    scalar,
+    shaped,
+)
 from prvcore._composed_steps import ComposedSteps
 from prvcore._core.composition import History
 from prvcore._errors import AccuracyWarning
 from prvcore._names import public
 from prvcore._progress import ProgressOption, reported
-from prvcore._report import report
+from prvcore._report import OfCurve
 from prvcore._settings import How, memory_limit_of
 from prvcore._warnings import why_share_is_wide, why_wide
+from prvcore._witness import witness_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,6 +113,9 @@ class PrivacyCurve(ComposedSteps):
         AccuracyWarning
             If bounds are wider than asked, because of the memory limit, of rounding over very many
             steps, or of a `mesh_size`. They hold nevertheless.
+        UnattainedWarning
+            If they are, because no data sets are known for which the upper bound is exact
+            (`attained` is False). No setting brings them closer.
 
         Notes
         -----
@@ -111,7 +123,8 @@ class PrivacyCurve(ComposedSteps):
         some hundred frequencies times the atoms of the distinct mechanisms, whatever the counts
         are; a pass of a convolution costs N log N operations, with N the width of the composed loss
         over the mesh size. `error_budget` says which engine was used. Mean-matching transforms once
-        for all deltas.
+        for all deltas. What passes for one point have found may serve the next in an array, so that
+        a point asked alone may have bounds of other bits, which hold as well.
 
         """
         return self._query("epsilon", delta, progress, memory_limit)
@@ -235,7 +248,8 @@ class PrivacyCurve(ComposedSteps):
         """
         rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
         lower, estimate, upper = self._bound("power", rates, progress, memory_limit)
-        return Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
+        errors = Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
+        return errors._of(OfCurve("trade_off", rates, self))
 
     @overload
     def bayes_risk(self, prior: Scalar, **how: Unpack[How]) -> ScalarBounds: ...
@@ -391,7 +405,7 @@ class PrivacyCurve(ComposedSteps):
         progress
             As in `epsilon`.
         memory_limit : int, optional
-            Checked, but without effect: no buffer of a divergence grows with what is asked.
+            Checked, but without effect: a divergence takes at most some 8 MB, whatever is asked.
 
         Returns
         -------
@@ -432,7 +446,7 @@ class PrivacyCurve(ComposedSteps):
             memory_limit=memory_limit,
             **self._settings.of_core(),
         )
-        return Bounds(*bounds[0].tolist())
+        return scalar(bounds)._of(OfCurve(quantity, point, self))
 
     def _bound(
         self,
@@ -454,12 +468,14 @@ class PrivacyCurve(ComposedSteps):
                 **self._settings.of_core(),
             )
         if reports:
-            text = why_share_is_wide(self, quantity, bounds, reports, memory_limit)
-            if text is not None:
-                warnings.warn(text, AccuracyWarning, stacklevel=3)
-        return shaped(bounds, points)
+            warning = why_share_is_wide(self, quantity, bounds, reports, memory_limit)
+            if warning is not None:
+                warnings.warn(warning, stacklevel=3)
+        return shaped(bounds, points)._of(OfCurve(quantity, points, self))
 
-    def report(self, *, delta: float | None = None, epsilon: float | None = None) -> str:
+    def report(
+        self, *, delta: float | None = None, epsilon: float | None = None, digits: int = 4
+    ) -> str:
         """Return the sentences for a paper or a data sheet.
 
         Parameters
@@ -468,17 +484,24 @@ class PrivacyCurve(ComposedSteps):
             Where epsilon is reported, a probability in [0, 1].
         epsilon : float, optional
             Where delta is reported, nats, finite. Exactly one of the two is given.
+        digits : int, default 4
+            How many significant digits the bounds have, in [1, 17].
 
         Returns
         -------
         str
-            The bounds, rounded outwards, the neighbours, the mechanisms with their parameters, and
-            the version.
+            The bounds, rounded outwards, the neighbours, the mechanisms in words, with their
+            parameters, and the version.
+
+        See Also
+        --------
+        TrainingSchedule.report : names the data set, the batches and the epochs, too.
 
         Raises
         ------
         TypeError, ValueError
-            If not exactly one point is given, or as `epsilon` and `delta` raise.
+            If not exactly one point is given, `digits` is no integer in its range, or as `epsilon`
+            and `delta` raise.
 
         Examples
         --------
@@ -488,13 +511,9 @@ class PrivacyCurve(ComposedSteps):
         At delta = 1e-07, epsilon is at most 0.70... (exact value in [0.70..., 0.70...]...) ...
 
         """
-        if (delta is None) == (epsilon is None):
-            raise TypeError("exactly one of delta and epsilon must be given")
-        if delta is not None:
-            point = _arguments.probability(delta, "delta")
-            return report(self, "epsilon", point, self.epsilon(point), self.attained)
-        point = _arguments.real(epsilon, "epsilon", "finite", math.isfinite)
-        return report(self, "delta", point, self.delta(point), self.attained)
+        given, point = _one_point(delta, epsilon)
+        bounds = self.epsilon(point) if given == "delta" else self.delta(point)
+        return bounds.report(digits)
 
     def error_budget(
         self,
@@ -548,6 +567,64 @@ class PrivacyCurve(ComposedSteps):
         _, reports = self._ask(delta is not None, point.reshape(1), progress, memory_limit)
         return ErrorBudget(*reports[0])
 
+    def witness(
+        self,
+        *,
+        delta: float | None = None,
+        epsilon: float | None = None,
+        progress: ProgressOption = False,
+        memory_limit: int | None = None,
+    ) -> dict[str, Any]:
+        """Return bounds with all that others need to prove them: see the page on witnesses.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Where epsilon is bounded, a probability in [0, 1].
+        epsilon : float, optional
+            Where delta is bounded, nats, finite. Exactly one of the two is given.
+        progress, memory_limit
+            As in the method `epsilon`.
+
+        Returns
+        -------
+        dict
+            Strings, numbers, lists and such dicts, which `json` writes exactly: the mechanisms, the
+            neighbours, the question, the claim, and the lattices from which it follows. The command
+            ``prvcore verify`` proves the claim.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If not exactly one point is given, or as `epsilon` and `delta` raise; if the bounds
+            follow without lattices; if the mechanisms are none that the verifier covers.
+
+        Notes
+        -----
+        The bounds claimed are as close as those of `epsilon` and `delta`, but they need not be the
+        same numbers: lattices are convolved in both directions even where a formula or another
+        engine would be faster.
+
+        Examples
+        --------
+        >>> import prvcore as prv
+        >>> witness = prv.compose(prv.Laplace(2.0), 10).witness(delta=1e-6)
+        >>> f"{float.fromhex(witness['claim']['upper']):.3f}"
+        '4.999'
+
+        """
+        given, point = _one_point(delta, epsilon)
+        memory_limit = memory_limit_of(memory_limit)
+        with reported(progress) as tell:
+            return witness_of(
+                self._composition,
+                self._steps,
+                given,
+                point,
+                self._settings.of_core(),
+                {"memory_limit": memory_limit, "progress": tell},
+            )
+
     def _query(
         self,
         wanted: str,
@@ -558,7 +635,7 @@ class PrivacyCurve(ComposedSteps):
         """Return bounds, and warn in the caller's caller if they are too wide."""
         bounds, warning = self._answer(wanted, points, progress, memory_limit)
         if warning is not None:
-            warnings.warn(warning, AccuracyWarning, stacklevel=3)
+            warnings.warn(warning, stacklevel=3)
         return bounds
 
     def _answer(
@@ -568,8 +645,8 @@ class PrivacyCurve(ComposedSteps):
         progress: ProgressOption = False,
         memory_limit: int | None = None,
         history: History | None = None,
-    ) -> tuple[Bounds[Any], str | None]:
-        """Return bounds, and the text of a warning if they are too wide."""
+    ) -> tuple[Bounds[Any], AccuracyWarning | None]:
+        """Return bounds, and a warning if they are too wide."""
         if wanted == "epsilon":
             points = _arguments.probabilities(points, "delta")
         else:
@@ -577,7 +654,10 @@ class PrivacyCurve(ComposedSteps):
         memory_limit = memory_limit_of(memory_limit)
         flat = np.ascontiguousarray(points).reshape(-1)
         bounds, reports = self._ask(wanted == "epsilon", flat, progress, memory_limit, history)
-        return shaped(bounds, points), why_wide(self, wanted, bounds, reports, memory_limit)
+        found = shaped(bounds, points)
+        if history is None:  # else the accountant says whether its curve is kept
+            found._of(OfCurve(wanted, points, self))
+        return found, why_wide(self, wanted, bounds, reports, memory_limit)
 
     def _ask(
         self,
@@ -681,3 +761,12 @@ def _complement(part: float | FloatArray, side: float) -> float | FloatArray:
     missed = (1.0 - nearest) - part  # exact, as 1 is not below part (Dekker's fast two-sum)
     found = np.where(side * missed > 0.0, np.nextafter(nearest, side * np.inf), nearest)
     return found if np.ndim(part) else float(found)
+
+
+def _one_point(delta: float | None, epsilon: float | None) -> tuple[str, float]:
+    """Return which of the two is given, exactly one, and its value."""
+    if (delta is None) == (epsilon is None):
+        raise TypeError("exactly one of delta and epsilon must be given")
+    if delta is not None:
+        return "delta", _arguments.probability(delta, "delta")
+    return "epsilon", _arguments.real(epsilon, "epsilon", "finite", math.isfinite)

@@ -2,7 +2,13 @@
 
 from prvcore._names import public
 
-__all__ = ["AccuracyWarning", "BudgetExceededError", "PrecisionError", "TargetError"]
+__all__ = [
+    "AccuracyWarning",
+    "BudgetExceededError",
+    "PrecisionError",
+    "TargetError",
+    "UnattainedWarning",
+]
 
 
 @public
@@ -17,6 +23,15 @@ class PrecisionError(ValueError):
 @public
 class AccuracyWarning(UserWarning):
     """The bounds hold, but are wider than was asked."""
+
+
+@public
+class UnattainedWarning(AccuracyWarning):
+    """No data sets are known for which the upper bound is exact: see `PrivacyCurve.attained`.
+
+    The lower bound is exact for the worst data sets that are known, the upper one holds for all,
+    and they are further apart than was asked. No setting changes this. Report the upper bound.
+    """
 
 
 @public

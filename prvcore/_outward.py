@@ -10,11 +10,12 @@ import re
 import sys
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import Any
+from operator import index
+from typing import Any, ClassVar, SupportsIndex, overload
 
 import numpy as np
 
-__all__ = ["DOWN", "NEAREST", "UP", "formatted", "laid_out", "rounded"]
+__all__ = ["DOWN", "NEAREST", "UP", "RoundedDown", "RoundedUp", "formatted", "laid_out", "rounded"]
 
 DOWN, NEAREST, UP = ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_CEILING
 
@@ -70,7 +71,9 @@ def formatted(value: float, specification: str, rounding: str) -> str:
     # the exponent as people know it.
     few = len(digits.as_tuple().digits) <= sys.float_info.dig
     normal = not digits or digits.adjusted() > sys.float_info.min_10_exp
-    return format(float(digits) if few and normal else digits, specification)
+    if few and normal:
+        return format(float(digits), specification)
+    return format(digits, specification.replace("#", ""))  # a Decimal keeps its zeros itself
 
 
 def _quantized(value: float, decimals: int, rounding: str) -> Decimal:
@@ -109,3 +112,39 @@ def rounded(values: Any, decimals: int, rounding: str) -> Any:
     if not math.isfinite(values):
         return values
     return float(_quantized(values, decimals, rounding))
+
+
+class _Outward(float):
+    """A float that is rounded to one side where it is shown with fewer digits."""
+
+    __slots__ = ()
+    _rounding: ClassVar[str]
+
+    def __format__(self, specification: str) -> str:
+        """Return the number in the format that floats take, rounded to the safe side."""
+        return formatted(float(self), specification, self._rounding)
+
+    @overload
+    def __round__(self, decimals: None = None, /) -> int: ...
+    @overload
+    def __round__(self, decimals: SupportsIndex, /) -> float: ...
+    def __round__(self, decimals: SupportsIndex | None = None, /) -> float:
+        """Return the number with so many decimals, an int if None, rounded to the safe side."""
+        if decimals is None:
+            return int(rounded(float(self), 0, self._rounding))
+        found: float = rounded(float(self), index(decimals), self._rounding)
+        return found
+
+
+class RoundedDown(_Outward):
+    """A lower bound: where it is shown with fewer digits, it is rounded down."""
+
+    __slots__ = ()
+    _rounding = DOWN
+
+
+class RoundedUp(_Outward):
+    """An upper bound, or noise: where it is shown with fewer digits, it is rounded up."""
+
+    __slots__ = ()
+    _rounding = UP

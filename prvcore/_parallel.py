@@ -19,9 +19,12 @@ __all__ = ["checked_workers", "run"]
 _Rows = NDArray[np.float64]
 _Result = TypeVar("_Result")
 
-# A task of a thread pool costs some 0.05 ms and a setting some 0.5 ms; small tasks balance the
-# load and are soon over where the sweep is stopped. A task of a cluster costs milliseconds.
-_SETTINGS_OF_A_THREAD = 8
+# A task of a thread pool costs some 0.05 ms and a setting some 0.5 ms, or a part of that where its
+# neighbours are in the same task; small tasks balance the load and are soon over where the sweep is
+# stopped. A task of a cluster costs milliseconds.
+_TASKS_OF_A_THREAD = 8
+_FEWEST_SETTINGS_OF_A_THREAD = 8
+_MOST_SETTINGS_OF_A_THREAD = 64
 _TASKS_OF_AN_EXECUTOR = 128
 _MOST_SETTINGS_OF_A_TASK = 128
 
@@ -53,7 +56,9 @@ def run(
 ) -> Iterator[tuple[int, _Result]]:
     """Yield the first row of each task and what it returned, in any order."""
     if executor is None:
-        size = min(_SETTINGS_OF_A_THREAD, -(-len(rows) // workers))
+        size = len(rows) // (_TASKS_OF_A_THREAD * workers)
+        size = max(_FEWEST_SETTINGS_OF_A_THREAD, min(size, _MOST_SETTINGS_OF_A_THREAD))
+        size = min(size, -(-len(rows) // workers))
     else:
         size = min(_MOST_SETTINGS_OF_A_TASK, -(-len(rows) // _TASKS_OF_AN_EXECUTOR))
     pieces = ((first, rows[first : first + size]) for first in range(0, len(rows), max(1, size)))

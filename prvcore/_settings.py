@@ -6,7 +6,11 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prvcore import _arguments
+from prvcore._arguments import FloatArray
 from prvcore._names import public
 from prvcore._progress import ProgressOption
 
@@ -141,6 +145,18 @@ class Settings:
             "delta_error": _MEAN_MATCHING_DELTA_ERROR if delta_error is None else delta_error,
             "mesh_size": 0.0 if self.mesh_size is None else self.mesh_size,
         }
+
+    def are_wide(self, wanted: str, bounds: FloatArray) -> NDArray[np.bool_]:
+        """Return whether each [lower, estimate, upper] is wider than asked."""
+        lower, _, upper = bounds.T
+        if wanted == "delta":
+            asked = self.delta_relative_error * upper
+        elif self.eps_error is not None:
+            asked = np.full_like(upper, self.eps_error)
+        else:
+            asked = _EPS_RELATIVE_ERROR * np.maximum(upper, _EPS_FLOOR)
+        with np.errstate(invalid="ignore"):  # infinite bounds
+            return np.asarray(upper - lower > asked)
 
     def width(self) -> str:
         """Say which width of the bounds is asked for."""

@@ -1,4 +1,4 @@
-"""The words of an AccuracyWarning: why bounds are wider than asked, and what helps."""
+"""Warnings of bounds that are wider than asked: why they are, and what helps."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from prvcore._arguments import FloatArray
 from prvcore._bounds import ErrorBudget
 from prvcore._composed_steps import ComposedSteps
+from prvcore._errors import AccuracyWarning, UnattainedWarning
 
 __all__ = ["why_share_is_wide", "why_wide"]
 
@@ -22,6 +23,10 @@ _LIMITS = {
     "engine": ("engine = 'spectrum'", "Leave engine out, or raise eps_error"),
     "passes": ("the greatest number of passes", "Raise eps_error"),
 }
+_UNATTAINED = (
+    "the lower bound is that of the worst data sets known, the upper one holds for all data sets, "
+    "and they are further apart than asked, which no setting changes. Report upper"
+)
 # The core stops a power and a mu at so many times the width asked, and not below this share.
 _MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3
 
@@ -32,22 +37,23 @@ def why_wide(
     bounds: FloatArray,
     reports: Iterable[Any],
     memory_limit: int,
-) -> str | None:
-    """Say why bounds of epsilon or delta are wider than asked; None if they are not."""
+) -> AccuracyWarning | None:
+    """Return a warning that says why bounds of epsilon or delta are too wide, or None."""
     settings = curve._settings
-    budgets = [ErrorBudget(*report) for report in reports]
-    width = settings.width()
+    all_budgets = [ErrorBudget(*report) for report in reports]
+    wide = settings.are_wide(wanted, bounds).tolist()
+    wide_budgets = [budget for budget, is_wide in zip(all_budgets, wide, strict=True) if is_wide]
     if wanted == "delta" and settings.discretization != "mean-matching":
-        width = settings.width_of_delta()
-        lower, _, upper = bounds.T
-        wide = (upper - lower > settings.delta_relative_error * upper).tolist()
-        budgets = [budget for budget, is_wide in zip(budgets, wide, strict=True) if is_wide]
+        budgets, width = wide_budgets, settings.width_of_delta()
+    else:
+        budgets, width = all_budgets, settings.width()
     widest = max((budget._of_the_answer for budget in budgets), default=0.0)
     limit = _limit(curve, budgets, widest, memory_limit)
     if limit is None:
-        return None
+        known = all(budget.attained for budget in wide_budgets)
+        return None if known else UnattainedWarning(_UNATTAINED)
     cause, advice = limit
-    return (
+    return AccuracyWarning(
         f"{cause} kept the bounds up to {widest:.3g} apart in epsilon, wider than "
         f"{width}; they hold all the same. {advice}"
     )
@@ -59,8 +65,8 @@ def why_share_is_wide(
     bounds: FloatArray,
     reports: Iterable[Any],
     memory_limit: int,
-) -> str | None:
-    """Say why a power, risk or mu has a wider relative width than asked; None if it has not."""
+) -> AccuracyWarning | None:
+    """Return a warning that says why a power, risk or mu is too wide, or None."""
     lower, _, upper = bounds.T
     known = (upper > 0.0) & np.isfinite(upper)
     share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))
@@ -71,7 +77,7 @@ def why_share_is_wide(
     if limit is None:
         return None
     cause, advice = limit
-    return (
+    return AccuracyWarning(
         f"{cause} kept the bounds of {_NAMES[quantity]} up to {share:.3g} times the upper one "
         f"apart, wider than {curve._settings.width()} allows; they hold all the same. {advice}"
     )

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
-from prvcore._rounding import quotient_rounded_up
+from prvcore._quotients import quotient_rounded_up
 from prvcore._steps import Mechanisms
 from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
@@ -36,6 +36,7 @@ from prvcore.mechanisms.composed import on_same_records
 from prvcore.mechanisms.noise import Gaussian
 from prvcore.mechanisms.subsampled import (
     GroupPoissonSubsampledGaussian,
+    GroupSubsampledWithoutReplacementGaussian,
     PoissonSubsampled,
     PoissonSubsampledGaussian,
     SubsampledWithoutReplacement,
@@ -181,7 +182,7 @@ class PoissonBatches(Batches):
     ...     divisor = batches.expected_batch_size  # 256, though the batch has another size
     >>> run = prv.compose(batches.accounted(prv.Gaussian(1.1), epochs=15))
     >>> f"{run.epsilon(1e-5):.3f}"
-    '[1.135, 1.136]'
+    '[1.134, 1.136]'
 
     """
 
@@ -499,6 +500,13 @@ def batches_of(
                 f"{size}, got {mechanism.sampling_probability!r}"
             )
         return FixedSizeBatches(size, batch_size, steps, seed=seed)
+    if isinstance(mechanism, GroupSubsampledWithoutReplacementGaussian):
+        if _size(dataset_size, "dataset_size") != mechanism.dataset_size:
+            raise ValueError(
+                f"dataset_size must be that of the mechanism, {mechanism.dataset_size}, "
+                f"got {dataset_size!r}"
+            )
+        return FixedSizeBatches(dataset_size, mechanism.batch_size, steps, seed=seed)
     if isinstance(mechanism, RandomAllocation):
         return RandomAllocationBatches(
             dataset_size, mechanism.batches, mechanism.selected, seed=seed

@@ -13,7 +13,7 @@ def main(arguments=None):
     """Draw, and say what was left out."""
     measure.use_one_thread()
     from ..peers import PEERS
-    from . import published, today
+    from . import latency, published, today
     from .plotting import save
 
     figures = {
@@ -27,6 +27,7 @@ def main(arguments=None):
         "new_width_against_time": today.figure_pareto,
         "new_time_against_compositions": today.figure_steps,
         "new_smallest_delta": today.figure_smallest_delta,
+        "new_latency": latency.figure_latency,
     }
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper", description=__doc__)
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(figures))

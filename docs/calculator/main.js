@@ -3,12 +3,16 @@ import {Prvcore} from "./prvcore/index.js";
 import {draw} from "./charts.js";
 import {Latest} from "./latest.js";
 import {numberOf, outward} from "./numbers.js";
-import {EXAMPLES, FIELDS, firstSteps, fragmentOf, listText, read, settingOf, total} from "./setting.js";
+import {Rows, stepsOfText} from "./rows.js";
+import {EXAMPLES, FIELDS, fragmentOf, moments, read, SAMPLERS, settingOf, total} from "./setting.js";
 import {commandLine, csvOf, pythonCall, sentence} from "./words.js";
 
-const DELTAS = 41, POWERS = 25; // points of the curves of delta and of attacks
 const FEWEST_FALSE_POSITIVES = 1e-4;
-const PICTURE_ERROR = 0.005; // of epsilon: how far bounds of the power may lie apart, since none sees it in a picture
+// Points of the curves of delta and of attacks; how far the bounds of an attack may lie apart, of epsilon, since nobody sees it in
+// a picture; and how closely noise is found. Allocations take a hundred times as long as others.
+const USUAL = {deltas: 41, powers: 25, error: 0.005, tolerance: 1e-4};
+const SLOW = {deltas: 21, powers: 13, error: 0.02, tolerance: 1e-3};
+const SLOW_TYPES = /"(RandomAllocation|BallsInBins)"/;
 const MOST_MOMENTS = 20; // at which epsilon during training is asked
 const SPOKEN_AFTER = 800; // ms without a change, after which a screen reader is told
 const CURVES_AFTER = 120; // ms without a change, after which curves are asked
@@ -18,6 +22,13 @@ const find = (id) => document.getElementById(id);
 const core = new Prvcore(), coreOfCurves = new Prvcore();
 const version = core.version();
 let setting = settingOf(location.hash);
+const rows = new Rows(find("rows"), {
+    changed: (text) => {
+        find("list").value = text;
+        change("list", text);
+    },
+    tell: (text) => { find("rows-done").textContent = text; },
+});
 let answers = {}; // what is shown, for export: {setting, steps, epsilon, noise, delta, curves}
 
 // ---- The form -------------------------------------------------------------------------------------
@@ -44,8 +55,11 @@ function makeFields() {
     }
     for (const {type} of EXAMPLES) find("kind").append(new Option(type));
     find("add").addEventListener("click", addStep);
-    find("list").addEventListener("input", ({target}) => change("list", target.value));
-    find("neighbors").addEventListener("change", ({target}) => change("neighbors", target.value));
+    find("list").addEventListener("input", ({target}) => {
+        rows.show(target.value);
+        change("list", target.value);
+    });
+    for (const name of ["neighbors", "sampler"]) find(name).addEventListener("change", ({target}) => change(name, target.value));
     for (const radio of document.querySelectorAll("[name=terms]")) {
         radio.addEventListener("change", () => change("terms", radio.value));
     }
@@ -66,21 +80,21 @@ function placeOf(name) {
 }
 
 function addStep() {
-    const example = EXAMPLES.find(({type}) => type === find("kind").value);
-    let steps = [];
-    try {
-        steps = JSON.parse(setting.list).steps;
-    } catch { // the list is not JSON: its fault is told beside it, and what was typed stays
-        find("list").focus();
+    if (stepsOfText(setting.list) !== null) {
+        rows.add(find("kind").value);
         return;
     }
-    find("list").value = listText([...(Array.isArray(steps) ? steps : []), example]);
-    change("list", find("list").value);
+    find("list-text").open = true; // the list has a fault, which is told: what was typed stays
+    find("list").focus();
 }
 
 function change(name, value, {isSlider = false} = {}) {
     setting = {...setting, [name]: value};
-    if (name === "terms") showFields();
+    if (name === "terms") {
+        if (!isSamplerOf(setting)) setting = {...setting, sampler: "poisson"};
+        showFields();
+    }
+    if (name === "sampler") showAssumed();
     if (!isSlider && Object.hasOwn(FIELDS, name)) showPlace(name);
     if (isSlider) find(`${name}-slider`).setAttribute("aria-valuetext", value);
     history.replaceState(null, "", `#${fragmentOf(setting)}`);
@@ -98,28 +112,48 @@ function showSetting() {
         showPlace(name);
     }
     find("list").value = setting.list;
+    rows.show(setting.list);
     find("neighbors").value = setting.neighbors;
     document.querySelector(`[name=terms][value=${setting.terms}]`).checked = true;
     showFields();
 }
 
 function showFields() {
-    const isUsed = new URLSearchParams(fragmentOf(setting));
+    const isUsed = new URLSearchParams(fragmentOf(setting)), {terms, sampler} = setting;
     for (const name of Object.keys(FIELDS)) find(`${name}-field`).hidden = !isUsed.has(name);
-    find("list-field").hidden = !isUsed.has("list");
+    find("list-field").hidden = terms !== "list";
+    find("sampler-field").hidden = find("assumed-sampling").hidden = terms === "list";
+    const known = Object.entries(SAMPLERS).filter(([, {terms: of}]) => of.includes(terms));
+    find("sampler").replaceChildren(...known.map(([name, {label}]) => new Option(label, name, false, name === sampler)));
+    showAssumed();
+}
+
+function isSamplerOf({terms, sampler}) {
+    return terms === "list" || SAMPLERS[sampler].terms.includes(terms);
+}
+
+function showAssumed() {
+    find("assumed-batches").textContent = SAMPLERS[setting.sampler].assumed;
 }
 
 function showFaults(faults) {
-    for (const name of [...Object.keys(FIELDS), "list"]) {
+    for (const name of [...Object.keys(FIELDS), "neighbors", "list"]) {
         const told = faults[name] ?? "", place = find(`${name}-fault`);
         if (place.textContent !== told) place.textContent = told;
         find(name).setAttribute("aria-invalid", String(told !== ""));
     }
+    rows.mark(placeOfFault(faults.list ?? ""));
+}
+
+// The mechanism that a fault of the list is about, from 0; null if it is about none.
+function placeOfFault(told) {
+    const found = /^Mechanism (\d+): /.exec(told);
+    return found === null ? null : Number(found[1]) - 1;
 }
 
 // ---- Answers ---------------------------------------------------------------------------------------
 
-let speaking, drawing, isFaulty = false;
+let speaking, drawing, isFaulty = false, isFirst = true;
 
 function answer() {
     const found = read(setting);
@@ -129,12 +163,14 @@ function answer() {
     const question = {...found, setting};
     isFaulty = Object.keys(found.faults).length > 0;
     if (isFaulty) {
-        showNothing("Mend the setting first.");
+        showNothing(Object.values(found.faults)[0]);
         return;
     }
     find("answer").setAttribute("aria-busy", "true");
-    find("python").textContent = pythonCall(setting);
-    find("command").textContent = commandLine(setting);
+    for (const id of ["more", "curves"]) find(id).classList.add("outdated"); // until theirs has been answered, too
+    allowSaving();
+    find("python").textContent = pythonCall(setting, found.values);
+    find("command").textContent = commandLine(setting, found.values);
     epsilons.ask(question);
     drawing = setTimeout(() => curves.ask(question), CURVES_AFTER);
 }
@@ -153,8 +189,22 @@ function showNothing(why) {
     find("answer").setAttribute("aria-busy", "false");
     for (const id of ["epsilon-upper", "noise", "delta-at-target", "accounted"]) find(id).textContent = "–";
     for (const id of ["sentence", "python", "command", "time"]) find(id).textContent = "";
+    for (const id of ["curves", "texts"]) find(id).hidden = true;
     find("epsilon-bounds").textContent = why;
-    for (const id of ["save-csv", "save-json"]) find(id).disabled = true;
+    allowSaving();
+}
+
+// Keeps an answer beside the others to the same question. Those to another one are no longer of it.
+function keep({setting: asked, values, steps}, found) {
+    const others = answers.setting === asked ? answers : {};
+    answers = {...others, setting: asked, values, steps, ...found};
+    allowSaving();
+}
+
+// What is saved is of one setting, and whole.
+function allowSaving() {
+    const isWhole = answers.setting === setting && answers.epsilon !== undefined && answers.curves !== undefined;
+    for (const id of ["save-csv", "save-json"]) find(id).disabled = !isWhole;
 }
 
 const epsilons = new Latest(async (question, signal) => {
@@ -176,20 +226,23 @@ const epsilons = new Latest(async (question, signal) => {
 
 async function showEpsilon({setting: asked, values, steps}, epsilon, time) {
     const upper = outward(epsilon.upper, 4, "up"), lower = outward(epsilon.lower, 4, "down");
-    answers = {...answers, setting: asked, values, steps, epsilon};
+    keep({setting: asked, values, steps}, {epsilon});
     find("trouble").textContent = "";
+    for (const id of ["curves", "texts"]) find(id).hidden = false;
     find("epsilon-upper").textContent = upper;
     find("epsilon-bounds").textContent = `At delta = ${asked.delta.trim()}, the ${epsilon.attained ? "exact epsilon"
         : "epsilon of the worst data sets"} lies in [${lower}, ${upper}] nats.${accuracy(epsilon)}`;
     find("accounted").textContent = accountedFor(asked, values, steps);
-    find("time").textContent = `Answered in ${time.toFixed(1)} ms.`;
+    const why = isFirst ? ", the first time: the browser translated the core" : "";
+    find("time").textContent = `Answered in ${time.toFixed(1)} ms${why}.`;
+    isFirst = false;
     find("answer").dataset.milliseconds = String(time);
     find("answer").setAttribute("aria-busy", "false");
     clearTimeout(speaking);
     speaking = setTimeout(() => {
         find("spoken").textContent = `Epsilon is at most ${upper}, at least ${lower}.`;
     }, SPOKEN_AFTER);
-    find("sentence").textContent = sentence({values, steps, neighbors: asked.neighbors, epsilon, version: await version});
+    find("sentence").textContent = sentence({setting: asked, values, steps, epsilon, version: await version});
 }
 
 function accuracy({accurate, limit, upper}) {
@@ -197,18 +250,25 @@ function accuracy({accurate, limit, upper}) {
     return accurate ? "" : ` These bounds are wider than usual (${limit}); they hold all the same.`;
 }
 
-function accountedFor({terms}, values, steps) {
-    const count = total(steps).toLocaleString("en");
-    if (terms === "list") return `${count} steps of ${steps.length} ${steps.length === 1 ? "mechanism" : "mechanisms"}`;
-    if (terms === "accounting") return `${count} batches, each record in each with probability ${values.sampling_probability}`;
-    return `${count} batches (${values.steps_per_epoch.toLocaleString("en")} in an epoch), each record in each with `
-        + `probability ${Number(values.sampling_probability.toPrecision(4))}`;
+function accountedFor({terms, sampler}, values, steps) {
+    if (terms === "list") {
+        return `${total(steps).toLocaleString("en")} steps of ${steps.length} ${steps.length === 1 ? "mechanism" : "mechanisms"}`;
+    }
+    const {steps: count, steps_per_epoch: perEpoch, sampling_probability: probability} = values;
+    if (sampler === "in-order") return `${count.toLocaleString("en")} epochs, each record in one batch of each`;
+    const batches = `${count.toLocaleString("en")} batches${perEpoch ? ` (${perEpoch.toLocaleString("en")} in an epoch)` : ""}`;
+    if (sampler === "random-allocation") return `${batches}, each record in one of an epoch, drawn anew in each`;
+    if (sampler === "balls-in-bins") return `${batches}, each record in the same one of each epoch`;
+    return `${batches}, each record in each with probability ${Number(probability.toPrecision(4))}`;
 }
 
-// A rule of the core that was broken: beside the list, if there is one.
+// A rule of the core that was broken: beside the list, if there is one. Places are counted from 1.
 function showTrouble({setting: asked}, {message}) {
+    const [, place, rest] = /^(?:steps\[(\d+)\]: )?(.*)$/s.exec(message);
+    const saying = `${rest.replace(/\.$/, "")}.`;
+    const told = asked.terms === "list" && place !== undefined ? `Mechanism ${Number(place) + 1}: ${saying}`
+        : `${saying[0].toUpperCase()}${saying.slice(1)}`;
     showNothing("No answer.");
-    const told = `${message[0].toUpperCase()}${message.slice(1).replace(/\.$/, "")}.`;
     if (asked.terms === "list") showFaults({list: told});
     find("trouble").textContent = told;
 }
@@ -219,9 +279,10 @@ const curves = new Latest(async (question, signal) => {
     find("curves").setAttribute("aria-busy", "true");
     try {
         await answerTarget(question, signal);
+        find("more").classList.remove("outdated");
         await answerCurves(question, signal);
         find("curves-trouble").textContent = "";
-        for (const id of ["save-csv", "save-json"]) find(id).disabled = false;
+        find("curves").classList.remove("outdated");
     } catch (error) {
         if (error.name === "AbortError") throw error;
         if (!isOutdated(question)) find("curves-trouble").textContent = `The curves could not be drawn: ${error.message}.`;
@@ -229,6 +290,10 @@ const curves = new Latest(async (question, signal) => {
         find("curves").setAttribute("aria-busy", "false");
     }
 });
+
+function effortOf(steps) {
+    return SLOW_TYPES.test(JSON.stringify(steps)) ? SLOW : USUAL;
+}
 
 async function answerTarget(question, signal) {
     const {setting: {terms, neighbors, target}, values, steps} = question;
@@ -238,19 +303,22 @@ async function answerTarget(question, signal) {
         + `lies in [${outward(delta.lower, 4, "down")}, ${outward(delta.upper, 4, "up")}]`;
     let noise = null;
     try {
-        noise = await coreOfCurves.noise(steps, {epsilon: values.target, delta: values.delta}, {neighbors, signal});
+        const sought = {epsilon: values.target, delta: values.delta, tolerance: effortOf(steps).tolerance};
+        noise = await coreOfCurves.noise(steps, sought, {neighbors, signal});
         stopIfOutdated(question);
         const isFactor = terms === "list", at = outward(noise.epsilon.upper, 4, "up");
-        const found = noise.factor * (isFactor ? 1 : values.noise_multiplier) * (1 + Number.EPSILON); // at least the product
+        const found = isFactor ? noise.factor
+            : noise.factor * values.noise_multiplier * (1 + Number.EPSILON); // at least the product
         noise = {...noise, [isFactor ? "noise_factor" : "noise_multiplier"]: found};
-        find("noise").textContent = isFactor
-            ? `all noise times ${outward(found, 4, "up")} is enough for epsilon ${target.trim()} (epsilon ≤ ${at})`
-            : `noise multiplier ${outward(found, 4, "up")} is enough for epsilon ${target.trim()} (epsilon ≤ ${at})`;
+        // With discrete noise a greater scale may have a greater epsilon: such a factor is not rounded.
+        const told = noise.monotone ? outward(found, 4, "up") : `exactly ${found}`;
+        find("noise").textContent = isFactor ? `all noise times ${told} is enough for epsilon ${target.trim()} (epsilon ≤ ${at})`
+            : `noise multiplier ${told} is enough for epsilon ${target.trim()} (epsilon ≤ ${at})`;
     } catch (error) {
         if (error.name === "AbortError") throw error;
         find("noise").textContent = `none was found: ${error.message}`;
     }
-    answers = {...answers, delta_at_target: delta, noise};
+    keep(question, {delta_at_target: delta, noise});
 }
 
 async function answerCurves(question, signal) {
@@ -262,13 +330,14 @@ async function answerCurves(question, signal) {
         showTable(curve);
         drawn.push(curve);
     };
-    const {epsilons: at, bounds} = await coreOfCurves.curve(steps, {least: Math.min(1e-10, values.delta), count: DELTAS}, options);
+    const extent = {least: Math.min(1e-10, values.delta), count: effortOf(steps).deltas};
+    const {epsilons: at, bounds} = await coreOfCurves.curve(steps, extent, options);
     stopIfOutdated(question);
     show(curveOf("privacy-curve", "epsilon", at, bounds, {
         title: {x: "epsilon (nats)", y: "delta"}, logarithmic: {x: false, y: true}}));
     show(await growth(question, options));
     show(await tradeOff(question, options));
-    answers = {...answers, curves: drawn.map(({name, x, points}) => ({name, x, points}))};
+    keep(question, {curves: drawn.map(({name, x, points}) => ({name, x, points}))});
 }
 
 function curveOf(name, x, at, bounds, look) {
@@ -278,9 +347,10 @@ function curveOf(name, x, at, bounds, look) {
 // Powers are asked one by one: a question that is taken back ends sooner.
 async function tradeOff(question, options) {
     const {values, steps} = question, powers = [];
-    const rates = Array.from({length: POWERS}, (_, i) => FEWEST_FALSE_POSITIVES ** (1 - i / (POWERS - 1)));
+    const {powers: count, error} = effortOf(steps);
+    const rates = Array.from({length: count}, (_, i) => FEWEST_FALSE_POSITIVES ** (1 - i / (count - 1)));
     const {upper} = await coreOfCurves.epsilon(steps, values.delta, options);
-    const epsError = Number.isFinite(upper) && upper > 0 ? PICTURE_ERROR * upper : PICTURE_ERROR;
+    const epsError = Number.isFinite(upper) && upper > 0 ? error * upper : error;
     for (const rate of rates) {
         stopIfOutdated(question);
         powers.push(await coreOfCurves.power(steps, rate, {...options, epsError}));
@@ -291,18 +361,17 @@ async function tradeOff(question, options) {
 }
 
 async function growth(question, options) {
-    const {setting: asked, values, steps} = question;
-    const all = total(steps), perEpoch = values.steps_per_epoch, moments = Math.min(MOST_MOMENTS, all);
-    const counts = Array.from({length: moments}, (_, i) => Math.round(all * (i + 1) / moments));
-    const bounds = [];
-    for (const count of counts) {
+    const {setting: asked, values} = question;
+    const {x, moments: told} = moments(asked, question, MOST_MOMENTS);
+    const bounds = [{lower: 0, upper: 0}]; // nothing has run
+    for (const {steps} of told) {
         stopIfOutdated(question);
-        bounds.push(await coreOfCurves.epsilon(firstSteps(steps, count), values.delta, options));
+        bounds.push(await coreOfCurves.epsilon(steps, values.delta, options));
     }
     stopIfOutdated(question);
-    const x = perEpoch ? "epochs" : "steps", delta = asked.delta.trim();
+    const delta = asked.delta.trim();
     find("growth-caption").textContent = `Epsilon after so many ${x}, at delta = ${delta}`;
-    return curveOf("growth", x, counts.map((count) => perEpoch ? count / perEpoch : count), bounds, {
+    return curveOf("growth", x, [0, ...told.map(({at}) => at)], bounds, {
         title: {x: asked.terms === "list" ? "steps, in the order of the list" : x, y: "epsilon (nats)"},
         logarithmic: {x: false, y: false}});
 }
@@ -379,7 +448,8 @@ history.replaceState(null, "", `#${fragmentOf(setting)}`);
 answer();
 version.then((text) => { find("version").textContent = text; }, (error) => {
     showNothing("The core could not be loaded.");
-    find("trouble").textContent = `The core could not be loaded: ${error.message}.`;
+    find("trouble").textContent = `The core could not be loaded: ${error.message}. If you have built this site yourself: ` +
+        "./dev site builds the core, too, where emscripten is installed.";
 });
 addEventListener("hashchange", () => {
     setting = settingOf(location.hash);

@@ -1,7 +1,8 @@
 // What the form says: its fields, their ranges, the link that holds them all, and the steps that the core is asked about.
-import {numberOf, timesDecimal} from "./numbers.js";
+import {atLeast, numberOf, timesDecimal} from "./numbers.js";
 
-const MOST = 2 ** 53;
+const MOST = 2 ** 53, MOST_BATCHES = 2 ** 32;
+const ROUNDING = 2 ** -50; // 1 / batches, however it was computed, is so close to the float next to it
 
 // Ranges of sliders are narrower than what may be typed.
 export const FIELDS = {
@@ -21,6 +22,46 @@ const TERMS = {
     training: ["dataset_size", "batch_size", "epochs", "noise_multiplier", "delta", "target"],
     accounting: ["sampling_probability", "steps", "noise_multiplier", "delta", "target"],
     list: ["delta", "target"],
+};
+
+// How batches are drawn: what a form calls it, the terms that have it, and what is assumed then.
+export const SAMPLERS = {
+    "poisson": {
+        label: "by chance: each record in each batch (Poisson)", terms: ["training", "accounting"],
+        assumed: "Each record enters each batch with the sampling probability, independently of all others. Most data loaders "
+            + "shuffle instead: their epsilon is another one, and may be larger.",
+    },
+    "opacus": {
+        label: "by Opacus's loader (Poisson)", terms: ["training"],
+        assumed: "Each record enters each batch independently of all others, as the loader has it that Opacus makes of a PyTorch "
+            + "loader: with 1 / (batches of an epoch) as the probability.",
+    },
+    "opacus-drop-last": {
+        label: "by Opacus's loader (Poisson), of a loader with drop_last=True", terms: ["training"],
+        assumed: "Each record enters each batch independently of all others, as the loader has it that Opacus makes of a PyTorch "
+            + "loader without the last, smaller batch: with 1 / (batches of an epoch) as the probability.",
+    },
+    "fixed-size": {
+        label: "without replacement: each batch of one size, drawn anew", terms: ["training", "accounting"],
+        assumed: "Each batch has the same number of records, drawn without replacement and independently of all other batches. "
+            + "Neighbouring data sets can only differ by a replaced record.",
+    },
+    "random-allocation": {
+        label: "random allocation: each record in one batch of an epoch", terms: ["training", "accounting"],
+        assumed: "In each epoch, each record enters one of the batches, drawn anew and independently of all other records, so "
+            + "that batches differ in size. A shuffle that is cut into batches of one size is another sampler.",
+    },
+    "balls-in-bins": {
+        label: "balls in bins: each record in one batch, the same in all epochs", terms: ["training", "accounting"],
+        assumed: "Before the first epoch, each record draws one of the batches, independently of all other records, and is in "
+            + "this batch in every epoch.",
+    },
+    "in-order": {
+        label: "in a known order, or shuffled: no gain of sampling", terms: ["training"],
+        assumed: "Each record is in one batch of each epoch, and an attacker may know in which: epsilon is that of one noisy "
+            + "sum per epoch. It holds for shuffled batches, too, of which no smaller upper bound is proven here. The place of a "
+            + "removed record stays empty, so that the other records keep their batches.",
+    },
 };
 
 const NEIGHBORS = ["add-or-remove", "add", "remove", "replace-one"];
@@ -49,7 +90,7 @@ export const EXAMPLES = [
 /** What a page shows that was opened without a link to a setting: texts, as they are typed. */
 export function firstSetting() {
     const fields = Object.fromEntries(Object.entries(FIELDS).map(([name, {first}]) => [name, first]));
-    return {terms: "training", neighbors: "add-or-remove", ...fields, list: listText([EXAMPLES[0], EXAMPLES[2]])};
+    return {terms: "training", neighbors: "add-or-remove", sampler: "poisson", ...fields, list: listText([EXAMPLES[0], EXAMPLES[2]])};
 }
 
 /** Steps as a schedule file, one step on each line. */
@@ -59,7 +100,7 @@ export function listText(steps) {
 
 /** The fragment of a link: the terms, and what they use. */
 export function fragmentOf(setting) {
-    const names = ["terms", ...TERMS[setting.terms], "neighbors", ...(setting.terms === "list" ? ["list"] : [])];
+    const names = ["terms", ...TERMS[setting.terms], "neighbors", setting.terms === "list" ? "list" : "sampler"];
     const given = names.map((name) => [name, name === "list" ? compact(setting.list) : setting[name]]);
     return new URLSearchParams(given).toString();
 }
@@ -72,6 +113,7 @@ export function settingOf(fragment) {
     }
     if (!Object.hasOwn(TERMS, setting.terms)) setting.terms = "training";
     if (!NEIGHBORS.includes(setting.neighbors)) setting.neighbors = "add-or-remove";
+    if (!SAMPLERS[setting.sampler]?.terms.includes(setting.terms)) setting.sampler = "poisson";
     if (given.has("list")) setting.list = spread(setting.list);
     return setting;
 }
@@ -105,9 +147,8 @@ export function read(setting) {
     }
     const found = {values, faults, steps: []};
     if (setting.terms === "list") return ofList(setting, found);
-    if (Object.keys(faults).length === 0 && setting.terms === "training") ofTraining(setting, found);
-    const {noise_multiplier, sampling_probability, steps} = values;
-    found.steps = [{type: "PoissonSubsampledGaussian", noise_multiplier, sampling_probability, count: steps}];
+    if (Object.keys(faults).length === 0) (setting.terms === "training" ? ofTraining : ofAccounting)(setting, found);
+    if (Object.keys(faults).length === 0) found.steps = stepsOf(setting.sampler, values, values.steps);
     return found;
 }
 
@@ -126,22 +167,79 @@ function faultOf({label, whole, least, above, below, most = MOST, isDecimal}, va
 
 // As dpsgd_schedule of the Python package: the batches of an epoch are rounded up, and so are those of a part of one.
 function ofTraining(setting, {values, faults}) {
-    const {dataset_size: size, batch_size: batch} = values;
-    if (batch > size) {
+    const {sampler} = setting, size = BigInt(values.dataset_size), batch = BigInt(values.batch_size);
+    if (batch > size && sampler !== "opacus") { // whose one batch then has all records
         faults.batch_size = "Batch size must be at most the data set size.";
         return;
     }
-    const perEpoch = (BigInt(size) + BigInt(batch) - 1n) / BigInt(batch), steps = timesDecimal(perEpoch, setting.epochs);
+    const batches = Number(sampler === "opacus-drop-last" ? size / batch : (size + batch - 1n) / batch);
+    const isOpacus = sampler.startsWith("opacus");
+    const perEpoch = isOpacus ? Math.trunc(1 / (1 / batches)) : batches; // in the arithmetic of its loader
+    const steps = timesDecimal(BigInt(sampler === "in-order" ? 1 : perEpoch), setting.epochs);
     if (steps > BigInt(MOST)) faults.epochs = "Epochs are too many: the batches must be at most 2^53.";
     values.steps = Number(steps);
-    values.sampling_probability = batch / size;
-    values.steps_per_epoch = Number(perEpoch);
+    values.steps_per_epoch = perEpoch;
+    values.sampling_probability = isOpacus || isAllocation(sampler) ? 1 / batches : values.batch_size / values.dataset_size;
+    refuseOfSampler(setting, values, faults, "epochs");
+}
+
+function ofAccounting(setting, {values, faults}) {
+    if (isAllocation(setting.sampler)) {
+        const batches = Math.round(1 / values.sampling_probability);
+        if (!(batches <= MOST_BATCHES && Math.abs(values.sampling_probability * batches - 1) <= ROUNDING)) {
+            faults.sampling_probability = "Sampling probability must be 1 / (batches of an epoch), such as 1/235, where each "
+                + "record is in one batch of an epoch.";
+            return;
+        }
+        values.steps_per_epoch = batches;
+    }
+    refuseOfSampler(setting, values, faults, "steps");
+}
+
+function isAllocation(sampler) {
+    return sampler === "random-allocation" || sampler === "balls-in-bins";
+}
+
+function refuseOfSampler({sampler, neighbors}, {steps, steps_per_epoch: perEpoch}, faults, name) {
+    if (sampler === "fixed-size" && neighbors !== "replace-one") {
+        faults.neighbors = "Batches of one size are known for one record replaced by another: choose this above.";
+    }
+    if (isAllocation(sampler) && neighbors === "replace-one") {
+        faults.neighbors = "Of allocations no bound is known for a replaced record: choose one added or removed above.";
+    }
+    if (isAllocation(sampler) && perEpoch > MOST_BATCHES) {
+        faults[name] = "An epoch must have at most 2^32 batches where each record is in one of them.";
+    } else if (sampler === "balls-in-bins" && steps % perEpoch !== 0) {
+        faults[name] = `${FIELDS[name].label} must be whole epochs (of ${perEpoch.toLocaleString("en")} batches) where batches `
+            + "are drawn once.";
+    }
+}
+
+// The first `count` steps of a sampler, as steps_of_sampler of the Python package has them.
+function stepsOf(sampler, {noise_multiplier, sampling_probability, steps_per_epoch: perEpoch}, count) {
+    const noise = {type: "Gaussian", noise_multiplier};
+    if (sampler === "in-order") return [{...noise, count}];
+    if (sampler === "fixed-size") {
+        return [{type: "SubsampledWithoutReplacement", mechanism: noise, sampling_probability, count}];
+    }
+    if (!isAllocation(sampler)) return [{type: "PoissonSubsampledGaussian", noise_multiplier, sampling_probability, count}];
+    const epochs = Math.floor(count / perEpoch), rest = count % perEpoch;
+    if (sampler === "balls-in-bins") {
+        return epochs > 0 ? [{type: "BallsInBins", mechanism: noise, bins: perEpoch, epochs, count: 1}] : [];
+    }
+    const whole = {type: "RandomAllocation", mechanism: noise, batches: perEpoch, count: epochs};
+    if (rest === 0) return [whole];
+    // A record is in one of the first batches of the last epoch, each as likely, or in none of them.
+    const last = {type: "PoissonSubsampled", mechanism: {type: "RandomAllocation", mechanism: noise, batches: rest},
+        sampling_probability: atLeast(rest, perEpoch), count: 1};
+    return epochs > 0 ? [whole, last] : [last];
 }
 
 function ofList(setting, found) {
     try {
-        const {steps} = JSON.parse(setting.list);
-        if (!Array.isArray(steps) || steps.length === 0) throw new TypeError("write {\"steps\": [...]} with at least one step");
+        const {steps, ...others} = JSON.parse(setting.list), unknown = Object.keys(others);
+        if (unknown.length > 0) throw new TypeError(`beside "steps" there is ${unknown.join(", ")}`);
+        if (!Array.isArray(steps) || steps.length === 0) throw new TypeError("add at least one");
         if (steps.some((step) => step === null || typeof step !== "object" || typeof step.type !== "string")) {
             throw new TypeError("each step must be an object with a type, such as {\"type\": \"Laplace\", \"scale\": 20}");
         }
@@ -157,8 +255,31 @@ export function total(steps) {
     return steps.reduce((sum, {count = 1}) => sum + count, 0);
 }
 
-/** The first `count` of the steps, in their order. */
-export function firstSteps(steps, count) {
+/**
+ * How the composition grows: at most about `most` moments, each {at, steps} with `at` in the unit `x`. Between two of
+ * them no mechanism begins or ends.
+ */
+export function moments(setting, {values, steps}, most) {
+    const {terms, sampler} = setting;
+    if (terms === "list") return {x: "steps", moments: momentsOfList(steps, most)};
+    const perEpoch = sampler === "in-order" ? 1 : values.steps_per_epoch;
+    const unit = isAllocation(sampler) ? perEpoch : 1; // an epoch is what such mechanisms cost as a whole
+    const parts = Math.ceil(values.steps / unit), count = Math.min(most, parts);
+    const told = Array.from({length: count}, (_, i) => Math.min(unit * Math.round(parts * (i + 1) / count), values.steps));
+    return {x: perEpoch ? "epochs" : "steps",
+        moments: told.map((each) => ({at: each / (perEpoch ?? 1), steps: stepsOf(sampler, values, each)}))};
+}
+
+function momentsOfList(steps, most) {
+    const all = total(steps), counts = new Set(Array.from({length: most}, (_, i) => Math.round(all * (i + 1) / most)));
+    let sum = 0;
+    for (const {count = 1} of steps.slice(0, most)) counts.add(sum += count); // where another mechanism begins
+    const told = [...counts].filter((count) => count > 0).sort((a, b) => a - b);
+    return told.map((count) => ({at: count, steps: firstSteps(steps, count)}));
+}
+
+// The first `count` of the steps, in their order.
+function firstSteps(steps, count) {
     const taken = [];
     let left = count;
     for (const step of steps) {

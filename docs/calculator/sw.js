@@ -1,7 +1,7 @@
 // Keeps the page's files, so that it works without a network once it was loaded. What the network has is preferred.
 const CACHE = "prvcore-calculator";
 const FILES = [
-    "./", "index.html", "calculator.css", "main.js", "numbers.js", "setting.js", "words.js", "latest.js", "charts.js",
+    "./", "index.html", "calculator.css", "main.js", "numbers.js", "setting.js", "words.js", "latest.js", "charts.js", "rows.js",
     "vendor/chart.min.js", "prvcore/index.js", "prvcore/core.js", "prvcore/mechanisms.js", "prvcore/worker.js",
     "prvcore/core.wasm",
 ];

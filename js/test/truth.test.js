@@ -83,6 +83,26 @@ test("nothing is left behind by a thousand questions", () => {
     for (let i = 0; i < 1000; i++) core.epsilon([{mechanism: step, count: 1000 + i}], 1e-7);
 });
 
+const noise = {type: "Gaussian", noise_multiplier: 5};
+const OTHERS = {
+    PoissonSubsampled: {sampling_probability: 0.1}, SubsampledWithoutReplacement: {sampling_probability: 0.1},
+    RandomAllocation: {batches: 10}, BallsInBins: {bins: 10, epochs: 2},
+};
+const NEIGHBORS = {SubsampledWithoutReplacement: "replace-one"};
+
+test("counts belong to steps, and count there", () => {
+    const often = (mechanism) => core.epsilon([{type: "PoissonSubsampled", mechanism, sampling_probability: 0.1}], 1e-5).lower;
+    assert.ok(often([{...noise, count: 100}]) > 6); // all on one sample
+    assert.equal(often([{...noise, count: 100}]), often([[noise, 100]]));
+    assert.ok(core.epsilon([{...noise, count: 100}], 1e-5).lower > 9);
+});
+
+test("a factor of discrete noise may be met by greater ones in vain", () => {
+    const target = {epsilon: 3, delta: 1e-5}, found = (type) => core.calibrate([{type, scale: 2, count: 1}], "noise", target);
+    assert.equal(found("DiscreteGaussian").monotone, false);
+    assert.equal(found("Laplace").monotone, true);
+});
+
 for (const [name, ask, error] of [
     ["a type that is none", () => core.epsilon([{mechanism: {type: "toString"}}], 1e-5), TypeError],
     ["a missing field", () => core.epsilon([{mechanism: {type: "Gaussian"}}], 1e-5), TypeError],
@@ -91,6 +111,18 @@ for (const [name, ask, error] of [
     ["a noise below 0", () => core.epsilon([{mechanism: {type: "Gaussian", noise_multiplier: -1}}], 1e-5), PrvError],
     ["a delta above 1", () => core.epsilon([{mechanism: step}], 2), PrvError],
     ["half a step", () => core.epsilon([{mechanism: step, count: 0.5}], 1e-5), RangeError],
+    ["no count", () => core.epsilon([{mechanism: step, count: null}], 1e-5), RangeError],
+    ["a field beside a mechanism and its count", () => core.epsilon([{mechanism: step, count: 2, times: 3}], 1e-5), TypeError],
+    ["a count of the mechanism of a step", () => core.epsilon([{mechanism: {...step, count: 50}}], 1e-5), TypeError],
+    ...["PoissonSubsampled", "SubsampledWithoutReplacement", "RandomAllocation", "BallsInBins"].map((type) => [
+        `a count of the mechanism of ${type}`,
+        () => core.epsilon([{type, mechanism: {...noise, count: 50}, ...OTHERS[type]}], 1e-5, {neighbors: NEIGHBORS[type]}),
+        TypeError]),
+    ["a count of a mechanism of a pair", () => core.epsilon(
+        [{type: "PoissonSubsampled", mechanism: [[{...noise, count: 50}, 1]], sampling_probability: 0.1}], 1e-5), TypeError],
+    ["text for an epsilon", () => core.delta([{mechanism: step}], "10"), TypeError],
+    ["no delta", () => core.epsilon([{mechanism: step}], [null]), TypeError],
+    ["a memory limit that is none", () => core.epsilon([{mechanism: step}], 1e-5, {memoryLimit: NaN}), RangeError],
     ["neighbours that are none", () => core.epsilon([{mechanism: step}], 1e-5, {neighbors: "both"}), RangeError],
 ]) {
     test(`refused: ${name}`, () => assert.throws(ask, error));

@@ -6,7 +6,8 @@ numbers. Warnings go to the standard error.
 
 The exit status is 0; 2 if an option is bad or no answer can be given, which one line on the
 standard error explains; 3 if no noise or number of steps meets the target, or a claim does not
-hold; 4 if a claim is not decided; 1 if the reader of the output stopped reading; 130 after Ctrl-C.
+hold; 4 if a claim is not decided, or not proved; 1 if the reader of the output stopped reading; 130
+after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ from prvcore._cli.commands import (
     run_curve,
     run_explanation,
     run_query,
+    run_report,
+    run_risk,
+    run_shuffled,
     run_sweep,
+    run_verify,
+    run_witness,
 )
 from prvcore._cli.options import (
     OPTIONS,
@@ -34,8 +40,13 @@ from prvcore._cli.options import (
     add_delta_query,
     add_epsilon_query,
     add_noise,
+    add_report,
+    add_risk,
+    add_shuffled,
     add_steps,
     add_sweep,
+    add_verify,
+    add_witness,
 )
 from prvcore._cli.parser import Parser, add_completion
 
@@ -51,10 +62,15 @@ _COMMANDS: dict[
     "delta": (run_query, add_delta_query, "bound delta at a given epsilon"),
     "noise": (run_calibration, add_noise, "find the least noise that meets a target"),
     "steps": (run_calibration, add_steps, "find how many steps a target allows"),
+    "risk": (run_risk, add_risk, "bound how well somebody can tell that a record was used"),
+    "report": (run_report, add_report, "write the sentences for a paper"),
     "check": (run_check, add_check, "check a claimed epsilon and delta"),
     "curve": (run_curve, add_curve, "tabulate or draw delta against epsilon"),
     "sweep": (run_sweep, add_sweep, "bound epsilon of DP-SGD at every combination of settings"),
     "explain": (run_explanation, add_epsilon_query, "say what an epsilon and its error come from"),
+    "shuffled": (run_shuffled, add_shuffled, "bound what batches cut from a shuffle cost"),
+    "witness": (run_witness, add_witness, "print bounds with all that others need to prove them"),
+    "verify": (run_verify, add_verify, "prove the claim of a witness"),
 }
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import prvcore
-from prvcore._cli.composition import curve_of, steps_of, swept
-from prvcore._cli.output import assumed, plain_step, print_bounds, print_csv, print_json, save
+from prvcore._cli.composition import curve_of, steps_of, swept, trained
+from prvcore._cli.output import (
+    assumed,
+    plain_step,
+    print_bounds,
+    print_csv,
+    print_ends,
+    print_json,
+    save,
+)
 from prvcore._explain import explain
 from prvcore._outward import DOWN, formatted
 from prvcore._targets import Targets
@@ -40,6 +49,26 @@ def run_query(options: argparse.Namespace) -> None:
         print(f"{wanted} at {given} = {point!r}")
         print_bounds(bounds)
         print(f"assumed: {curve!r}")
+
+
+def run_witness(options: argparse.Namespace) -> None:
+    print_json(curve_of(options).witness(delta=options.delta, epsilon=options.epsilon))
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Say whether the claim of a witness is proved, by a program that shares no code with this."""
+    try:
+        verifier = import_module("prvcore_verify")
+    except ImportError as error:
+        raise ImportError(f"{error}; pip install 'prvcore[verify]'") from error
+    try:
+        witness = verifier.read(options.file)
+        verifier.prove(witness)
+    except verifier.Refused as refusal:
+        print(f"not proved: {refusal}")
+        return UNDECIDED
+    print("proved", *verifier.in_words(witness), sep="\n")
+    return 0
 
 
 def run_calibration(options: argparse.Namespace) -> int:
@@ -82,6 +111,8 @@ def run_calibration(options: argparse.Namespace) -> int:
     value = f"any number, as {found.value!r} meet it" if any_number else repr(found.value)
     quantity = found.quantity.replace("_", " ")
     target = " at ".join(f"{name} = {given!r}" for name, given in stated.items())
+    if parameter == "noise_multiplier":
+        value = f"{value} (rounded up: {found:.4g})"
     print(f"{what} for {target}: {value}")
     print(f"{quantity} with it")
     print_bounds(found.bounds)
@@ -90,6 +121,81 @@ def run_calibration(options: argparse.Namespace) -> int:
         print_bounds(found.next_bounds)
     print(f"assumed: {found.curve!r}")
     return status
+
+
+def run_risk(options: argparse.Namespace) -> None:
+    """Print the advantage of a membership test, and the other risks whose points are given."""
+    curve = curve_of(options)
+    asked: dict[str, tuple[str, float | None, Any]] = {
+        "power": ("false_positive_rate", options.false_positive_rate, curve.power),
+        "bayes_risk": ("prior", options.prior, curve.bayes_risk),
+        "gaussian_mu": ("delta", options.delta, curve.gaussian_mu),
+    }
+    found: dict[str, Any] = {"advantage": ({}, curve.total_variation())}
+    for name, (of, point, ask) in asked.items():
+        if point is not None:
+            found[name] = ({of: point}, ask(point))
+    if options.json:
+        risks = {name: {**at, **bounds._asdict()} for name, (at, bounds) in found.items()}
+        print_json({"query": "risk", **risks, "assumed": assumed(curve)})
+        return
+    for name, (at, bounds) in found.items():
+        where = "".join(f" at {of.replace('_', ' ')} = {point!r}" for of, point in at.items())
+        print(f"{name.replace('_', ' ')}{where}")
+        print_bounds(bounds)
+    print(f"assumed: {curve!r}")
+
+
+def run_report(options: argparse.Namespace) -> None:
+    wanted, point = _asked(options)
+    plan = trained(options)
+    if plan is None:
+        bounds = getattr(curve_of(options), wanted)(point)
+    else:
+        how = {"neighbors": options.neighbors, "eps_error": options.eps_error}
+        bounds = getattr(plan, wanted)(options.noise_multiplier, point, **how)
+    print(bounds.report(options.digits))
+
+
+def run_shuffled(options: argparse.Namespace) -> None:
+    """Print a lower bound, and the upper one of all records in a known order."""
+    wanted, point = _asked(options)
+    given: dict[str, Any] = {"delta" if wanted == "epsilon" else "epsilon": point}
+    lower = prvcore.shuffled_lower_bound(
+        options.noise_multiplier,
+        options.batches,
+        options.epochs,
+        neighbors=options.neighbors,
+        **given,
+    )
+    known_order = prvcore.compose(
+        prvcore.Gaussian(options.noise_multiplier), options.epochs, neighbors=options.neighbors
+    )
+    upper = getattr(known_order, wanted)(point).upper
+    if options.json:
+        print_json(
+            {
+                "query": "shuffled",
+                "wanted": wanted,
+                **given,
+                "lower": lower,
+                "upper": upper,
+                "neighbors": options.neighbors,
+            }
+        )
+        return
+    record = {
+        "add-or-remove": "for a record whose place stays empty if it is removed",
+        "replace-one": "for a record whose place another one takes",
+    }[options.neighbors]
+    at = " at ".join(f"{name} = {value!r}" for name, value in given.items())
+    print(f"{wanted} of shuffled batches at {at}, {record}")
+    print_ends(lower, upper)
+
+
+def _asked(options: argparse.Namespace) -> tuple[str, float]:
+    """Return what is bounded and where."""
+    return ("delta", options.epsilon) if options.delta is None else ("epsilon", options.delta)
 
 
 def run_check(options: argparse.Namespace) -> int:

@@ -71,10 +71,17 @@ def sampling(options: argparse.Namespace) -> list[Any]:
 
 
 def _plan(options: argparse.Namespace, *of: Any) -> prvcore.TrainingSchedule:
-    """Return the schedule of data set sizes, batch sizes and epochs."""
+    """Return the plan of data set sizes, batch sizes and epochs."""
     return prvcore.dpsgd_schedule(
         *of, loader=options.loader, drop_last=options.drop_last, sampler=options.sampler
     )
+
+
+def trained(options: argparse.Namespace) -> prvcore.TrainingSchedule | None:
+    """Return the plan of a single training, or None if it was not told in terms of one."""
+    steps_of(options)  # which says what is missing
+    training = [getattr(options, name) for name in _TRAINING]
+    return None if None in training else _plan(options, *training)
 
 
 def swept(options: argparse.Namespace) -> tuple[tuple[str, ...], prvcore.SweepBounds[Any]]:

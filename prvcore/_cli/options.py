@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from prvcore._cli.values import number, number_of_bytes, whole_number
+from prvcore._cli.values import number, number_of_bytes, sampler, whole_number
 
 OPTIONS = {  # how the library's messages name what the options set
     "noise_multiplier": "--noise-multiplier",
@@ -32,6 +32,8 @@ OPTIONS = {  # how the library's messages name what the options set
     "loader": "--loader",
     "drop_last": "--drop-last",
     "sampler": "--sampler",
+    "batches": "--batches",
+    "digits": "--digits",
     "workers": "--workers",
 }
 
@@ -90,10 +92,12 @@ def add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool =
         "--loader",
         choices=("poisson", "opacus"),
         default="poisson",
-        help="what draws the batches (default: poisson)",
+        help="whose Poisson samples, which decides their probability and number: batch size over "
+        "data set size, or as Opacus makes them of a PyTorch loader (default: poisson)",
     )
     command.add_argument(
         "--sampler",
+        type=sampler,
         choices=("poisson", "fixed-size", "random-allocation", "balls-in-bins"),
         default="poisson",
         help="what the batches are: each record in each with the sampling probability; batches of "
@@ -112,6 +116,10 @@ def add_relation(command: argparse.ArgumentParser) -> None:
         default="add-or-remove",
         help="neighbouring relation (default: add-or-remove, the worse of both)",
     )
+    _add_memory_limit(command)
+
+
+def _add_memory_limit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--memory-limit",
         type=number_of_bytes,
@@ -167,6 +175,18 @@ def add_delta_query(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
+def add_witness(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--delta", type=number, metavar="D", help="where epsilon is bounded")
+    command.add_argument("--epsilon", type=number, metavar="E", help="where delta is, instead")
+    add_composition(command)
+    add_width_of_delta(command)
+
+
+def add_verify(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="that `prvcore witness` has printed")
+    command.set_defaults(memory_limit=None, eps_error=None)
+
+
 def add_target(command: argparse.ArgumentParser) -> None:
     for option, metavar, what in (
         ("--epsilon", "E", "the target with --delta, nats, >= 0"),
@@ -187,6 +207,56 @@ def add_target(command: argparse.ArgumentParser) -> None:
         help="relative, of the answer, in [1e-9, 0.1] (default: 1e-4)",
     )
     add_json(command)
+
+
+def add_risk(command: argparse.ArgumentParser) -> None:
+    for option, metavar, what in (
+        ("--false-positive-rate", "A", "also the greatest TPR of a membership test at this FPR"),
+        ("--prior", "P", "also the least chance of a wrong guess, with this prior probability"),
+        ("--delta", "D", "also the mu of Gaussian DP, for all larger deltas"),
+    ):
+        command.add_argument(option, type=number, metavar=metavar, help=what)
+    add_composition(command)
+    add_width(command)
+    add_json(command)
+
+
+def add_report(command: argparse.ArgumentParser) -> None:
+    _add_either_point(command)
+    command.add_argument(
+        "--digits",
+        type=whole_number,
+        default=4,
+        metavar="N",
+        help="significant digits of the bounds, in [1, 17] (default: 4)",
+    )
+    add_composition(command)
+    add_width(command)
+
+
+def add_shuffled(command: argparse.ArgumentParser) -> None:
+    for option, kind, metavar, what in (
+        ("--noise-multiplier", number, "S", "standard deviation of the noise over the sensitivity"),
+        ("--batches", whole_number, "T", "of an epoch"),
+        ("--epochs", whole_number, "E", "how often over the data set"),
+    ):
+        command.add_argument(option, type=kind, required=True, metavar=metavar, help=what)
+    _add_either_point(command)
+    command.add_argument(
+        "--neighbors",
+        choices=("add-or-remove", "replace-one"),
+        default="add-or-remove",
+        help="whether the place of a removed record stays empty, or another record takes it "
+        "(default: add-or-remove)",
+    )
+    _add_memory_limit(command)
+    add_json(command)
+
+
+def _add_either_point(command: argparse.ArgumentParser) -> None:
+    point = command.add_mutually_exclusive_group(required=True)
+    point.add_argument("--delta", type=number, metavar="D", help="where epsilon is bounded")
+    point.add_argument("--epsilon", type=number, metavar="E", help="where delta is bounded, nats")
 
 
 def add_check(command: argparse.ArgumentParser) -> None:
@@ -235,7 +305,7 @@ def add_sweep(command: argparse.ArgumentParser) -> None:
         )
     add_training(command, epochs=True, many=True)
     command.add_argument(
-        "--plot", metavar="FILE", help="draw epsilon against steps, as .png, .pdf, .svg"
+        "--plot", metavar="FILE", help="draw epsilon against epochs or steps, as .png, .pdf, .svg"
     )
     command.add_argument(
         "--workers", type=whole_number, metavar="N", help="threads (default: one a core)"

@@ -58,5 +58,10 @@ def print_bounds(bounds: prvcore.Bounds[Any]) -> None:
     print(f"  upper     {formatted(bounds.upper, _FORMAT, UP)}")
 
 
+def print_ends(lower: float, upper: float) -> None:
+    print(f"  lower     {formatted(lower, _FORMAT, DOWN)}")
+    print(f"  upper     {formatted(upper, _FORMAT, UP)}")
+
+
 def save(axes: Any, path: str) -> None:
     axes.figure.savefig(path, dpi=150)

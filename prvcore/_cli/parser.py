@@ -1,4 +1,4 @@
-"""The parser of the command line: options that are given once, and errors of one line."""
+"""A parser whose options are given once, with errors of one line. __init__.py adds the commands."""
 
 from __future__ import annotations
 

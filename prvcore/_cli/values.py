@@ -32,6 +32,16 @@ def whole_number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"must be a whole number such as 1000 or 1e6, got {text!r}")
 
 
+def sampler(text: str) -> str:
+    """Return the name of a sampler; a shuffle is none of those that have bounds."""
+    if text.startswith("shuffl"):
+        raise argparse.ArgumentTypeError(
+            f"must not be {text!r}: of shuffled batches only a lower bound is known, and upper "
+            "ones without any gain of sampling: prvcore shuffled"
+        )
+    return text
+
+
 def number_of_bytes(text: str) -> int:
     """Return a number of bytes, of which there may be 1GB (1e9) or 1GiB (2^30)."""
     found = re.fullmatch(r"([0-9.eE+]+?)\s*(?:([kKMGT])(i?)B)?", text)

@@ -16,6 +16,27 @@ def default_options() -> dict[str, float]: ...
 class History: ...
 
 @final
+class Sweep:
+    def __init__(self, handle: Handle) -> None: ...
+    def epsilon(
+        self,
+        counts: NDArray[np.uint64],
+        deltas: NDArray[np.float64],
+        bounds: NDArray[np.float64],
+        *,
+        discretization: str,
+        neighbors: str,
+        engine: str,
+        eps_error: float,
+        eps_relative_error: float,
+        eps_floor: float,
+        delta_error: float,
+        delta_relative_error: float,
+        mesh_size: float,
+        memory_limit: int,
+    ) -> list[tuple[int, float]]: ...
+
+@final
 class Composition:
     def __init__(self, handles: tuple[Handle, ...], counts: tuple[int, ...]) -> None: ...
     def attained(self, neighbors: str) -> bool: ...
@@ -39,6 +60,24 @@ class Composition:
         history: History | None = None,
         threshold: float = 0.0,
     ) -> list[_Report]: ...
+    def witness(
+        self,
+        of_epsilon: bool,
+        value: float,
+        see: Callable[[dict[str, Any]], object],
+        *,
+        discretization: str,
+        neighbors: str,
+        engine: str,
+        eps_error: float,
+        eps_relative_error: float,
+        eps_floor: float,
+        delta_error: float,
+        delta_relative_error: float,
+        mesh_size: float,
+        memory_limit: int,
+        progress: _Progress | None = None,
+    ) -> _Bounds: ...
     def bound(
         self,
         quantity: str,
@@ -69,5 +108,6 @@ class Composition:
         neighbors: str,
         engine: str,
         memory_limit: int,
+        all_changed: bool,
         progress: _Progress | None = None,
     ) -> tuple[float, float, _Bounds, float, float, _Bounds, bool, int, int]: ...

@@ -4,6 +4,7 @@ from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fabs
+from libc.stdint cimport uint64_t
 
 from prvcore._core.core cimport (
     PRV_ADD,
@@ -18,6 +19,7 @@ from prvcore._core.core cimport (
     PRV_ENGINE_SPECTRUM,
     PRV_ERR_FFT,
     PRV_ERR_MEMORY_LIMIT,
+    PRV_ERR_OPTIONS,
     PRV_ERR_TARGET,
     PRV_GAUSSIAN_MU,
     PRV_LIMIT_ENGINE,
@@ -54,6 +56,7 @@ from prvcore._core.core cimport (
     prv_neighbors,
     prv_options,
     prv_options_default,
+    prv_options_fault,
     prv_parameter,
     prv_power,
     prv_progress,
@@ -62,6 +65,13 @@ from prvcore._core.core cimport (
     prv_risk,
     prv_status,
     prv_step,
+    prv_sweep,
+    prv_sweep_epsilon,
+    prv_sweep_free,
+    prv_sweep_new,
+    prv_witness,
+    prv_witness_lattice,
+    prv_witness_pass,
 )
 from prvcore._core.mechanism cimport Handle
 from prvcore._core.status cimport check
@@ -121,7 +131,7 @@ cdef dict PARAMETERS = {
 # Up to this length the transforms of the core take about as long as pyFFTW's. Importing pyFFTW
 # takes far longer than most queries: not before one needs more.
 cdef enum:
-    MOST_OF_OWN = 1 << 17
+    MOST_OF_OWN = 1 << 20
 
 cdef prv_fft_provider *OWN = NULL
 cdef prv_fft_provider TRANSFORMS
@@ -239,6 +249,12 @@ cdef prv_options query_options(dict settings, object progress, watch *w):
     return options
 
 
+cdef int keep(void *context, const prv_witness_pass *shown) except -1 nogil:
+    with gil:
+        (<object>context)(pass_of(shown))
+    return 0
+
+
 cdef size_t length_of(const double[::1] points, const double[:, ::1] bounds) except? 0:
     if bounds.shape[0] != points.shape[0] or bounds.shape[1] != 3:
         raise ValueError(f"bounds must have shape ({points.shape[0]}, 3)")
@@ -351,10 +367,26 @@ cdef class Composition:
                 history.last = self
             if status == PRV_ERR_MEMORY_LIMIT:
                 raise ValueError(over_limit(&options, reports.memory))
-            check(status)
+            check_asked(status, &options)
             return [fields_of(&reports[i]) for i in range(length)]
         finally:
             PyMem_Free(reports)
+
+    def witness(
+        self, bint of_epsilon, double value, object see, *, object progress=None, **settings
+    ):
+        """Return the bounds of prv_witness; `see` is called with a dict for each pass."""
+        cdef watch w
+        cdef prv_options options = query_options(settings, progress, &w)
+        cdef size_t step_count = len(self.handles)
+        cdef prv_bounds found
+        cdef prv_status status
+        with nogil:
+            status = prv_witness(
+                self.steps, step_count, &options, of_epsilon, value, keep, <void *>see, &found
+            )
+        check_asked(status, &options)
+        return bounds_of(&found)
 
     def bound(
         self,
@@ -401,7 +433,7 @@ cdef class Composition:
                     )
             if status == PRV_ERR_MEMORY_LIMIT:
                 raise ValueError(over_limit(&options, reports.memory))
-            check(status)
+            check_asked(status, &options)
             if wanted == RENYI_DIVERGENCE:
                 return []
             return [fields_of(&reports[i]) for i in range(length)]
@@ -420,11 +452,13 @@ cdef class Composition:
         str neighbors not None,
         str engine not None,
         size_t memory_limit,
+        bint all_changed,
         object progress=None,
     ):
         """Return prv_calibration as a tuple of its fields, bounds as tuples; progress as above.
 
-        `quantity` is epsilon, `at` is then a delta; or it is one of RISKS.
+        `quantity` is epsilon, `at` is then a delta; or it is one of RISKS. `all_changed` says that
+        every step that runs has the parameter, for what is said where the target is not met.
         """
         cdef watch w
         cdef prv_options options = new_options(neighbors, engine, memory_limit, progress, &w)
@@ -461,8 +495,10 @@ cdef class Composition:
                     &found,
                 )
         if status == PRV_ERR_TARGET:
-            raise TargetError(missed(parameter, quantity, at, target, &found.epsilon))
-        check(status)
+            raise TargetError(
+                missed(parameter, quantity, at, target, &found.epsilon, all_changed)
+            )
+        check_asked(status, &options)
         return (
             found.factor,
             found.eps_error,
@@ -476,8 +512,91 @@ cdef class Composition:
         )
 
 
+cdef class Sweep:
+    """What was computed of one mechanism for other counts; for one thread at a time."""
+
+    cdef Handle handle  # owns the mechanism
+    cdef prv_sweep *pointer
+
+    def __cinit__(self, Handle handle not None):
+        self.handle = handle
+        check(prv_sweep_new(handle.pointer, &self.pointer))
+
+    def __dealloc__(self):
+        prv_sweep_free(self.pointer)
+
+    def epsilon(
+        self,
+        const uint64_t[::1] counts not None,
+        const double[::1] deltas not None,
+        double[:, ::1] bounds not None,
+        **settings,
+    ):
+        """Fill `bounds` as `query` does for each count with its delta, to the same bits.
+
+        Returns a list of (place, width) of the bounds that are wider than asked. A count that fails
+        raises the error of `query`.
+        """
+        cdef size_t length = length_of(deltas, bounds)
+        if counts.shape[0] != deltas.shape[0]:
+            raise ValueError(f"counts must have length {deltas.shape[0]}")
+        if length == 0:
+            return []
+        cdef watch w
+        cdef prv_options options = query_options(settings, None, &w)
+        cdef prv_bounds *bound = <prv_bounds *>&bounds[0, 0]
+        cdef prv_status status
+        cdef prv_report *reports = <prv_report *>PyMem_Calloc(length, sizeof(prv_report))
+        if reports is NULL:
+            raise MemoryError
+        try:
+            with nogil:
+                status = prv_sweep_epsilon(
+                    self.pointer, &counts[0], &deltas[0], length, &options, bound, reports
+                )
+            if status == PRV_ERR_MEMORY_LIMIT:
+                raise ValueError(over_limit(&options, reports.memory))
+            check_asked(status, &options)
+            return [(i, reports[i].width) for i in range(length) if not reports[i].accurate]
+        finally:
+            PyMem_Free(reports)
+
+
 cdef tuple bounds_of(const prv_bounds *bounds):
     return (bounds.lower, bounds.estimate, bounds.upper)
+
+
+cdef dict pass_of(const prv_witness_pass *shown):
+    return {
+        "direction": name_of(shown.direction),
+        "symmetric": bool(shown.symmetric),
+        "bounds": bounds_of(&shown.bounds),
+        "engine": engine_of(shown.engine),
+        "tilt": shown.tilt,
+        "mesh_size": shown.mesh_size,
+        "transform_length": shown.transform_length,
+        "width": {
+            "discretization": shown.discretization,
+            "truncation": shown.truncation,
+            "wrap_around": shown.wrap_around,
+            "rounding": shown.rounding,
+        },
+        "above": [lattice_of(&shown.above[j]) for j in range(shown.step_count)],
+        "below": [lattice_of(&shown.below[j]) for j in range(shown.step_count)],
+    }
+
+
+cdef dict lattice_of(const prv_witness_lattice *y):
+    return {
+        "offset": y.offset,
+        "spacing": y.spacing,
+        "index": [y.index[i] for i in range(y.length)],
+        "mass": [y.mass[i] for i in range(y.length)],
+        "infinite_mass": y.infinite_mass,
+        "infinite_error": y.infinite_error,
+        "relative": y.relative,
+        "shift": y.shift,
+    }
 
 
 # The words of a target that cannot be met: the target, and what is left.
@@ -488,23 +607,43 @@ cdef dict TARGETS = {
     "bayes_risk": ("bayes_risk = {target!r} at prior = {at!r}", "a Bayes risk"),
     "gaussian_mu": ("mu = {target!r} at delta = {at!r}", "a mu"),
 }
+# What lowers the risk; where all of it goes, and the end of what is tried.
+cdef dict CHANGES = {
+    "noise": ("more noise", "infinite noise, which leaves nothing of the data", "the most noise"),
+    "sampling_probability": (
+        "a smaller sampling_probability",
+        "a sampling_probability of 0, which uses none of the data",
+        "the smallest",
+    ),
+    "steps": ("fewer steps", "no steps", "the fewest"),
+}
 
 
-cdef str missed(str parameter, str quantity, double at, double target, const prv_bounds *limit):
-    change = {"noise": "more noise", "steps": "fewer steps"}.get(
-        parameter, "a smaller sampling_probability"
-    )
+cdef str missed(
+    str parameter, str quantity, double at, double target, const prv_bounds *limit, bint all_changed
+):
+    """Say why no value of the parameter meets the target.
+
+    The bounds are those that the steps without the parameter have, or where these meet the target,
+    those at the safest value that was tried.
+    """
     words, left = TARGETS[quantity]
-    if quantity == "bayes_risk":
-        sure = limit.upper < target
-        remains = f"at most {limit.upper!r}" if sure else f"down to {limit.lower!r}"
-    else:
-        sure = limit.lower > target
-        remains = f"at least {limit.lower!r}" if sure else f"up to {limit.upper!r}"
-    return (
-        f"{words.format(target=target, at=at)} cannot be met by {change}: in the limit {left} of "
-        f"{remains} is left"
-    )
+    change, end, extreme = CHANGES[parameter]
+    stated = words.format(target=target, at=at)
+    of_risk = quantity == "bayes_risk"
+    bound = limit.lower if of_risk else limit.upper
+    sure = limit.upper < target if of_risk else limit.lower > target
+    if sure:
+        remains = f"at most {limit.upper!r}" if of_risk else f"at least {limit.lower!r}"
+        where = f"with {extreme} that is tried" if all_changed else "in the limit"
+        return f"{stated} cannot be met by {change}: {where} {left} of {remains} is left"
+    if all_changed:
+        return (
+            f"{stated} is met by {end}, but no other is shown to meet it: with {extreme} that is "
+            f"tried, rounding leaves a bound of {bound!r}"
+        )
+    remains = f"down to {bound!r}" if of_risk else f"up to {bound!r}"
+    return f"{stated} cannot be met by {change}: in the limit {left} of {remains} is left"
 
 
 cdef tuple fields_of(const prv_report *report):
@@ -548,6 +687,16 @@ cdef str engine_of(prv_engine engine):
     return "none"
 
 
+cdef int check_asked(prv_status status, const prv_options *options) except -1:
+    """As `check`, for a question with these options: names the one that is out of its range."""
+    cdef const char *fault = NULL
+    if status == PRV_ERR_OPTIONS:
+        fault = prv_options_fault(options)
+    if fault is not NULL:
+        raise ValueError(f"{fault.decode('ascii')} is out of its range")
+    return check(status)
+
+
 cdef str over_limit(const prv_options *options, size_t needed):
     if options.mesh_size > 0.0:
         culprit = f"mesh_size = {options.mesh_size!r}"
@@ -557,7 +706,8 @@ cdef str over_limit(const prv_options *options, size_t needed):
         culprit = (
             f"eps_error = {options.eps_relative_error:g} * max(epsilon, {options.eps_floor:g})"
         )
-    need = f"{needed} bytes" if needed else "more"
+    # What needs too large a transform, or more bytes than a size holds, has no number of them.
+    need = f"{needed} bytes" if options.memory_limit < needed < <size_t>-1 else "more"
     return (
         f"{culprit} needs {need}, which is above the memory limit of {options.memory_limit} bytes: "
         f"use a larger {culprit.partition(' ')[0]} or raise memory_limit"

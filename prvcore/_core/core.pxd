@@ -50,6 +50,10 @@ cdef extern from "prvcore.h" nogil:
         PRV_ERR_PART
         PRV_ERR_BOUNDS
         PRV_ERR_COMBINED
+        PRV_ERR_FIXED_COUNT
+        PRV_ERR_JSON
+        PRV_ERR_NO_JSON
+        PRV_ERR_GROUP
         PRV_STATUS_COUNT
 
     enum:
@@ -92,6 +96,16 @@ cdef extern from "prvcore.h" nogil:
     ctypedef int (*prv_cdf_callback)(
         void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p
     ) except -1 nogil
+    ctypedef int (*prv_tail_callback)(
+        void *context,
+        int reversed,
+        const double *losses,
+        size_t length,
+        double *tail_q,
+        double *tail_p,
+        double *scaled_p,
+        double *error,
+    ) except -1 nogil
     ctypedef int (*prv_curve_callback)(
         void *context, const double *epsilons, size_t length, double *deltas
     ) except -1 nogil
@@ -124,6 +138,9 @@ cdef extern from "prvcore.h" nogil:
     )
     prv_status prv_mechanism_cdfs(
         prv_cdf_callback cdfs, void *context, double mass_at_infinity, prv_mechanism **mechanism
+    )
+    prv_status prv_mechanism_tails(
+        prv_tail_callback tails, void *context, bint mirrored, prv_mechanism **mechanism
     )
     prv_status prv_mechanism_curve(
         prv_curve_callback curve,
@@ -179,14 +196,91 @@ cdef extern from "prvcore.h" nogil:
         uint64_t group_size,
         prv_mechanism **mechanism,
     )
+    prv_status prv_mechanism_fixed_size_group_gaussian(
+        double noise_multiplier,
+        uint64_t dataset_size,
+        uint64_t batch_size,
+        uint64_t group_size,
+        prv_mechanism **mechanism,
+    )
     void prv_mechanism_free(prv_mechanism *mechanism)
 
     ctypedef struct prv_step:
         const prv_mechanism *mechanism
         uint64_t count
 
+    ctypedef enum prv_kind:
+        PRV_KIND_GAUSSIAN
+        PRV_KIND_GAUSSIANS
+        PRV_KIND_LAPLACE
+        PRV_KIND_DISCRETE_GAUSSIAN
+        PRV_KIND_DISCRETE_LAPLACE
+        PRV_KIND_APPROXIMATE_DP
+        PRV_KIND_BOUNDED_RANGE
+        PRV_KIND_RANDOMIZED_RESPONSE
+        PRV_KIND_POISSON_SUBSAMPLED
+        PRV_KIND_SUBSAMPLED_WITHOUT_REPLACEMENT
+        PRV_KIND_COMPOSED
+        PRV_KIND_RANDOM_ALLOCATION
+        PRV_KIND_RANDOM_SELECTION
+        PRV_KIND_TABLE
+        PRV_KIND_CDFS
+        PRV_KIND_TAILS
+        PRV_KIND_CURVE
+        PRV_KIND_GAUSSIAN_MIXTURE
+        PRV_KIND_GROUP_GAUSSIAN
+        PRV_KIND_TRUNCATED_POISSON_GAUSSIAN
+        PRV_KIND_SHUFFLED_FROM_BELOW
+        PRV_KIND_SCALED
+        PRV_KIND_STATED
+        PRV_KIND_FIXED_SIZE_GROUP_GAUSSIAN
+
+    ctypedef struct prv_description:
+        prv_kind kind
+        double noise
+        double sensitivity
+        double sampling_probability
+        double epsilon
+        double delta
+        double mass_at_infinity
+        uint64_t categories
+        uint64_t group_size
+        uint64_t batches
+        uint64_t selected
+        uint64_t dataset_size
+        uint64_t maximum_batch_size
+        bint replaced
+        bint mirrored
+        size_t length
+        const double *values
+        const double *probabilities
+        const uint64_t *counts
+        size_t part_count
+        const prv_step *parts
+        prv_parameter parameter
+        double factor
+        prv_cdf_callback cdfs
+        prv_tail_callback tails
+        prv_curve_callback curve
+        void *context
+
+    prv_mechanism *prv_mechanism_retain(const prv_mechanism *mechanism)
+    const prv_description *prv_mechanism_description(const prv_mechanism *mechanism)
+    bint prv_mechanism_equal(const prv_mechanism *first, const prv_mechanism *second)
+
     prv_status prv_mechanism_composed(
         const prv_step *steps, size_t step_count, prv_mechanism **mechanism
+    )
+    ctypedef enum prv_relation:
+        PRV_RELATION_ADD_OR_REMOVE
+        PRV_RELATION_REPLACE_ONE
+        PRV_RELATION_ANY
+
+    prv_status prv_mechanism_stated(
+        const prv_mechanism *own,
+        prv_relation relation,
+        int attained,
+        prv_mechanism **mechanism,
     )
     prv_status prv_mechanism_random_selection(
         const prv_mechanism *base,
@@ -236,6 +330,7 @@ cdef extern from "prvcore.h" nogil:
         void *progress_context
 
     prv_options prv_options_default()
+    const char *prv_options_fault(const prv_options *options)
 
     ctypedef struct prv_bounds:
         double lower
@@ -295,6 +390,55 @@ cdef extern from "prvcore.h" nogil:
         prv_report *reports,
     )
 
+    ctypedef struct prv_sweep:
+        pass
+
+    prv_status prv_sweep_new(const prv_mechanism *mechanism, prv_sweep **sweep)
+    void prv_sweep_free(prv_sweep *sweep)
+    prv_status prv_sweep_epsilon(
+        prv_sweep *sweep,
+        const uint64_t *counts,
+        const double *deltas,
+        size_t length,
+        const prv_options *options,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+
+    ctypedef struct prv_witness_lattice:
+        size_t length
+        double offset, spacing
+        const int64_t *index
+        const double *mass
+        double infinite_mass, infinite_error, relative, shift
+
+    ctypedef struct prv_witness_pass:
+        prv_neighbors direction
+        int symmetric
+        prv_bounds bounds
+        prv_engine engine
+        double tilt, mesh_size
+        size_t transform_length
+        double discretization, truncation, wrap_around, rounding
+        size_t step_count
+        const double *counts
+        const prv_witness_lattice *above
+        const prv_witness_lattice *below
+
+    ctypedef int (*prv_witness_callback)(
+        void *context, const prv_witness_pass *shown
+    ) except -1 nogil
+    prv_status prv_witness(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_options *options,
+        int of_epsilon,
+        double value,
+        prv_witness_callback callback,
+        void *context,
+        prv_bounds *bounds,
+    )
+
     ctypedef struct prv_history:
         pass
 
@@ -314,6 +458,33 @@ cdef extern from "prvcore.h" nogil:
         prv_history *history,
         const prv_step *steps,
         size_t step_count,
+        const prv_options *options,
+        const double *epsilons,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+
+    ctypedef struct prv_accountant:
+        pass
+
+    prv_status prv_accountant_new(prv_accountant **accountant)
+    void prv_accountant_free(prv_accountant *accountant)
+    prv_status prv_accountant_copy(const prv_accountant *accountant, prv_accountant **copy)
+    prv_status prv_accountant_add(
+        prv_accountant *accountant, const prv_mechanism *mechanism, uint64_t count
+    )
+    const prv_step *prv_accountant_steps(const prv_accountant *accountant, size_t *step_count)
+    prv_status prv_accountant_epsilon(
+        prv_accountant *accountant,
+        const prv_options *options,
+        const double *deltas,
+        size_t length,
+        prv_bounds *bounds,
+        prv_report *reports,
+    )
+    prv_status prv_accountant_delta(
+        prv_accountant *accountant,
         const prv_options *options,
         const double *epsilons,
         size_t length,

@@ -60,6 +60,7 @@ cdef extern from "lattices/mesh.h" nogil:
         int64_t *index
         size_t *knot
         bint on_knots
+        bint may_shift
         double shift
         double tilt
 
@@ -257,6 +258,7 @@ cdef extern from "curve/direction.h" nogil:
         size_t step_count,
         prv_neighbors neighbors,
         bint add,
+        const void *first,
         const prv_options *options,
         prv_direction *direction,
     )

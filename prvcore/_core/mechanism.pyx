@@ -21,15 +21,19 @@ from prvcore._core.core cimport (
     prv_mechanism_gaussian,
     prv_mechanism_gaussian_mixture,
     prv_mechanism_gaussians,
+    prv_mechanism_fixed_size_group_gaussian,
     prv_mechanism_group_gaussian,
     prv_mechanism_laplace,
     prv_mechanism_poisson_subsampled,
     prv_mechanism_random_selection,
     prv_mechanism_randomized_response,
     prv_mechanism_shuffled_from_below,
+    prv_mechanism_stated,
     prv_mechanism_subsampled_without_replacement,
     prv_mechanism_table,
+    prv_mechanism_tails,
     prv_mechanism_truncated_poisson_gaussian,
+    prv_relation,
     prv_status,
     prv_step,
 )
@@ -161,6 +165,19 @@ def group_gaussian(double noise_multiplier, double sampling_probability, uint64_
     return handle
 
 
+def fixed_size_group_gaussian(
+    double noise_multiplier, uint64_t dataset_size, uint64_t batch_size, uint64_t group_size
+):
+    """Return the Handle of a Gaussian mechanism on a sample of fixed size, for a group."""
+    cdef Handle handle = Handle.__new__(Handle)
+    check(
+        prv_mechanism_fixed_size_group_gaussian(
+            noise_multiplier, dataset_size, batch_size, group_size, &handle.pointer
+        )
+    )
+    return handle
+
+
 def truncated_poisson_gaussian(
     double noise_multiplier,
     double sampling_probability,
@@ -200,6 +217,14 @@ def cdfs(cdf_q, cdf_p, double mass_at_infinity):
     return handle
 
 
+def tails(tails_at, bint mirrored):
+    """Return the Handle of a mechanism given by tails of its loss: see prv_tail_callback."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = (tails_at,)
+    check(prv_mechanism_tails(ask_tails, <void *>handle.context, mirrored, &handle.pointer))
+    return handle
+
+
 def curve(delta, double mass_at_infinity):
     """Return the Handle of a mechanism given by its privacy curve."""
     cdef Handle handle = Handle.__new__(Handle)
@@ -207,6 +232,14 @@ def curve(delta, double mass_at_infinity):
     check(
         prv_mechanism_curve(ask_curve, <void *>handle.context, mass_at_infinity, &handle.pointer)
     )
+    return handle
+
+
+def stated(Handle own not None, int relation, bint attained):
+    """Return the Handle of a mechanism of one's own, stated for a relation, a prv_relation."""
+    cdef Handle handle = Handle.__new__(Handle)
+    handle.context = own.context
+    check(prv_mechanism_stated(own.pointer, <prv_relation>relation, attained, &handle.pointer))
     return handle
 
 
@@ -281,6 +314,28 @@ cdef int ask_cdfs(
     check_cdf_pair(points, values_q, values_p)
     copy_out(values_q, cdf_q)
     copy_out(values_p, cdf_p)
+    return 0
+
+
+cdef int ask_tails(
+    void *context,
+    int is_reversed,
+    const double *losses,
+    size_t length,
+    double *tail_q,
+    double *tail_p,
+    double *scaled_p,
+    double *error,
+) except -1 with gil:
+    if PyErr_Occurred():
+        return -1
+    values_q, values_p, scaled, told = (<tuple>context)[0](
+        bool(is_reversed), array_of(losses, length)
+    )
+    copy_out(values_q, tail_q)
+    copy_out(values_p, tail_p)
+    copy_out(scaled, scaled_p)
+    error[0] = told
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from dp_accounting import NeighboringRelation, dp_event
 
 from prvcore import _arguments
-from prvcore._rounding import quotient_rounded_down, quotient_rounded_up
+from prvcore._quotients import quotient_rounded_down, quotient_rounded_up
 from prvcore._settings import Neighbors
 from prvcore.mechanisms.allocated import RandomAllocation
 from prvcore.mechanisms.base import Mechanism

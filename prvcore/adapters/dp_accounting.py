@@ -27,6 +27,7 @@ from prvcore import _arguments
 from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
+from prvcore._outward import RoundedUp
 from prvcore._settings import WidthOptions
 from prvcore.adapters._events import (
     ALONE,
@@ -123,11 +124,11 @@ class PRVCoreAccountant(dp_accounting.PrivacyAccountant):
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the upper bound of epsilon, nats."""
-        return float(self.bounds(target_delta).upper)
+        return RoundedUp(self.bounds(target_delta).upper)
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the upper bound of delta."""
-        return float(self.accountant.delta(target_epsilon).upper)
+        return RoundedUp(self.accountant.delta(target_epsilon).upper)
 
     def bounds(self, target_delta: float) -> ScalarBounds:
         """Return both bounds of epsilon, nats."""
@@ -250,7 +251,8 @@ class TablesOfPLD(NamedTuple):
     Attributes
     ----------
     remove, add : FromTable
-        What dominates the distribution where a record is removed, and where one is added. Compose
+        What dominates the distribution where a record is removed, and where one is added. It bounds
+        privacy loss from above alone: no two data sets are known to have it. Compose
         each with other mechanisms under ``neighbors="remove"`` and ``neighbors="add"``; the worse
         of both is the answer. Where the distribution is symmetric both are equal, and one
         composition under any `neighbors` does.
@@ -331,7 +333,7 @@ def _table(pmf: pld_pmf.PLDPmf) -> FromTable:
     rest = _rest(masses, at_infinity)
     if rest > 0.0:
         at_infinity = min(1.0, math.nextafter(at_infinity + rest, 1.0))
-    return FromTable(losses, masses, at_infinity)
+    return FromTable(losses, masses, at_infinity, attained=False)
 
 
 def _rest(masses: np.ndarray, at_infinity: float) -> float:

@@ -23,7 +23,8 @@ from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
-from prvcore._rounding import quotient_rounded_up
+from prvcore._outward import RoundedUp
+from prvcore._quotients import quotient_rounded_up
 from prvcore._settings import Neighbors, WidthOptions
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.noise import Gaussian
@@ -147,11 +148,11 @@ class FlowerAccountant:
 
     def get_epsilon(self, delta: float) -> float:
         """Return the upper bound of the epsilon spent so far, nats."""
-        return float(self.bounds(_arguments.open_probability(delta, "delta")).upper)
+        return RoundedUp(self.bounds(_arguments.open_probability(delta, "delta")).upper)
 
     def get_delta(self, epsilon: float) -> float:
         """Return the upper bound of delta at an epsilon >= 0."""
-        return float(self._now().delta(_arguments.non_negative(epsilon, "epsilon")).upper)
+        return RoundedUp(self._now().delta(_arguments.non_negative(epsilon, "epsilon")).upper)
 
     def get_privacy_spent(self, delta: float | None = None) -> PrivacySpent:
         """Return what was spent, at a delta or that of the config."""

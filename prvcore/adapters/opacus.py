@@ -15,6 +15,7 @@ from opacus.optimizers import AdaClipDPOptimizer, DPOptimizer
 from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
 from prvcore._compose import compose
+from prvcore._outward import RoundedUp
 from prvcore._settings import ComposeOptions
 from prvcore.mechanisms.subsampled import PoissonSubsampledGaussian
 
@@ -127,14 +128,14 @@ class OpacusAccountant(IAccountant):
         Returns
         -------
         float
-            Nats.
+            Nats. Formatted, and by ``round``, it is rounded up.
 
         See Also
         --------
         bounds : the lower bound, too.
 
         """
-        return float(self.bounds(delta, **options).upper)
+        return RoundedUp(self.bounds(delta, **options).upper)
 
     def bounds(self, delta: float, **options: Unpack[ComposeOptions]) -> ScalarBounds:
         """Return both bounds of the epsilon spent so far.

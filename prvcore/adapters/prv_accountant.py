@@ -15,7 +15,7 @@ from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
 from prvcore._compose import compose
 from prvcore._curve import PrivacyCurve
-from prvcore._rounding import quotient_rounded_down
+from prvcore._quotients import quotient_rounded_down
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.guarantees import ApproximateDP, PureDP
 from prvcore.mechanisms.noise import Gaussian, Laplace

@@ -21,6 +21,7 @@ from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning, TargetError
 from prvcore._names import by_name, public
 from prvcore._progress import ProgressOption
+from prvcore._report import OfCurve
 from prvcore._settings import ComposeOptions, How, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
 from prvcore.budgets.chain import Link
@@ -39,6 +40,7 @@ _KEPT_ANSWERS = 256
 _CALIBRATED = ("neighbors", "engine")  # options that `calibrate` takes, too
 _MOST_BEHIND = 64  # additions, and as many as there are mechanisms, before what they make is told
 _MANY = 4  # distinct mechanisms: from so many on it pays to keep what was computed for each
+_MOST_REPORTED = 64  # distinct mechanisms: bounds of more would hold too much memory
 
 
 class _Held:
@@ -56,7 +58,7 @@ class _Held:
         self.curve: PrivacyCurve | None = None
         self.ordered: PrivacyCurve | None = None
         # by what was asked, where, and under which memory limit: the bounds, and what to warn of
-        self.answers: dict[tuple[str, float, int], tuple[Bounds[Any], str | None]] = {}
+        self.answers: dict[tuple[str, float, int], tuple[Bounds[Any], AccuracyWarning | None]] = {}
 
     def history(self) -> Steps:
         """Return the counts as pairs."""
@@ -390,12 +392,12 @@ class Accountant:
                 held.answers[key] = found
         bounds, warning = found
         if warning is not None:
-            warnings.warn(warning, AccuracyWarning, stacklevel=3)
+            warnings.warn(warning, stacklevel=3)
         return bounds
 
     def _compute(
         self, held: _Held, wanted: str, point: Any, progress: ProgressOption, limit: int
-    ) -> tuple[Bounds[Any], str | None]:
+    ) -> tuple[Bounds[Any], AccuracyWarning | None]:
         if len(held.counts) < _MANY:
             return self._curve_of(held)._answer(wanted, point, progress, limit)
         curve = self._in_order(held)
@@ -406,6 +408,8 @@ class Accountant:
             history = History()
         found = curve._answer(wanted, point, progress, limit, history)
         self._histories.append(history)  # not if that failed: what is half done is given up
+        if len(held.counts) < _MOST_REPORTED:
+            found[0]._of(OfCurve(wanted, point, curve))
         return found
 
     def _in_order(self, held: _Held) -> PrivacyCurve:

@@ -21,6 +21,9 @@ __all__ = ["PrivacyFilter"]
 
 _MOST = 2**53  # steps that are composed
 _WIDTH = 1e-5  # of the bounds that decide, at least, over the budget's epsilon
+_STORED = Fraction(
+    1, 2**40
+)  # of a budget: the sum of decimal numbers as stored is hardly this far off
 
 
 class _Known(NamedTuple):
@@ -77,9 +80,11 @@ class PrivacyFilter:
 
     The rule for a budget that is to be used up to its end: equality fits. If all that has run is
     `PureDP` or `ApproximateDP`, what fits by the sums of the epsilons and of the deltas is let
-    through; the sums are those of the floats, without rounding. So 0.375 and 0.625 use up 1.0, and
-    0.1 and 0.9 do not fit, since as floats they are more than 1 together, by 3e-17; a budget of 1 +
-    1e-9 has room for them. Of other mechanisms, leave room for 1e-5 of the budget.
+    through. The sums are exact sums of the floats: a filter that rounded each sum would let through
+    more and more beyond the budget. So 0.375 and 0.625 use up 1.0, but 0.1 and 0.9 do not fit, by
+    3e-17: as binary floats both are a little larger than written. If decimal numbers are meant to
+    fit, make the budget a little larger, such as 1 + 1e-9; the error says so. Of other mechanisms,
+    leave room for 1e-5 of the budget.
 
     What the filter promises: with the steps that it let through, whoever sees all outputs, and when
     it was stopped, sees something that is (`epsilon`, `delta`)-DP.
@@ -217,9 +222,10 @@ class PrivacyFilter:
             if count > known.fit:
                 left = known.left()
                 told = "" if left is None else f": {left} are left"
+                hint = self._by_rounding(mechanism, count, version)
                 raise BudgetExceededError(
                     f"{count} more of {mechanism!r} would exceed epsilon = {self.epsilon!r} at "
-                    f"delta = {self.delta!r}{told}"
+                    f"delta = {self.delta!r}{told}{hint}"
                 )
             # what another thread has recorded meanwhile counts, too
             if not count or self._accountant._add_after(version, mechanism, count):
@@ -268,7 +274,8 @@ class PrivacyFilter:
         if not within or self._accountant._end().number != number:
             return bounds
         # All that has run was let through, by closer bounds than these.
-        return Bounds(*(min(float(part), self.epsilon) for part in bounds))
+        clipped = Bounds(*(min(float(part), self.epsilon) for part in bounds))
+        return clipped._of(bounds._origin)
 
     def _left(self, mechanism: Mechanism, version: _Version) -> int:
         """Return how many more of a mechanism may follow the version, which has what it holds."""
@@ -307,6 +314,24 @@ class PrivacyFilter:
         return bool(
             curve._is_within(self.epsilon, self.delta, _WIDTH * self.epsilon)
         ) or _add_up_within(curve.mechanisms, curve.counts, self.epsilon, self.delta)
+
+    def _by_rounding(self, mechanism: Mechanism, count: int, version: _Version) -> str:
+        """Return what to do if decimal numbers fit but for how they are stored, else nothing."""
+        curve = self._accountant._followed_by(version.content(), mechanism, count)
+        sums = _sums(curve.mechanisms, curve.counts)
+        if sums is None:
+            return ""
+        names, budgets = ("epsilon", "delta"), (self.epsilon, self.delta)
+        for name, total, budget in zip(names, sums, budgets, strict=True):
+            excess = total - Fraction(budget)
+            if 0 < excess <= _STORED * Fraction(budget):
+                return (
+                    f". The {name}s add up to {float(excess):.2g} more than the budget, because "
+                    "most decimal numbers are stored as binary ones that are a little larger or "
+                    f"smaller. If they are meant to fit, make the budget of the filter a little "
+                    f"larger, for example {name}={float(budget) * (1.0 + 1e-9)!r}"
+                )
+        return ""
 
     def _of(self, mechanism: Mechanism, version: _Version) -> _Known:
         """Return what is known of the mechanism after the version, which has what it holds."""
@@ -351,14 +376,22 @@ def _is_gaussian(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, Gaussian)
 
 
+def _sums(
+    mechanisms: tuple[Mechanism, ...], counts: tuple[int, ...]
+) -> tuple[Fraction, Fraction] | None:
+    """Return the exact sums of epsilons and of deltas, None if not all are guarantees of these."""
+    epsilons = deltas = Fraction(0)
+    for mechanism, count in zip(mechanisms, counts, strict=True):
+        if not isinstance(mechanism, PureDP | ApproximateDP):
+            return None
+        epsilons += count * Fraction(mechanism.epsilon)
+        deltas += count * Fraction(getattr(mechanism, "delta", 0.0))
+    return epsilons, deltas
+
+
 def _add_up_within(
     mechanisms: tuple[Mechanism, ...], counts: tuple[int, ...], epsilon: float, delta: float
 ) -> bool:
     """Return whether guarantees add up, exactly, to no more than a budget (basic composition)."""
-    epsilons = deltas = Fraction(0)
-    for mechanism, count in zip(mechanisms, counts, strict=True):
-        if not isinstance(mechanism, PureDP | ApproximateDP):
-            return False
-        epsilons += count * Fraction(mechanism.epsilon)
-        deltas += count * Fraction(getattr(mechanism, "delta", 0.0))
-    return epsilons <= Fraction(epsilon) and deltas <= Fraction(delta)
+    sums = _sums(mechanisms, counts)
+    return sums is not None and sums[0] <= Fraction(epsilon) and sums[1] <= Fraction(delta)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from prvcore import _arguments
 from prvcore._names import by_name, public
+from prvcore._outward import RoundedUp
 
 __all__ = ["adaptive_clipping_noise"]
 
@@ -42,7 +43,8 @@ def adaptive_clipping_noise(
     Returns
     -------
     float
-        z, rounded up: the total noise is no less than s.
+        z, rounded up: the total noise is no less than s. Formatted, and by ``round``, it is rounded
+        up, too.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def adaptive_clipping_noise(
     >>> import prvcore as prv
     >>> noise = prv.adaptive_clipping_noise(1.0, deviation=0.8, centred=True)
     >>> f"{noise:.6f}"
-    '1.281025'
+    '1.281026'
     >>> both = [prv.Gaussian(noise), prv.NoisyCount(0.8, centred=True)]
     >>> step = prv.PoissonSubsampled(both, sampling_probability=0.01)
     >>> f"{prv.eps_from_delta(step, 1e-5, counts=1000):.2f}"
@@ -91,7 +93,7 @@ def adaptive_clipping_noise(
             f"deviation must be above {least:.6g}, at which the counts alone have the noise of "
             f"the whole step, got {deviation!r}"
         )
-    return found
+    return RoundedUp(found)
 
 
 def _root_rounded_up(square: Fraction) -> float:

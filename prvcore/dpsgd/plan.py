@@ -1,6 +1,7 @@
 """From the terms of training (epochs, batches) to those of accounting (probability, steps)."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, get_args
 
@@ -11,6 +12,7 @@ from prvcore import _arguments
 from prvcore._names import public
 from prvcore.dpsgd.samplers import Sampler, checked_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
+from prvcore.dpsgd.sweeping import OfSweep
 from prvcore.dpsgd.sweeps import (
     SweepCalibrateOptions,
     SweepOptions,
@@ -67,14 +69,14 @@ class TrainingSchedule(NamedTuple):
         Parameters
         ----------
         noise_multiplier, delta : float or array_like of float
-            As `dpsgd_epsilon` takes them; broadcast against this schedule.
+            As `dpsgd_epsilon` takes them; broadcast against this plan.
         **options
             The keyword arguments of `dpsgd_epsilon`.
 
         Returns
         -------
         SweepBounds
-            Nats. Its settings are those of `dpsgd_epsilon` and all of this schedule.
+            Nats. Its settings are those of `dpsgd_epsilon` and all of this plan.
 
         See Also
         --------
@@ -100,14 +102,14 @@ class TrainingSchedule(NamedTuple):
         Parameters
         ----------
         noise_multiplier, epsilon : float or array_like of float
-            As `dpsgd_delta` takes them; broadcast against this schedule.
+            As `dpsgd_delta` takes them; broadcast against this plan.
         **options
             The keyword arguments of `dpsgd_delta`.
 
         Returns
         -------
         SweepBounds
-            Probabilities. Its settings are those of `dpsgd_delta` and all of this schedule.
+            Probabilities. Its settings are those of `dpsgd_delta` and all of this plan.
 
         See Also
         --------
@@ -133,7 +135,7 @@ class TrainingSchedule(NamedTuple):
         Parameters
         ----------
         epsilon, delta : float or array_like of float
-            As `dpsgd_noise_multiplier` takes them; broadcast against this schedule.
+            As `dpsgd_noise_multiplier` takes them; broadcast against this plan.
         **options
             The keyword arguments of `dpsgd_noise_multiplier`.
 
@@ -141,7 +143,7 @@ class TrainingSchedule(NamedTuple):
         -------
         SweepCalibrations
             Its values are noise multipliers. Its settings are those of `dpsgd_noise_multiplier` and
-            all of this schedule.
+            all of this plan.
 
         See Also
         --------
@@ -159,8 +161,47 @@ class TrainingSchedule(NamedTuple):
             )
         )
 
+    def report(
+        self,
+        noise_multiplier: float,
+        delta: float,
+        *,
+        digits: int = 4,
+        **options: Unpack[SweepOptions],
+    ) -> str:
+        """Return the sentences for a paper or a data sheet: `epsilon` and `Bounds.report` in one.
+
+        Parameters
+        ----------
+        noise_multiplier, delta : float
+            As in `epsilon`.
+        digits : int, default 4
+            How many significant digits the bounds have, in [1, 17].
+        **options
+            The keyword arguments of `dpsgd_epsilon`.
+
+        Returns
+        -------
+        str
+            The bounds, rounded outwards, the neighbours, the mechanism in words, the data set, the
+            batches, the epochs, and the version. If there are several settings, a line for each.
+
+        See Also
+        --------
+        Bounds.report : the same of bounds, also of a delta.
+
+        Examples
+        --------
+        >>> import prvcore as prv
+        >>> plan = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=15)
+        >>> print(plan.report(noise_multiplier=1.1, delta=1e-5))  # doctest: +ELLIPSIS
+        At delta = 1e-05, epsilon is at most 1.136 ... 60,000 records, 15 epochs, batches of 256 ...
+
+        """
+        return self.epsilon(noise_multiplier, delta, **options).report(digits)
+
     def _told(self, bounds: _Swept) -> _Swept:
-        """Return what a sweep returned with the rest of this schedule among its settings."""
+        """Return what a sweep returned with the rest of this plan among its settings."""
         settings = dict(bounds.settings)
         shape = np.shape(settings["steps"])
         for name in ("dataset_size", "batch_size", "accumulation_steps", "epochs"):
@@ -169,7 +210,32 @@ class TrainingSchedule(NamedTuple):
         for name in ("rounding", "loader", "drop_last", "sampler"):
             settings[name] = getattr(self, name)
         told: _Swept = bounds._replace(settings=settings)
+        if isinstance(told, SweepBounds) and isinstance(told._origin, OfSweep):
+            told._of(told._origin._replace(trainings=tuple(self._in_words(settings, shape))))
         return told
+
+    def _in_words(self, settings: dict[str, Any], shape: tuple[int, ...]) -> Iterator[str]:
+        """Return a sentence about the data set, the batches and the epochs of each setting."""
+        names = ("dataset_size", "batch_size", "accumulation_steps", "epochs")
+        columns = [np.broadcast_to(settings[name], shape).ravel().tolist() for name in names]
+        probabilities = np.broadcast_to(settings["sampling_probability"], shape).ravel().tolist()
+        drawn = ""
+        if self.loader == "opacus":
+            kept = " that leaves out the last, smaller batch" if self.drop_last else ""
+            drawn = f", drawn by the loader that Opacus makes of a PyTorch loader{kept}"
+        for size, batch, parts, epochs, probability in zip(*columns, probabilities, strict=True):
+            times = int(epochs) if epochs.is_integer() else epochs
+            batches = f"batches of {batch:,} records"
+            mean = size * probability / parts
+            if self.sampler != "fixed-size":  # a loader may draw others than it is asked for
+                same = math.isclose(mean, batch, rel_tol=1e-9)
+                batches = f"{batches if same else f'batches of {mean:,.1f} records'} on average"
+                batches += "" if same else f" (batch size {batch:,})"
+            together = f", {parts:,} of which make a step" if parts > 1 else ""
+            yield (
+                f"The training: {size:,} records, {times!r} epoch{'s' * (times != 1)}, "
+                f"{batches}{together}{drawn}."
+            )
 
 
 @public
@@ -216,10 +282,12 @@ def dpsgd_schedule(
         Of the PyTorch loader: whether the last, smaller batch is left out, so that batches are
         fewer and the sampling probability is *larger*. Of the loader ``"opacus"`` alone.
     sampler : {"poisson", "fixed-size", "random-allocation", "balls-in-bins"}
-        What the batches are, as `dpsgd_epsilon` takes it. Of the two allocations an epoch has
-        ``dataset_size / (batch_size * accumulation_steps)`` batches, rounded up: a number that must
-        be the same for neighbouring data sets, so fix it by a public size. They have `rounding` of
-        each epoch alone, and the loader ``"poisson"`` is the only one that has a choice.
+        What the batches are, as `dpsgd_epsilon` takes it: of ``"poisson"`` each record is in each
+        batch by itself, with a probability that `loader` decides. Of the two allocations an epoch
+        has ``dataset_size / (batch_size * accumulation_steps)`` batches, rounded up: a number that
+        must be the same for neighbouring data sets, so fix it by a public size. They have
+        `rounding` of each epoch alone, and the loader ``"poisson"`` is the only one that has a
+        choice.
 
     Returns
     -------

@@ -14,7 +14,13 @@ from prvcore.mechanisms.subsampled import (
     SubsampledWithoutReplacement,
 )
 
-__all__ = ["Sampler", "batches_of_epoch", "checked_sampler", "steps_of_sampler"]
+__all__ = [
+    "Sampler",
+    "batches_of_epoch",
+    "checked_sampler",
+    "least_steps_of_sampler",
+    "steps_of_sampler",
+]
 
 Sampler: TypeAlias = Literal["poisson", "fixed-size", "random-allocation", "balls-in-bins"]
 
@@ -24,6 +30,12 @@ _ROUNDING = 2.0**-50
 
 def checked_sampler(sampler: object) -> str:
     """Return the name of a sampler."""
+    if isinstance(sampler, str) and sampler.startswith("shuffl"):
+        raise ValueError(
+            f"sampler must be one of {', '.join(map(repr, get_args(Sampler)))}, got {sampler!r}: "
+            "of shuffled batches only a lower bound is known, shuffled_lower_bound, and upper "
+            "bounds without any gain of sampling"
+        )
     return _arguments.choice(sampler, "sampler", get_args(Sampler))
 
 
@@ -36,6 +48,11 @@ def batches_of_epoch(sampling_probability: float) -> int:
             f"epoch, with a whole number of batches up to 2^32, got {sampling_probability!r}"
         )
     return batches
+
+
+def least_steps_of_sampler(sampler: str, sampling_probability: float) -> int:
+    """Return of how many steps all numbers of steps are multiples, in a search for the most."""
+    return batches_of_epoch(sampling_probability) if sampler == "random-allocation" else 1
 
 
 def steps_of_sampler(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack, get_args, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore import _arguments
@@ -12,6 +13,7 @@ from prvcore._arguments import FloatArray, Scalar
 from prvcore._core import mechanism as core
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
+from prvcore._outward import RoundedDown
 from prvcore._progress import ProgressOption
 from prvcore._settings import How
 from prvcore.mechanisms.base import Mechanism
@@ -84,10 +86,13 @@ def shuffled_lower_bound(
 
     Each epoch cuts a fresh shuffle of the records into batches, and the sum of each batch is
     released with Gaussian noise. Accounting such a run as Poisson sampling with probability
-    ``1 / batches`` is common, and wrong where the result is below this bound. Of a shuffle no upper
-    bound as good is known: `Gaussian`, composed `epochs` times, is a safe one. Where each record is
-    put into a batch at random, independently of all others (balls in bins, which is no shuffle),
-    there are upper bounds [3]_; they are not computed here.
+    ``1 / batches`` is common, and wrong where the result is below this bound. prvcore knows no
+    upper bound of a shuffle as good. Those that it knows are of a Gaussian mechanism in each epoch:
+    ``Gaussian(noise_multiplier)`` if the record is replaced by nothing and its place stays empty,
+    and ``Gaussian(noise_multiplier / 2)`` if it is replaced by another. If a removed record moves
+    the others, neither holds, but ``Gaussian(noise_multiplier / sqrt(5))`` does, if nobody knows
+    the shuffle and as many batches are made without the record [3]_. If each record draws its
+    batch by itself, which is no shuffle, `RandomAllocation` and `BallsInBins` have both bounds.
 
     Parameters
     ----------
@@ -102,8 +107,8 @@ def shuffled_lower_bound(
     epsilon : float or array_like of float, any shape, optional
         Where delta is bounded, not nan. Exactly one of the two is given.
     neighbors : {"add-or-remove", "replace-one"}
-        Whether a record is replaced by nothing (its batch then has one record less), or by another
-        one.
+        Whether a record is replaced by nothing and its place stays empty (its batch then has one
+        record less, and no other record moves), or by another one.
     progress, memory_limit
         As `PrivacyCurve.epsilon` takes them.
 
@@ -111,6 +116,7 @@ def shuffled_lower_bound(
     -------
     float or ndarray of float64
         Epsilon at each `delta`, nats, or delta at each `epsilon`: the run has at least that.
+        Formatted, and by ``round``, the float is rounded down.
 
     Raises
     ------
@@ -134,14 +140,17 @@ def shuffled_lower_bound(
        implementations?", ICML 2024, arXiv:2403.17673.
     .. [2] The same, "Scalable DP-SGD: shuffling vs. Poisson subsampling", NeurIPS 2024,
        arXiv:2411.04205.
-    .. [3] Feldman, Shenfeld, "Privacy amplification by random allocation", 2025, arXiv:2502.08202.
+    .. [3] ``src_c/mechanisms/PAIRS.md``, section 7.
 
     Examples
     --------
     >>> import prvcore as prv
     >>> poisson = prv.PoissonSubsampledGaussian(0.5, sampling_probability=1e-4)
     >>> claimed = prv.eps_from_delta(poisson, 1e-6, counts=10_000).upper
-    >>> shuffled_lower_bound(0.5, batches=10_000, delta=1e-6) > 2 * claimed
+    >>> at_least = shuffled_lower_bound(0.5, batches=10_000, delta=1e-6)
+    >>> at_least > 2 * claimed
+    True
+    >>> at_least <= prv.eps_from_delta(prv.Gaussian(0.5), 1e-6).upper
     True
 
     """
@@ -158,4 +167,5 @@ def shuffled_lower_bound(
     curve = PrivacyCurve([(epoch, _arguments.count(epochs, "epochs"))])
     wanted, points = ("delta", epsilon) if delta is None else ("epsilon", delta)
     assert points is not None
-    return curve._query(wanted, points, progress, memory_limit).lower
+    found = curve._query(wanted, points, progress, memory_limit).lower
+    return found if isinstance(found, np.ndarray) else RoundedDown(found)

@@ -37,7 +37,7 @@ class SweepBounds(Bounds[Number]):
         cls, lower: Number, estimate: Number, upper: Number, settings: dict[str, Any]
     ) -> Self:
         """Return the bounds at `settings`."""
-        bounds: Self = super().__new__(cls, lower, estimate, upper)  # type: ignore[type-var]
+        bounds: Self = super().__new__(cls, lower, estimate, upper)
         bounds._settings = settings
         return bounds
 
@@ -54,7 +54,8 @@ class SweepBounds(Bounds[Number]):
     def _replace(self, **changes: Any) -> Any:
         """Return these bounds with other parts, or of other settings."""
         settings = changes.pop("settings", self._settings)
-        return type(self)(*Bounds(*self)._replace(**changes), settings)
+        replaced = type(self)(*Bounds(*self)._replace(**changes), settings)
+        return replaced if changes else replaced._of(self._origin)
 
     __replace__ = _replace
 

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +13,44 @@ from numpy.typing import NDArray
 from prvcore import _arguments, _parallel
 from prvcore._arguments import FloatArray
 from prvcore._bounds import ErrorBudget
-from prvcore._calibrate import Parameter, calibrate
+from prvcore._calibrate import calibrate
 from prvcore._compose import compose
+from prvcore._core.composition import Sweep
 from prvcore._errors import AccuracyWarning
 from prvcore._progress import ProgressOption, reported, share_of
+from prvcore._report import OfCurve
+from prvcore._scaled_steps import Parameter
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
 from prvcore._targets import Targets
-from prvcore.dpsgd.samplers import steps_of_sampler
+from prvcore.dpsgd.samplers import least_steps_of_sampler, steps_of_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 
-__all__ = ["bounds_of", "calibrations_of"]
+__all__ = ["OfSweep", "bounds_of", "calibrations_of"]
 
 _TARGET_NAMES = frozenset(Targets.__annotations__)
+
+
+class OfSweep(NamedTuple):
+    """What the bounds of a sweep are bounds of; `trainings` is a sentence for each setting."""
+
+    settings: dict[str, Any]
+    sampler: str
+    options: ComposeOptions
+    trainings: tuple[str, ...] = ()
+
+    def report(self, lower: Any, upper: Any, digits: int = 4) -> str:
+        """Return what the bounds at each setting say, each in a line of its own."""
+        columns = [np.ravel(values).tolist() for values in self.settings.values()]
+        wanted = "epsilon" if "delta" in self.settings else "delta"
+        lines = []
+        ends = zip(np.ravel(lower).tolist(), np.ravel(upper).tolist(), strict=True)
+        trainings = self.trainings or ("",) * len(columns[0])
+        rows = zip(ends, trainings, *columns, strict=True)
+        for (low, high), training, noise, probability, steps, point in rows:
+            mechanisms, counts = steps_of_sampler(self.sampler, noise, probability, int(steps))
+            curve = compose(mechanisms, counts, **self.options)
+            lines.append(OfCurve(wanted, point, curve).report(low, high, digits, training))
+        return "\n".join(lines)
 
 
 _DEFAULTS = {"sampler": "poisson", "neighbors": "add-or-remove"}
@@ -54,7 +81,8 @@ def bounds_of(
         width = told.width() if "delta" in settings else told.width_of_delta()
         _warn(wide, np.size(parts[0]), width)
     lower, estimate, upper = parts
-    return SweepBounds(lower, estimate, upper, {**used, **_chosen(sampler, options)})
+    found = SweepBounds(lower, estimate, upper, {**used, **_chosen(sampler, options)})
+    return found._of(OfSweep(used, sampler, options))
 
 
 def _bounds_at(
@@ -65,6 +93,48 @@ def _bounds_at(
     rows: FloatArray,
 ) -> _Rows:
     """Return bounds at each row of noise multiplier, sampling probability, steps and a point."""
+    at_each = partial(_each_bounds_at, names, sampler, options, memory_limit)
+    if sampler != "poisson" or names[-1] != "delta":
+        return at_each(rows)
+    results = np.empty((len(rows), 3))
+    wide = []
+    changes = np.flatnonzero((rows[1:, :2] != rows[:-1, :2]).any(axis=1)) + 1
+    for first, end in pairwise([0, *changes.tolist(), len(rows)]):
+        try:
+            found = _epsilons_at(options, memory_limit, rows[first:end])
+        except Exception:
+            found = at_each(rows[first:end])  # raises the same, and says at which setting
+        results[first:end] = found.results
+        wide += [(first + i, width) for i, width in found.wide]
+    return _Rows(results, wide)
+
+
+def _epsilons_at(options: ComposeOptions, memory_limit: int, rows: FloatArray) -> _Rows:
+    """Return bounds at rows that differ in steps and delta alone, to the bits of each alone."""
+    results = np.empty((len(rows), 3))
+    if not len(rows):
+        return _Rows(results, [])
+    noise, probability = rows[0, :2].tolist()
+    (mechanism,), _ = steps_of_sampler("poisson", noise, probability, 1)
+    settings = compose(mechanism, **options)._settings
+    wide = Sweep(mechanism._build(settings.neighbors)).epsilon(
+        rows[:, 2].astype(np.uint64),
+        np.ascontiguousarray(rows[:, 3]),
+        results,
+        memory_limit=memory_limit,
+        **settings.of_core(),
+    )
+    return _Rows(results, wide)
+
+
+def _each_bounds_at(
+    names: tuple[str, ...],
+    sampler: str,
+    options: ComposeOptions,
+    memory_limit: int,
+    rows: FloatArray,
+) -> _Rows:
+    """Return the same, of each row by a query of its own."""
     for_epsilon = names[-1] == "delta"
     results = np.empty((len(rows), 3))
     wide = []
@@ -133,12 +203,14 @@ def _calibrations_at(
     results = np.empty((len(rows), 6))
     for i, row in enumerate(rows.tolist()):
         setting = dict(zip(names, row, strict=True))
+        probability = setting["sampling_probability"]
         try:
+            unit = least_steps_of_sampler(sampler, probability) if parameter == "steps" else 1
             mechanisms, counts = steps_of_sampler(
                 sampler,
                 setting.get("noise_multiplier", 1.0),
-                setting["sampling_probability"],
-                int(setting.get("steps", 1)),
+                probability,
+                int(setting.get("steps", unit)),
             )
             found = calibrate(
                 mechanisms[0] if len(mechanisms) == 1 else mechanisms,
@@ -152,9 +224,13 @@ def _calibrations_at(
             error.add_note(_at(setting))
             raise
         following: tuple[Any, ...] = (np.nan, np.nan, np.nan)
-        if found.next_bounds is not None:
-            following = (found.next_value, found.next_bounds.lower, found.next_bounds.upper)
-        results[i] = (found.value, found.bounds.lower, found.bounds.upper, *following)
+        if found.next_bounds is not None and found.next_value is not None:
+            following = (
+                found.next_value * unit,
+                found.next_bounds.lower,
+                found.next_bounds.upper,
+            )
+        results[i] = (found.value * unit, found.bounds.lower, found.bounds.upper, *following)
     return _Rows(results, [])
 
 

@@ -135,7 +135,9 @@ def dpsgd_epsilon(
 
     Notes
     -----
-    Settings that repeat are computed once.
+    Settings that repeat are computed once. If the sampler is ``"poisson"``, step counts within a
+    factor of 2 share most of the work for their noise multiplier and probability: a grid of many
+    step counts takes a fraction of the time of its settings one by one.
 
     Examples
     --------
@@ -356,6 +358,7 @@ def dpsgd_steps(
     bayes_risk: Scalar | None = None,
     prior: Scalar | None = None,
     mu: Scalar | None = None,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[float]: ...
 @overload
@@ -371,6 +374,7 @@ def dpsgd_steps(
     bayes_risk: ArrayLike | None = None,
     prior: ArrayLike | None = None,
     mu: ArrayLike | None = None,
+    sampler: Sampler = "poisson",
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[FloatArray]: ...
 @public
@@ -386,6 +390,7 @@ def dpsgd_steps(
     bayes_risk: ArrayLike | None = None,
     prior: ArrayLike | None = None,
     mu: ArrayLike | None = None,
+    sampler: Sampler = "poisson",
     workers: int | None = None,
     executor: Executor | None = None,
     progress: ProgressOption = False,
@@ -402,6 +407,10 @@ def dpsgd_steps(
         Targets of the certified upper bound, nats, finite and >= 0.
     advantage, power, false_positive_rate, bayes_risk, prior, mu : float or array_like, optional
         Targets instead, as `calibrate` takes them: all of one kind.
+    sampler : {"poisson", "fixed-size", "random-allocation"}
+        As `dpsgd_epsilon` takes it. If each record is in one batch of an epoch, the steps are those
+        of whole epochs. Of balls in bins each number of epochs is a mechanism of its own, and the
+        most of them are not searched for.
     workers, executor, progress, memory_limit
         As `dpsgd_epsilon` takes them.
     **options
@@ -410,7 +419,7 @@ def dpsgd_steps(
     Returns
     -------
     SweepCalibrations
-        Its values are integers: 0 where not even one step meets the target.
+        Its values are integers: 0 where not even one step, or one epoch, meets the target.
 
     See Also
     --------
@@ -422,8 +431,15 @@ def dpsgd_steps(
     >>> found = prv.dpsgd_steps(0.8, 1e-3, epsilon=1.0, delta=1e-7)
     >>> found.next_value == found.value + 1
     True
+    >>> prv.dpsgd_steps(0.8, 1 / 500, epsilon=2.0, delta=1e-6, sampler="random-allocation").value
+    11500
 
     """
+    if checked_sampler(sampler) == "balls-in-bins":
+        raise ValueError(
+            "sampler must be 'poisson', 'fixed-size' or 'random-allocation': of balls in bins each "
+            "number of epochs is a mechanism of its own; ask dpsgd_epsilon about each"
+        )
     settings = {
         "noise_multiplier": _arguments.non_negatives(noise_multiplier, "noise_multiplier"),
         "sampling_probability": _arguments.probabilities(
@@ -443,7 +459,7 @@ def dpsgd_steps(
         ),
     }
     return calibrations_of(
-        "steps", settings, "poisson", options, workers, executor, progress, memory_limit
+        "steps", settings, sampler, options, workers, executor, progress, memory_limit
     )
 
 

@@ -23,6 +23,7 @@ _TYPES: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
     int: {"type": "integer"},
     bool: {"type": "boolean"},
+    str: {"type": "string"},
 }
 _STEP = {
     "type": "array",

@@ -11,6 +11,7 @@ HOMES = {
     "allocated": ("BallsInBins", "RandomAllocation"),
     "base": ("Mechanism",),
     "composed": ("Composed",),
+    "distribution": ("FromDistribution",),
     "custom": ("FromCDFs", "FromPrivacyCurve", "FromTable"),
     "guarantees": ("ApproximateDP", "BoundedRange", "PureDP", "RandomizedResponse"),
     "noise": (
@@ -23,6 +24,7 @@ HOMES = {
     ),
     "subsampled": (
         "GroupPoissonSubsampledGaussian",
+        "GroupSubsampledWithoutReplacementGaussian",
         "PoissonSubsampled",
         "PoissonSubsampledGaussian",
         "SubsampledWithoutReplacement",

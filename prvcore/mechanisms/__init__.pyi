@@ -4,6 +4,7 @@ from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.custom import FromCDFs, FromPrivacyCurve, FromTable
+from prvcore.mechanisms.distribution import FromDistribution
 from prvcore.mechanisms.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -20,6 +21,7 @@ from prvcore.mechanisms.noise import (
 )
 from prvcore.mechanisms.subsampled import (
     GroupPoissonSubsampledGaussian,
+    GroupSubsampledWithoutReplacementGaussian,
     PoissonSubsampled,
     PoissonSubsampledGaussian,
     SubsampledWithoutReplacement,
@@ -34,10 +36,12 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "FromCDFs",
+    "FromDistribution",
     "FromPrivacyCurve",
     "FromTable",
     "Gaussian",
     "GroupPoissonSubsampledGaussian",
+    "GroupSubsampledWithoutReplacementGaussian",
     "Laplace",
     "Mechanism",
     "MixtureOfGaussians",

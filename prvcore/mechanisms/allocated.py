@@ -92,8 +92,8 @@ class RandomAllocation(_Allocated):
     --------
     >>> import prvcore as prv
     >>> epoch = prv.RandomAllocation(prv.Gaussian(1.0), batches=100)
-    >>> f"{prv.eps_from_delta(epoch, 1e-5, counts=10).upper:.2f}"
-    '1.70'
+    >>> f"{prv.eps_from_delta(epoch, 1e-5, counts=10):.1f}"
+    '[1.7, 1.8]'
 
     """
 

@@ -33,6 +33,13 @@ class FromCDFs(Mechanism):
         The same with the outcome drawn from P.
     mass_at_infinity : float, default 0
         Q's mass of outcomes that P never has, in [0, 1].
+    neighbors : {"add-or-remove", "replace-one", "any"}, default "add-or-remove"
+        What it is stated for: data sets of which one has a record more, data sets that differ in
+        the value of one record, or both. It has to bound them in either order.
+    attained : bool, default True
+        Whether two data sets have this pair. If not, it bounds privacy loss from above alone:
+        lower bounds of a composition count it as nothing, and it is no part of others than
+        `PoissonSubsampled`.
 
     Raises
     ------
@@ -58,23 +65,28 @@ class FromCDFs(Mechanism):
     cdf_q: _Function
     cdf_p: _Function
     mass_at_infinity: float = 0.0
+    neighbors: str = "add-or-remove"
+    attained: bool = True
 
     def __post_init__(self) -> None:
         self._check(
             cdf_q=_arguments.function,
             cdf_p=_arguments.function,
             mass_at_infinity=_arguments.probability,
+            neighbors=_relation,
+            attained=_arguments.flag,
         )
 
     def _key(self) -> tuple[Any, ...]:
-        return ("FromCDFs", id(self.cdf_q), id(self.cdf_p), self.mass_at_infinity)
+        functions = id(self.cdf_q), id(self.cdf_p)
+        return ("FromCDFs", *functions, self.mass_at_infinity, *_statement(self))
 
     def _missing_mass(self) -> str | None:
         found = _at_farthest_loss(self.cdf_q)
         return _arguments.missing_mass("cdf_q", "loss", found, 1.0 - found, self.mass_at_infinity)
 
     def _handle(self) -> core.Handle:
-        return core.cdfs(self.cdf_q, self.cdf_p, self.mass_at_infinity)
+        return _stated(self, core.cdfs(self.cdf_q, self.cdf_p, self.mass_at_infinity))
 
 
 @public
@@ -84,8 +96,9 @@ class FromTable(OfArrays):
 
     P has the mass ``probability * exp(-loss)`` at each loss, and the rest of its mass where Q has
     none. If these masses sum to more than 1, by up to 1e-9, they are divided by their sum, which
-    makes all losses that much higher. The pair is taken to dominate in both directions of the
-    neighbouring relation.
+    makes all losses higher by its logarithm, to within 1e-18: such a table is a pair but for
+    rounding, and the bounds are those of the raised losses. The pair is taken to dominate in both
+    directions of the neighbouring relation that `neighbors` names.
 
     Parameters
     ----------
@@ -96,6 +109,13 @@ class FromTable(OfArrays):
         normalised.
     mass_at_infinity : float, default 0
         Q's mass of outcomes that P never has, in [0, 1].
+    neighbors : {"add-or-remove", "replace-one", "any"}, default "add-or-remove"
+        What it is stated for: data sets of which one has a record more, data sets that differ in
+        the value of one record, or both. It has to bound them in either order.
+    attained : bool, default True
+        Whether two data sets have this pair. If not, it bounds privacy loss from above alone:
+        lower bounds of a composition count it as nothing, and it is no part of others than
+        `PoissonSubsampled`.
 
     Attributes
     ----------
@@ -112,17 +132,21 @@ class FromTable(OfArrays):
     losses: NDArray[np.float64]
     probabilities: NDArray[np.float64]
     mass_at_infinity: float = 0.0
+    neighbors: str = "add-or-remove"
+    attained: bool = True
 
     def __post_init__(self) -> None:
         self._check(
             losses=_arguments.frozen_vector,
             probabilities=_arguments.frozen_vector,
             mass_at_infinity=_arguments.probability,
+            neighbors=_relation,
+            attained=_arguments.flag,
         )
         _arguments.table(self.losses, self.probabilities, self.mass_at_infinity)
 
     def _handle(self) -> core.Handle:
-        return core.table(self.losses, self.probabilities, self.mass_at_infinity)
+        return _stated(self, core.table(self.losses, self.probabilities, self.mass_at_infinity))
 
 
 @public
@@ -139,6 +163,13 @@ class FromPrivacyCurve(Mechanism):
         e^epsilon, at least 1 - e^epsilon, and falling to `mass_at_infinity`.
     mass_at_infinity : float, default 0
         The limit of the curve at infinite epsilon, in [0, 1].
+    neighbors : {"add-or-remove", "replace-one", "any"}, default "add-or-remove"
+        What it is stated for: data sets of which one has a record more, data sets that differ in
+        the value of one record, or both. It has to bound them in either order.
+    attained : bool, default True
+        Whether two data sets have this pair. If not, it bounds privacy loss from above alone:
+        lower bounds of a composition count it as nothing, and it is no part of others than
+        `PoissonSubsampled`.
 
     Raises
     ------
@@ -168,20 +199,46 @@ class FromPrivacyCurve(Mechanism):
 
     delta: _Function
     mass_at_infinity: float = 0.0
+    neighbors: str = "add-or-remove"
+    attained: bool = True
 
     def __post_init__(self) -> None:
-        self._check(delta=_arguments.function, mass_at_infinity=_arguments.probability)
+        self._check(
+            delta=_arguments.function,
+            mass_at_infinity=_arguments.probability,
+            neighbors=_relation,
+            attained=_arguments.flag,
+        )
 
     def _key(self) -> tuple[Any, ...]:
-        return ("FromPrivacyCurve", id(self.delta), self.mass_at_infinity)
+        return ("FromPrivacyCurve", id(self.delta), self.mass_at_infinity, *_statement(self))
 
     def _missing_mass(self) -> str | None:
         found = _at_farthest_loss(self.delta)
         return _arguments.missing_mass("delta", "epsilon", found, found, self.mass_at_infinity)
 
     def _handle(self) -> core.Handle:
-        return core.curve(self.delta, self.mass_at_infinity)
+        return _stated(self, core.curve(self.delta, self.mass_at_infinity))
 
 
 def _at_farthest_loss(function: _Function) -> float:
     return float(np.asarray(function(np.array([_arguments.FARTHEST_LOSS])))[0])
+
+
+_Own: TypeAlias = FromCDFs | FromTable | FromPrivacyCurve
+_RELATIONS = ("add-or-remove", "replace-one", "any")  # as the core numbers them
+
+
+def _relation(value: object, name: str) -> str:
+    return _arguments.choice(value, name, _RELATIONS)
+
+
+def _statement(mechanism: _Own) -> tuple[str, bool]:
+    return mechanism.neighbors, mechanism.attained
+
+
+def _stated(mechanism: _Own, handle: core.Handle) -> core.Handle:
+    relation, attained = _statement(mechanism)
+    if (relation, attained) == (_RELATIONS[0], True):
+        return handle  # as the core takes it
+    return core.stated(handle, _RELATIONS.index(relation), attained)

@@ -32,8 +32,8 @@ class Gaussian(Mechanism):
     Parameters
     ----------
     noise_multiplier : float
-        Standard deviation of the noise over the sensitivity, finite and >= 0; 0 is no noise at all
-        (epsilon is infinite).
+        Standard deviation of the noise over the sensitivity, in (1e-150, 4e307), or 0: no noise at
+        all (epsilon is infinite).
 
     Raises
     ------
@@ -91,10 +91,10 @@ class NoisyCount(Mechanism):
     Examples
     --------
     >>> import prvcore as prv
-    >>> both = [prv.Gaussian(1.281025), prv.NoisyCount(0.8, centred=True)]
+    >>> both = [prv.Gaussian(1.281026), prv.NoisyCount(0.8, centred=True)]
     >>> step = prv.PoissonSubsampled(both, sampling_probability=0.01)
-    >>> f"{prv.eps_from_delta(step, 1e-5, counts=1000).upper:.3f}"
-    '1.829'
+    >>> f"{prv.eps_from_delta(step, 1e-5, counts=1000):.2f}"
+    '[1.82, 1.83]'
 
     """
 
@@ -127,10 +127,11 @@ class Laplace(Mechanism):
     Parameters
     ----------
     scale : float
-        Scale of the noise, in units of the query, finite and >= 0; 0 is no noise at all. The
-        standard deviation of the noise is sqrt(2) times as large.
+        Scale of the noise, in units of the query, in (1e-150, 4e307) sensitivities, or 0: no noise
+        at all. The standard deviation of the noise is sqrt(2) times as large.
     sensitivity : float, default 1
-        Greatest change of the query between neighbours, finite and > 0.
+        Greatest change of the query if one record is added or removed, finite and > 0; of a vector,
+        in L1, so that a histogram has 1. If records are replaced, `compose` takes twice as much.
 
     Raises
     ------
@@ -177,9 +178,10 @@ class DiscreteGaussian(_DiscreteNoise):
     Parameters
     ----------
     scale : float
-        Finite and > 0, in units of the query; nearly the standard deviation.
+        In units of the query, in (1e-150, 4e307) sensitivities; nearly the standard deviation.
     sensitivity : int, default 1
-        Greatest change of the query between neighbours, >= 1.
+        Greatest change of the query if one record is added or removed, >= 1. If records are
+        replaced, `compose` takes twice as much.
 
     Raises
     ------
@@ -208,9 +210,10 @@ class DiscreteLaplace(_DiscreteNoise):
     Parameters
     ----------
     scale : float
-        Finite and > 0, in units of the query.
+        In units of the query, in (1e-150, 4e307) sensitivities.
     sensitivity : int, default 1
-        Greatest change of the query between neighbours, >= 1.
+        Greatest change of the query if one record is added or removed, >= 1; of a vector, in L1,
+        so that a histogram has 1. If records are replaced, `compose` takes twice as much.
 
     Raises
     ------
@@ -252,7 +255,7 @@ class MixtureOfGaussians(OfArrays):
     ------
     TypeError, ValueError
         An argument is of another kind, or is out of its range. `compose` raises ValueError where
-        sensitivities over the noise lie on both sides of 1e150.
+        sensitivities above 0 are not from 2^-1022 to 1e150 times the noise.
 
     References
     ----------

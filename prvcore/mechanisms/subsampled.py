@@ -13,6 +13,7 @@ from prvcore.mechanisms.composed import on_same_records
 
 __all__ = [
     "GroupPoissonSubsampledGaussian",
+    "GroupSubsampledWithoutReplacementGaussian",
     "PoissonSubsampled",
     "PoissonSubsampledGaussian",
     "SubsampledWithoutReplacement",
@@ -299,7 +300,8 @@ class GroupPoissonSubsampledGaussian(Mechanism):
     sampling_probability : float
         Probability in [0, 1] with which each record enters the sample, independently of all others.
     group_size : int
-        Records of the group, in [1, 4095]. Of 1 it is a `PoissonSubsampledGaussian`.
+        Records of the group, in [1, 4095]. Of 1 it is a `PoissonSubsampledGaussian`. A sample must
+        have no member of the group with at least the probability 2^-900.
 
     Raises
     ------
@@ -341,4 +343,89 @@ class GroupPoissonSubsampledGaussian(Mechanism):
     def _handle(self) -> core.Handle:
         return core.group_gaussian(
             self.noise_multiplier, self.sampling_probability, self.group_size
+        )
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class GroupSubsampledWithoutReplacementGaussian(Mechanism):
+    """Gaussian noise on samples of a fixed size, for neighbours that differ by a group of records.
+
+    All records of the group are in one of the data sets and none in the other. The samples of both
+    have `batch_size` records. How many members are in the sample is hypergeometric, and each takes
+    the place of another record, so that the query changes by up to twice the sensitivity for each
+    [1]_. A guarantee for such groups, which composes with others for groups of the same size alone.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity to one record that is added or removed,
+        finite and >= 0.
+    dataset_size : int
+        Records of the larger data set, with the group, at most 2^32. The exact number; without the
+        group there are at least `batch_size`.
+    batch_size : int
+        Records of a sample, in [1, 2^32]. Each subset of so many has the same probability.
+    group_size : int
+        Records of the group, in [2, 4095]. A sample must have no member of the group with at least
+        the probability 2^-900.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of another kind, or is out of its range. What composes raises ValueError for
+        groups of different sizes, or a group and a record, and for replaced records.
+
+    See Also
+    --------
+    SubsampledWithoutReplacement : The same for one record that is replaced.
+    GroupPoissonSubsampledGaussian : A group on Poisson samples, which cost less.
+
+    Notes
+    -----
+    Two data sets attain it: the group's records add the sensitivity, and all others take it away.
+    Poisson samples of it are refused: a sample of a sample has no fixed share of its records.
+
+    References
+    ----------
+    .. [1] After Ganesh, "Tight group-level DP guarantees for DP-SGD with sampling via mixture of
+       Gaussians mechanisms", 2024, arXiv:2401.10294. Derived in PAIRS.md, section 4.
+
+    Examples
+    --------
+    >>> import prvcore as prv
+    >>> step = prv.GroupSubsampledWithoutReplacementGaussian(
+    ...     noise_multiplier=4.0, dataset_size=60_000, batch_size=256, group_size=3
+    ... )
+    >>> f"{prv.eps_from_delta(step, 1e-5, counts=1000):.2f}"
+    '[0.81, 0.82]'
+
+    """
+
+    noise_multiplier: float
+    dataset_size: int
+    batch_size: int
+    group_size: int
+
+    _FIELDS: ClassVar[dict[str, str]] = {"noise": "noise_multiplier"}
+
+    def __post_init__(self) -> None:
+        self._check(
+            noise_multiplier=_arguments.non_negative,
+            dataset_size=_size,
+            batch_size=_size,
+            group_size=partial(_arguments.integer, least=2, greatest=_arguments.MAX_COMPONENTS - 1),
+        )
+        if self.dataset_size - self.group_size < self.batch_size:
+            raise ValueError(
+                "batch_size must be at most the number of records without the group, "
+                f"{self.dataset_size - self.group_size}, got {self.batch_size}"
+            )
+
+    def _group_size(self) -> int:
+        return self.group_size
+
+    def _handle(self) -> core.Handle:
+        return core.fixed_size_group_gaussian(
+            self.noise_multiplier, self.dataset_size, self.batch_size, self.group_size
         )

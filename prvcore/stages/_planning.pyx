@@ -165,7 +165,11 @@ def plan(
     for j in range(length):
         made.steps[j].mechanism = (<Handle>handles[j]).pointer
         made.steps[j].count = steps[j][1]
-    check(prv_direction_new(made.steps, length, options.neighbors, add, &options, &made.direction))
+    check(
+        prv_direction_new(
+            made.steps, length, options.neighbors, add, NULL, &options, &made.direction
+        )
+    )
     made.planned = True
     if not made.direction.all.infinite.high < value:
         raise ValueError(
@@ -255,4 +259,5 @@ cdef Mesh mesh_of(const prv_mesh *mesh):
     memcpy(made.mesh.knot, mesh.knot, mesh.length * sizeof(size_t))
     made.mesh.offset, made.mesh.spacing = mesh.offset, mesh.spacing
     made.mesh.on_knots, made.mesh.tilt = mesh.on_knots, mesh.tilt
+    made.mesh.may_shift = mesh.may_shift
     return made

@@ -6,13 +6,15 @@ const char *prv_status_message(prv_status status)
     case PRV_OK: return "no error";
     case PRV_ERR_MEMORY: return "out of memory";
     case PRV_ERR_INTERRUPTED: return "interrupted";
-    case PRV_ERR_NOISE_MULTIPLIER: return "noise_multiplier must be finite and >= 0";
-    case PRV_ERR_SCALE: return "scale must be finite and >= 0 (> 0 for discrete mechanisms)";
+    case PRV_ERR_NOISE_MULTIPLIER: return "noise_multiplier must be finite, and 0 or in (1e-150, 4e307)";
+    case PRV_ERR_SCALE:
+        return "scale must be finite, and 0 (but for discrete mechanisms) or in (1e-150, 4e307) sensitivities";
     case PRV_ERR_SENSITIVITY:
         return "sensitivity must be finite and > 0 (an integer >= 1 for discrete mechanisms)";
     case PRV_ERR_SAMPLING_PROBABILITY:
         return "sampling_probability must be 0 or in [2^-1022, 1], and so must the product where a sample is sampled";
-    case PRV_ERR_EPSILON: return "epsilon must not be nan, and >= 0 where it is a parameter";
+    case PRV_ERR_EPSILON:
+        return "epsilon must not be nan, and >= 0 where it is a parameter (of a bounded range, below 1e150)";
     case PRV_ERR_DELTA: return "delta must be in [0, 1]";
     case PRV_ERR_RATE: return "a false positive rate must be in [0, 1]";
     case PRV_ERR_PRIOR: return "a prior must be in [0, 1], and in (0, 1) in a calibration";
@@ -30,7 +32,7 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_SUPPORT: return "a discrete mechanism must have at most 2^24 atoms: scale is too large";
     case PRV_ERR_COUNT: return "counts must add up to at most 2^53";
     case PRV_ERR_OPTIONS:
-        return "eps_error, delta_error, delta_relative_error, mesh_size, neighbors or engine is outside its range";
+        return "an option is outside its range, which prv_options_fault names, or this question does not take it";
     case PRV_ERR_FFT: return "no transform of the length needed could be planned";
     case PRV_ERR_MEMORY_LIMIT:
         return "what the mesh_size or the width asked needs is above the memory limit: raise them, or the limit";
@@ -44,8 +46,8 @@ const char *prv_status_message(prv_status status)
     case PRV_ERR_TOLERANCE: return "tolerance must be in [1e-9, 0.1]";
     case PRV_ERR_TARGET: return "no value of the parameter meets the target of the calibration";
     case PRV_ERR_COMPONENTS:
-        return "a mixture must have at most 2^12 components, sensitivities finite and >= 0, all or none "
-               "above 1e150 times the noise, and probabilities >= 0 that sum to 1 within 1e-9";
+        return "a mixture must have at most 2^12 components, sensitivities that are 0 or from 2^-1022 to 1e150 "
+               "times the noise, and probabilities that are 0 or from 2^-1022 on and sum to 1 within 1e-9";
     case PRV_ERR_BATCHES:
         return "sizes of data sets and batches, and numbers of batches, must be in [1, 2^32]";
     case PRV_ERR_NEIGHBORS: return "no dominating pair of this mechanism is known for these neighbors";
@@ -59,9 +61,18 @@ const char *prv_status_message(prv_status status)
                "not hold; call fesetround(FE_TONEAREST), switch flush-to-zero (FTZ, DAZ) off, or ask in a thread "
                "made before a library built with -ffast-math switched it on";
     case PRV_ERR_PART:
-        return "mechanisms for groups of records, bounded ranges and truncated samples, and samples of fixed size, cannot "
-               "be parts of other mechanisms";
+        return "mechanisms for groups of records, bounded ranges, truncated samples, samples of fixed size, noise "
+               "that is not symmetric, and what bounds from above alone, cannot be parts of other mechanisms";
     case PRV_ERR_COMBINED: return "this is not known of mechanisms that are made of others";
+    case PRV_ERR_FIXED_COUNT: return "fixed_count is greater than the number of steps";
+    case PRV_ERR_JSON:
+        return "the text is no JSON of a schedule or of an accountant: fault says at which byte";
+    case PRV_ERR_NO_JSON:
+        return "a mechanism given by functions, for shuffled batches, scaled, or nested more than 64 deep has no JSON, "
+               "and neither has PRV_ENGINE_FIRST";
+    case PRV_ERR_GROUP:
+        return "a sample without a member of the group must have at least the probability 2^-900: the group or the "
+               "sampling probability is too large";
     case PRV_ERR_BOUNDS:
         return "an internal check failed, as of a lower bound above an upper bound: this is a fault of prvcore, "
                "please report it";

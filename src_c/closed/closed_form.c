@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "mechanisms/support.h"
 
 #define U ((long double)PRV_WIDE_LIBM_UNIT)
 
@@ -13,6 +14,11 @@
 
 /* mu^2 of all Gaussian mechanisms together, at least: also where a long double is a double. */
 #define LEAST_PRECISION 0x1p-960L
+
+/* Errors of certain losses, nats, beyond which a blur might be more than curves allow (PRV_MOST_BLUR). */
+#define MOST_CERTAIN_ERROR (0.25 * PRV_MOST_BLUR)
+/* Relative errors of the finite mass, whose squares are left out. */
+#define MOST_FINITE_ERROR 1e-3
 
 /* Tables of one composition, before the longest becomes the curve and the others become atoms. */
 enum { MOST_TABLES = 4 };
@@ -31,9 +37,12 @@ typedef struct parts {
     prv_smooth_curve smooth; /* of a mechanism that runs once */
     responses response[MOST_TABLES];
     size_t response_count;
-    const prv_mechanism *table[MOST_TABLES]; /* of atoms, that run once */
+    const prv_mechanism *table[MOST_TABLES]; /* of atoms, of one run each */
     size_t table_count;
     long double log_finite;
+    long double certain; /* nats: all losses that are one number each */
+    double certain_error;
+    double finite_error; /* relative, of the masses that log_finite is of */
 } parts;
 
 /* ---- Which steps have a closed form ----------------------------------------------------------- */
@@ -85,8 +94,27 @@ static bool add_response(long double epsilon, double error, double count, parts 
     return true;
 }
 
-static bool add_atoms(const prv_mechanism *m, const prv_atoms *a, double count, parts *p)
+/* A single atom: a finite loss is certain, and so is that of `count` such steps. */
+static bool add_certain_loss(const prv_mechanism *m, bool add, double count, parts *p)
 {
+    const prv_atoms *a = m->atoms[add];
+    if (a->length != 1 || a->mass_error > 0.0 || a->unbounded || !isfinite(count * a->loss[0])) return false;
+    const long double loss = (long double)count * (long double)a->loss[0];
+    p->certain += loss;
+    /* The product is off by U / 2 of itself, and the sum by U / 2 of itself. */
+    p->certain_error += count * prv_greatest_loss_error(m, add) +
+                        (double)(U * (fabsl(loss) + fabsl(p->certain)));
+    /* What is not at infinity. (The atom's own mass may be 1, rounded, although some is.) */
+    const long double finite = 1.0L - (long double)a->q_only;
+    if (!(finite > 0.0L)) return false;
+    p->log_finite += (long double)count * log1pl(-(long double)a->q_only);
+    p->finite_error += count * (a->q_only_error / (double)finite) * PRV_SECOND_ORDER;
+    return p->certain_error <= MOST_CERTAIN_ERROR && p->finite_error <= MOST_FINITE_ERROR;
+}
+
+static bool add_atoms(const prv_mechanism *m, bool add, double count, parts *p)
+{
+    const prv_atoms *a = m->atoms[add];
     const bool without_loss = a->length == 1 && a->loss[0] == 0.0 && a->mass_error == 0.0 && !a->unbounded;
     if ((a->response > 0.0 || without_loss) && a->q_only_error == 0.0 && a->mass_error == 0.0 &&
         m->density_error == 0.0) {
@@ -97,8 +125,10 @@ static bool add_atoms(const prv_mechanism *m, const prv_atoms *a, double count, 
         if (m->noise == PRV_NOISE_DISCRETE_LAPLACE) loss = quotient_of(1.0, m->scale, a->response, &error);
         return add_response(loss, error, count, p);
     }
-    if (count != 1.0 || p->response_count + p->table_count == MOST_TABLES) return false;
-    p->table[p->table_count++] = m;
+    /* Each run has a table of its own. On a lattice that is exact, lattices are as close, and faster. */
+    if (count > 1.0 && prv_mechanism_features(m, add).is_lattice) return false;
+    if (count > (double)(MOST_TABLES - p->response_count - p->table_count)) return false;
+    for (double run = 0.0; run < count; run++) p->table[p->table_count++] = m;
     return true;
 }
 
@@ -140,7 +170,7 @@ static bool add_step(const prv_mechanism *m, bool add, double count, parts *p)
 {
     if (m->base == PRV_BASE_GAUSSIAN && m->sampling_probability == 1.0 && !m->folded)
         return add_gaussian(m, count, p);
-    if (m->base == PRV_BASE_ATOMS) return add_atoms(m, m->atoms[add], count, p);
+    if (m->base == PRV_BASE_ATOMS) return add_atoms(m, add, count, p) || add_certain_loss(m, add, count, p);
     return count == 1.0 && add_smooth(m, add, p);
 }
 
@@ -219,6 +249,18 @@ static prv_status take_tables(prv_loss_table *tables, size_t count, prv_closed_f
     return PRV_OK;
 }
 
+/* Adds to each atom the losses that are certain. */
+static void add_certain(long double certain, double error, prv_closed_form *f)
+{
+    if (!f->known || certain == 0.0L) return;
+    long double greatest = 0.0L;
+    for (size_t i = 0; i < f->atoms; i++) {
+        f->loss[i] += certain;
+        greatest = fmaxl(greatest, fabsl(f->loss[i]));
+    }
+    f->loss_error += error + (double)(U * greatest);
+}
+
 prv_status prv_closed_form_new(const prv_direction *direction, double least, prv_closed_form *f)
 {
     memset(f, 0, sizeof *f);
@@ -235,16 +277,18 @@ prv_status prv_closed_form_new(const prv_direction *direction, double least, prv
         if (status != PRV_OK) goto done;
     }
     for (size_t i = 0; i < p.table_count && known; i++) {
-        status = prv_loss_table_of_atoms(p.table[i]->atoms[direction->add], p.table[i]->density_error, &known,
-                                         &tables[count++]);
+        status = prv_loss_table_of_atoms(p.table[i]->atoms[direction->add], p.table[i]->density_error, least,
+                                         &known, &tables[count++]);
         if (status != PRV_OK) goto done;
     }
     if (!known) goto done;
     if (p.has_smooth) f->smooth = p.smooth;
     f->finite = expl(p.log_finite);
     /* Each logarithm is off by 2 U of itself, each product and sum by U / 2. */
-    f->finite_error = (double)(U * (2.0L + fabsl(p.log_finite) * (4.0L + (long double)direction->steps)));
+    f->finite_error = (double)(U * (2.0L + fabsl(p.log_finite) * (4.0L + (long double)direction->steps))) +
+                      p.finite_error;
     status = take_tables(tables, count, f);
+    add_certain(p.certain, p.certain_error, f);
 done:
     for (size_t i = 0; i < count; i++) prv_loss_table_free(&tables[i]);
     if (status != PRV_OK || !f->known) {

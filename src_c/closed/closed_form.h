@@ -3,8 +3,9 @@
  * Composed losses are Y + A, where A has few atoms a of mass w(a) and the curve of Y is known, so that
  *     delta(epsilon) = sum over a of w(a) delta_Y(epsilon - a)
  * (docs/bounds.rst, Lemma 1). All Gaussian steps together are one Gaussian, whose curve is delta_Y. Losses of
- * +-epsilon, many times, are binomial. A mechanism that runs once may have a curve of its own, or be a table
- * of atoms. Nothing is rounded to a lattice: what a value is off by comes from floating point alone. */
+ * +-epsilon, many times, are binomial, and a loss that is certain is so many times itself. A mechanism that
+ * runs once may have a curve of its own; discrete losses are a table of atoms for each of few runs. Nothing
+ * is rounded to a lattice: what a value is off by comes from floating point alone. */
 #ifndef PRV_CLOSED_FORM_H
 #define PRV_CLOSED_FORM_H
 

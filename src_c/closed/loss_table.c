@@ -138,24 +138,53 @@ done:
 
 /* ---- Atoms ----------------------------------------------------------------------------------- */
 
-prv_status prv_loss_table_of_atoms(const prv_atoms *a, double density_error, bool *known, prv_loss_table *t)
+/* The relative error of each mass: what cells.c counts of masses of atoms and of their exponents. */
+static double atom_mass_error(const prv_atoms *a, double density_error)
+{
+    double reach = 0.0;
+    for (size_t i = 0; i < a->length; i++) reach = fmax(reach, fabs(a->loss[i]));
+    return PRV_UNIT * (32.0 + 8.0 * reach + (a->unbounded ? PRV_CUT_OFF_ROUNDINGS : 0.0)) + density_error;
+}
+
+/* The atoms that are kept: all but a few at either end that hardly matter. */
+typedef struct kept_atoms {
+    size_t first, end;
+    long double below, above; /* mass that is left out */
+} kept_atoms;
+
+static kept_atoms keep_atoms(const prv_atoms *a, double least)
+{
+    kept_atoms k = {0, a->length, 0.0L, 0.0L};
+    const long double above = NEGLIGIBLE * (long double)least;
+    while (k.first + 1 < k.end && k.below + (long double)a->q[k.first] <= NEGLIGIBLE)
+        k.below += (long double)a->q[k.first++];
+    while (k.end > k.first + 1 && k.above + (long double)a->q[k.end - 1] <= above)
+        k.above += (long double)a->q[--k.end];
+    return k;
+}
+
+prv_status prv_loss_table_of_atoms(const prv_atoms *a, double density_error, double least, bool *known,
+                                   prv_loss_table *t)
 {
     memset(t, 0, sizeof *t);
-    *known = a->length <= PRV_MOST_TABLE_ATOMS;
+    const kept_atoms kept = keep_atoms(a, least);
+    *known = kept.end - kept.first <= PRV_MOST_TABLE_ATOMS;
     if (!*known) return PRV_OK;
-    prv_status status = table_new(a->length, t);
+    prv_status status = table_new(kept.end - kept.first, t);
     if (status != PRV_OK) return status;
     double reach = 0.0;
-    for (size_t i = 0; i < a->length; i++) {
-        t->loss[i] = (long double)a->loss[i];
-        t->mass[i] = (long double)a->q[i];
-        reach = fmax(reach, fabs(a->loss[i]));
+    long double sum = 0.0L;
+    for (size_t i = 0; i < t->length; i++) {
+        t->loss[i] = (long double)a->loss[kept.first + i];
+        t->mass[i] = (long double)a->q[kept.first + i];
+        sum += t->mass[i];
+        reach = fmax(reach, fabs(a->loss[kept.first + i]));
     }
-    /* What cells.c counts of masses of atoms and of their exponents. */
-    t->mass_error = PRV_UNIT * (32.0 + 8.0 * reach + (a->unbounded ? PRV_CUT_OFF_ROUNDINGS : 0.0)) +
-                    density_error;
+    t->mass_error = atom_mass_error(a, density_error);
     t->loss_error = a->loss_error * reach;
     t->absolute = a->mass_error + (double)a->length * DBL_MIN;
+    t->above = (double)(1.001L * kept.above);
+    t->below = sum > 0.0L ? (double)(1.001L * kept.below / sum) : 0.0;
     sum_up(t);
     return PRV_OK;
 }

@@ -31,9 +31,9 @@ typedef struct prv_loss_table {
 prv_status prv_loss_table_of_responses(long double epsilon, double error, double count, double least,
                                        bool *known, prv_loss_table *table);
 
-/* The finite losses of a mechanism that runs once, with the errors that its atoms have, and another relative
- * one of their masses. *known as above. O(length). */
-prv_status prv_loss_table_of_atoms(const prv_atoms *atoms, double density_error, bool *known,
+/* The finite losses of a run of a mechanism, with the errors that its atoms have, and another relative one of
+ * their masses. What is left out above is at most `least` times 2^-70, about. *known as above. O(length). */
+prv_status prv_loss_table_of_atoms(const prv_atoms *atoms, double density_error, double least, bool *known,
                                    prv_loss_table *table);
 
 void prv_loss_table_free(prv_loss_table *table);

@@ -4,6 +4,7 @@
 #define PRV_COMPOSED_H
 
 #include "composition/tilted.h"
+#include "composition/tops.h"
 
 typedef struct prv_spectrum prv_spectrum;
 
@@ -27,6 +28,7 @@ typedef struct prv_spectral {
 
 typedef struct prv_composed {
     prv_tilted tilted;
+    prv_tops tops;      /* beside the sums on the lattice */
     double spacing;     /* of the lattice of sums, nats */
     long double lowest; /* a lattice point, nats; of a convolution: the lowest of the window */
     prv_engine engine;  /* which one of these there is */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/progress.h"
 #include "numerics/dispatch.h"
 #include "numerics/rounding.h"
@@ -11,10 +12,9 @@
 #include "composition/kernel.h"
 #include "composition/spectral_power.h"
 
-/* Relative error, in L2, of the spectrum of a step's power: beyond this the first-order bound says too
- * little. */
+/* Sum over all factors of the spectrum of what a transform's error may change in each. Up to this,
+ * COVERS_SECOND_ORDER times the first order bounds all orders (docs/bounds.rst, "Transforms"). */
 #define MOST_SPECTRUM_ERROR 0.05
-/* Covers the second order of errors up to MOST_SPECTRUM_ERROR. */
 #define COVERS_SECOND_ORDER 1.2
 
 /* Part of the window's tolerance that each dropped tail of a direct composition may take. Any part is sound.
@@ -103,7 +103,7 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
     const double points = (double)n, eta = 7.0 * PRV_UNIT * log2(points), scale = 1.0 / points;
     prv_convolved *convolved = &result->convolved;
     product_errors errors = {.least_power = HUGE_VAL};
-    double product_square = 0.0;
+    double product_square = 0.0, spectrum_error = 0.0;
     prv_status status;
     for (size_t j = 0; j < steps; j++) {
         status = prv_check_interrupt(window->options);
@@ -118,8 +118,8 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
             prv_spectral_power_plain(lattices[j], counts[j], fft, work, &power);
         }
         convolved->transforms += power.transforms;
-        if (counts[j] * eta * power.weight_norm * sqrt(points) > MOST_SPECTRUM_ERROR)
-            return PRV_ERR_PRECISION;
+        spectrum_error += counts[j] * eta * power.weight_norm * sqrt(points);
+        if (spectrum_error > MOST_SPECTRUM_ERROR) return PRV_ERR_PRECISION;
         add_errors(&power, counts[j], points, &errors);
         if (steps == 1)
             product_square = power.square;
@@ -139,7 +139,9 @@ static prv_status compose_by_transforms(const prv_lattice *const *lattices, cons
                           4.0 * PRV_NEGLIGIBLE_POWER;
     convolved->rounding_norm = COVERS_SECOND_ORDER * (eta * errors.from_sums + others) +
                                4.0 * PRV_NEGLIGIBLE_POWER * sqrt(points);
-    return PRV_OK;
+    /* What overflowed, or is no number, bounds nothing. */
+    if (!(convolved->rounding < HUGE_VAL && convolved->rounding_norm < HUGE_VAL)) return PRV_ERR_PRECISION;
+    return prv_check_arithmetic(); /* a caller's transforms may have changed the mode */
 }
 
 /* ---- The stage ---------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "composition/spectrum_coefficients.h"
 
 prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                                 double spacing, double tilt, const prv_window *window, double most_work,
@@ -25,9 +24,27 @@ prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double
     return is_multiple && plan->beginning.count > 0 ? PRV_OK : PRV_ERR_PRECISION;
 }
 
+prv_status prv_growing_plan_once(const prv_lattice *lattice, double least, double tilt,
+                                 const prv_window *window, double most_work, prv_growing_plan *plan,
+                                 prv_growing_spectrum *once)
+{
+    memset(plan, 0, sizeof *plan);
+    prv_growing_clear(once);
+    const prv_status status = prv_spectrum_once(lattice, least, tilt, window, most_work, &plan->beginning,
+                                                &once->exponents, &once->composed);
+    plan->tilt = tilt;
+    plan->unit = once->composed.spacing;
+    if (status != PRV_OK) return status;
+    plan->kernels = prv_allocate(once->exponents.count, sizeof *plan->kernels);
+    if (plan->kernels == NULL) return PRV_ERR_MEMORY;
+    prv_kernels_fill(&once->exponents, plan->unit, tilt, plan->beginning.points, plan->kernels);
+    return PRV_OK;
+}
+
 void prv_growing_plan_free(prv_growing_plan *plan)
 {
     prv_spectrum_free(&plan->beginning);
+    prv_release(plan->kernels);
     memset(plan, 0, sizeof *plan);
 }
 
@@ -57,6 +74,17 @@ prv_status prv_growing_add(const prv_growing_plan *plan, const prv_lattice *latt
     return status;
 }
 
+prv_status prv_growing_repeat(const prv_growing_spectrum *once, const prv_lattice *lattice, double count,
+                              prv_growing_spectrum *sums)
+{
+    prv_composed *c = &sums->composed;
+    *c = once->composed;
+    c->tilted = prv_tilted_repeat(&once->composed.tilted, lattice, count);
+    c->lowest *= (long double)count;
+    c->spectral.place_size *= count;
+    return prv_exponents_repeat(&once->exponents, count, &sums->exponents);
+}
+
 prv_status prv_growing_copy(const prv_growing_spectrum *from, prv_growing_spectrum *to)
 {
     to->composed = from->composed;
@@ -70,7 +98,7 @@ prv_status prv_growing_read(const prv_growing_plan *plan, const prv_growing_spec
     *composed = sums->composed;
     const prv_spectrum *b = &plan->beginning;
     const prv_status status = prv_spectrum_fill(&sums->exponents, composed->spectral.laws, false, plan->unit,
-                                                plan->tilt, b->points, spectrum);
+                                                plan->tilt, b->points, plan->kernels, spectrum);
     if (status != PRV_OK) return status;
     spectrum->tolerance = b->tolerance;
     spectrum->left_out = b->left_out;

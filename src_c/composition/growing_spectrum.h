@@ -6,7 +6,7 @@
 #ifndef PRV_GROWING_SPECTRUM_H
 #define PRV_GROWING_SPECTRUM_H
 
-#include "composition/spectrum.h"
+#include "composition/spectrum_coefficients.h"
 
 /* What is fixed for all sums. */
 typedef struct prv_growing_plan {
@@ -14,6 +14,7 @@ typedef struct prv_growing_plan {
     prv_window window;      /* its shifts bound the tails of all sums */
     double tilt, unit;      /* unit: of the lattice of sums, nats */
     int64_t divisor;        /* the same in steps of the lattices */
+    prv_kernels *kernels;   /* [beginning.count], or NULL */
 } prv_growing_plan;
 
 /* Fixes it for a beginning with these lattices of this spacing, by prv_spectrum_new. PRV_ERR_PRECISION also
@@ -31,6 +32,12 @@ typedef struct prv_growing_spectrum {
     prv_composed composed;
 } prv_growing_spectrum;
 
+/* Fixes it for `least` runs of one step or more, and sums over one run of it, which prv_growing_repeat
+ * lengthens. Further steps cannot be added. PRV_ERR_PRECISION, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
+prv_status prv_growing_plan_once(const prv_lattice *lattice, double least, double tilt,
+                                 const prv_window *window, double most_work, prv_growing_plan *plan,
+                                 prv_growing_spectrum *once);
+
 /* No step yet. PRV_ERR_MEMORY. */
 prv_status prv_growing_begin(const prv_growing_plan *plan, prv_growing_spectrum *sums);
 
@@ -39,6 +46,11 @@ prv_status prv_growing_begin(const prv_growing_plan *plan, prv_growing_spectrum 
  * no use. O(atoms * frequencies). */
 prv_status prv_growing_add(const prv_growing_plan *plan, const prv_lattice *lattice, double count,
                            prv_growing_spectrum *sums);
+
+/* The sums over `count` runs of one step, from those over one run of it, whose lattice this is; in the memory
+ * that `sums` has already. PRV_ERR_MEMORY. O(frequencies). */
+prv_status prv_growing_repeat(const prv_growing_spectrum *once, const prv_lattice *lattice, double count,
+                              prv_growing_spectrum *sums);
 
 /* Takes the sums of another, in the memory that `to` has already. PRV_ERR_MEMORY. */
 prv_status prv_growing_copy(const prv_growing_spectrum *from, prv_growing_spectrum *to);

@@ -11,8 +11,10 @@
 
 #define LONGEST 2e6 /* masses; more are never worth their work */
 
-/* Tilts that a tail is bounded with, as parts of the one that was guessed. Any of them gives a bound. */
-static const double tilts[] = {0.35, 0.6, 1.0, 1.5, 2.2, 3.2, 5.0, 8.0};
+/* Tilts that a tail is bounded with, as parts of the one that was guessed: the large ones are for a bulk
+ * whose losses are far below epsilon. Any of them gives a bound. */
+static const double tilts[] = {0.35, 0.6,  1.0,  1.5,  2.2,  3.2,   5.0,   8.0,
+                               13.0, 21.0, 34.0, 55.0, 90.0, 150.0, 250.0, 400.0};
 
 /* ---- Polynomials of lattices ----------------------------------------------------------------- */
 

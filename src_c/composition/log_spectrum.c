@@ -124,6 +124,20 @@ prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to)
     return PRV_OK;
 }
 
+prv_status prv_exponents_repeat(const prv_exponents *once, double k, prv_exponents *to)
+{
+    const prv_status status = prv_exponents_copy(once, to);
+    if (status != PRV_OK) return status;
+    for (size_t j = 0; j < to->count; j++) {
+        to->log_modulus[j] *= k;
+        to->phase[j] *= k;
+        to->log_bound[j] *= k;
+        to->error[j] *= k;
+        to->size[j] *= k;
+    }
+    return PRV_OK;
+}
+
 void prv_exponents_free(prv_exponents *e)
 {
     prv_release(e->block);

@@ -94,9 +94,13 @@ static void take_jumps(prv_source *s)
     s->curvature = 0.25 * s->total * second * PRV_SECOND_ORDER; /* about any centre; the sum rounds */
 }
 
+/* A look at |A|^2 takes about as long as these products for each atom, and as so many more. */
+#define LOOK_OF_ATOM 4.0
+#define LOOK 16.0
+
 static double look(prv_march *m, const prv_source *s, double theta)
 {
-    m->work += 4.0 * (double)(s->end - s->first);
+    m->work += LOOK_OF_ATOM * (double)(s->end - s->first) + LOOK;
     return subset_square(s, theta);
 }
 
@@ -179,6 +183,36 @@ static prv_status keep(prv_march *m, double first)
     return PRV_OK;
 }
 
+/* The numbers below save time; no bound relies on them. The pace of a march: where it was when this was last
+ * looked at, and the work done by then. It is looked at after each such part of the work that the march may
+ * take. */
+typedef struct pace {
+    double at, work;
+} pace;
+#define PACE_PART 0.05
+
+/* Of laws with more atoms than this, the subsets shrink on the way, and a march becomes faster. */
+#define FEW_ATOMS 64
+
+/* The march to measure by. */
+static pace start_of(const prv_march *m, double at)
+{
+    size_t atoms = 0;
+    for (size_t i = 0; i < m->steps; i++)
+        atoms += m->sources[i].length + (m->jumps != NULL ? m->jumps[i].length : 0);
+    return (pace){at, atoms <= FEW_ATOMS ? m->work : HUGE_VAL};
+}
+
+/* Whether all of the way would take more work than the march may take, if it goes on as it came here. */
+static bool is_too_slow(const prv_march *m, double at, double last, pace *p)
+{
+    const double work = m->work - p->work;
+    if (!(work > PACE_PART * m->most_work)) return false;
+    const double left = work * (last - at) / (at - p->at);
+    *p = (pace){at, m->work};
+    return m->work + left > m->most_work;
+}
+
 /* The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
  * terms >= 0, so that of any subset of atoms, m^2 - |A|^2, is a lower bound. The farther out the
  * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature.
@@ -193,6 +227,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     /* With this decay everywhere the sum is half the tolerance. */
     const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
+    pace latest = start_of(m, at);
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
         take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));
@@ -211,7 +246,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             if (width == 1.0) break;
             width = ceil(0.5 * width);
         }
-        if (m->work > m->most_work) return PRV_ERR_PRECISION;
+        if (m->work > m->most_work || is_too_slow(m, at, last, &latest)) return PRV_ERR_PRECISION;
         prv_status status = prv_check_interrupt(m->options);
         if (status != PRV_OK) return status;
         if (reached < wanted) {

@@ -180,10 +180,19 @@ PRV_VECTOR static void heavy_sum(const heavy_part *h, double j, double n, double
     }
 }
 
+/* The power at one frequency. */
+typedef struct raised {
+    double modulus, less_one; /* |W|^k, and |W|^(k-1) at most */
+    double error;             /* the power's own rounding, absolute */
+} raised;
+
+/* Where k times the relative error of a spectrum is above this, its power is 0, with the most that it may be
+ * as its error. Below, the first order is nearly all. */
+#define MOST_ERROR_OF_POWER 0.05
+
 /* Raises z, the transform of the light atoms at frequency j of n, with the heavy ones added. turns: k *
- * h->origin modulo n. *error is the power's own rounding, relative. */
-static void raise_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns, const heavy_part *h,
-                     double *log_modulus, double *error)
+ * h->origin modulo n. */
+static raised raise_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns, const heavy_part *h)
 {
     const double unit_angle = PRV_TWO_PI / (double)n;
     /* The angle is from the heaviest atom. */
@@ -194,16 +203,24 @@ static void raise_at(double *z, uint64_t j, uint64_t n, double k, uint64_t turns
     x += light.re - h->light;
     y += light.im;
     absolute += h->light;
-    *log_modulus = 0.5 * log1p(fmax(2.0 * x + x * x + y * y, -1.0));
-    const double imaginary = k * atan2(y, 1.0 + x), modulus = exp(k * *log_modulus);
+    /* docs/bounds.rst, "Transforms", counts this error of the spectrum, and those below. */
+    const double off = PRV_UNIT * (56.0 + (double)h->length / 8.0) * absolute,
+                 near = sqrt((1.0 + x) * (1.0 + x) + y * y);
+    if (k * off > MOST_ERROR_OF_POWER * near) {
+        z[0] = z[1] = 0.0;
+        return (raised){0.0, pow(near + off, k - 1.0), pow(near + off, k)};
+    }
+    /* Near 0 the square of the modulus, less 1, has lost the modulus. */
+    const double less_one = 2.0 * x + x * x + y * y;
+    const double log_modulus = less_one < -0.5 ? log(near) : 0.5 * log1p(less_one);
+    const double imaginary = k * atan2(y, 1.0 + x), modulus = exp(k * log_modulus);
     const double phase = imaginary - unit_angle * (double)(turns * j % n);
     z[0] = modulus * cos(phase);
     z[1] = modulus * sin(phase);
-    /* A term of the heavy sum is off by 28 u of itself (SPECTRUM.md, section 4) and a product, the sum by
-     * length / 8 + 8 additions; the light part is off by the rounding of its own weight, a rotation and two
-     * additions. */
-    *error = PRV_UNIT * (8.0 * (k * fabs(*log_modulus) + fabs(imaginary)) + 64.0 +
-                         (40.0 + (double)h->length / 8.0) * k * absolute * exp(-*log_modulus));
+    /* The functions are off relative to the two logarithms; angles go up to 2 pi. */
+    const double relative = PRV_UNIT * (8.0 * (k * fabs(log_modulus) + fabs(imaginary)) + 64.0) +
+                            k * off / near;
+    return (raised){modulus, exp((k - 1.0) * log_modulus), modulus * relative};
 }
 
 /* matters[j] tells whether the power at frequency j may be more than negligible, by the transform of all
@@ -234,12 +251,10 @@ static prv_status raise_precisely(double *z, size_t n, double k, const heavy_par
             z[2 * j] = z[2 * j + 1] = 0.0;
             continue;
         }
-        double log_modulus, error;
-        raise_at(z + 2 * j, j, n, k, turns, h, &log_modulus, &error);
-        const double square = exp(2.0 * k * log_modulus);
-        power->square += 2.0 * square;
-        power->less_one_square += 2.0 * square * exp(-2.0 * log_modulus);
-        *error_square += 2.0 * square * error * error;
+        const raised at = raise_at(z + 2 * j, j, n, k, turns, h);
+        power->square += 2.0 * at.modulus * at.modulus;
+        power->less_one_square += 2.0 * at.less_one * at.less_one;
+        *error_square += 2.0 * at.error * at.error;
     }
     return PRV_OK;
 }

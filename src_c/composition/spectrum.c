@@ -130,6 +130,7 @@ typedef struct builder {
     prv_exponents *e;
     const prv_source *sources, *jumps;
     size_t steps;
+    double runs; /* of the sources, that the frequencies are chosen for */
     double points;
     double work_each; /* of a frequency */
     double most_work, work;
@@ -155,14 +156,16 @@ static prv_status extend(builder *b, double first)
 }
 
 /* Whether each frequency of the last block makes up less than e^log_most, roughly. */
-static bool last_block_is_below(const prv_exponents *e, bool separate, double log_most)
+static bool last_block_is_below(const builder *b, double log_most)
 {
+    const prv_exponents *e = b->e;
+    const bool separate = b->jumps != NULL;
     for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
         const double jumps = !separate ? 1.0
                              : e->jump_error[j] < PRV_MOST_JUMP_ERROR
                                  ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
                                  : 2.0;
-        if (!(e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return false;
+        if (!(b->runs * e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return false;
     }
     return true;
 }
@@ -184,8 +187,7 @@ static prv_status add_frequencies(builder *b, prv_march *walk, double unit, doub
 {
     const double last = 0.5 * (b->points - 1.0);
     const double small = log(tolerance) - log(0.125 * b->points * unit);
-    while ((double)b->e->count <= last &&
-           !(b->e->count > 0 && last_block_is_below(b->e, b->jumps != NULL, small))) {
+    while ((double)b->e->count <= last && !(b->e->count > 0 && last_block_is_below(b, small))) {
         const prv_status status = extend(b, (double)b->e->count);
         if (status != PRV_OK) return status;
     }
@@ -273,13 +275,13 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (nothing) {
         sum_nothing(&composed->tilted, out);
     } else {
-        builder b = {&e, sources, jumps, steps, points, work, most_work, 0.0, window->options};
+        builder b = {&e, sources, jumps, steps, 1.0, points, work, most_work, 0.0, window->options};
         walk.sources = sources;
         walk.jumps = jumps;
         walk.kept_work = work;
         status = add_frequencies(&b, &walk, unit, tilt, window->tolerance, &out->left_out);
         if (status != PRV_OK) goto done;
-        status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, out);
+        status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, NULL, out);
         if (status != PRV_OK) goto done;
         if (jumps != NULL) out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
         out->work = b.work + walk.work;
@@ -294,6 +296,45 @@ done:
     prv_release(sources);
     prv_release(walk.kept);
     prv_exponents_free(&e);
+    return status;
+}
+
+/* As prv_spectrum_new does it for `least` runs, but for the coefficients. */
+prv_status prv_spectrum_once(const prv_lattice *y, double least, double tilt, const prv_window *window,
+                             double most_work, prv_spectrum *out, prv_exponents *once, prv_composed *composed)
+{
+    memset(out, 0, sizeof *out);
+    memset(composed, 0, sizeof *composed);
+    composed->engine = PRV_ENGINE_SPECTRUM;
+    if (window->separate) return PRV_ERR_PRECISION;
+    const double one = 1.0;
+    double log_bulk;
+    prv_source source = {0}, of_least;
+    prv_march walk = {.steps = 1, .options = window->options};
+    prv_status status = sources_new(&y, &one, 1, tilt, window, &source, &log_bulk, composed);
+    if (status != PRV_OK) goto done;
+    const prv_tilted tilted = prv_tilted_repeat(&composed->tilted, y, least);
+    const double period = period_of(&tilted, window, &out->low);
+    const double unit = composed->spacing, points = 2.0 * ceil(0.5 * period / unit) + 1.0;
+    if (!(points < 0x1p50) || !isfinite(unit) || source.length == 0) {
+        status = PRV_ERR_PRECISION;
+        goto done;
+    }
+    of_least = source;
+    of_least.count = least;
+    const double work = FREQUENCY_WORK + (double)source.length;
+    builder b = {once, &source, NULL, 1, least, points, work, most_work, 0.0, window->options};
+    walk.sources = &of_least;
+    walk.kept_work = work;
+    status = add_frequencies(&b, &walk, unit, tilt, window->tolerance, &out->left_out);
+    if (status != PRV_OK) goto done;
+    out->points = points;
+    out->count = once->count;
+    out->tolerance = window->tolerance;
+    out->work = b.work + walk.work;
+done:
+    prv_release(source.block);
+    prv_release(walk.kept);
     return status;
 }
 

@@ -55,6 +55,14 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
                             prv_composed *composed);
 void prv_spectrum_free(prv_spectrum *spectrum);
 
+/* For `least` or more runs of one step: chooses the period, which has room for window->room_to_grow more, and
+ * the frequencies of `least` runs, and bounds what those left out make up. *once, which is to be freed
+ * whatever is returned, gets the sums over one run at them, and *composed what else one run contributes;
+ * *spectrum has no coefficients. PRV_ERR_PRECISION as above, or if window->separate. */
+prv_status prv_spectrum_once(const prv_lattice *lattice, double least, double tilt, const prv_window *window,
+                             double most_work, prv_spectrum *spectrum, prv_exponents *once,
+                             prv_composed *composed);
+
 /* A step's part in a spectrum that grows: adds the lattice's logarithms at the frequencies there are, of N =
  * points, and its moments to `composed`. Its atoms must be `divisor` spacings apart, or multiples: else
  * PRV_ERR_PRECISION. weight: scratch double[lattice->length]. O(length * frequencies). */

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/allocate.h"
-#include "numerics/complex.h"
 #include "numerics/constants.h"
 #include "numerics/rounding.h"
 
@@ -38,14 +37,26 @@ static inline prv_complex one_less_turned(double r, double rest, double sin_half
 
 /* The kernels of D and B at z = lam + i theta / q: with a = 1 - e^(-z q) and b = 1 - e^(-(z + 1) q), kern_D =
  * e^(-z q) (1 - e^(-q)) / (a b) and kern_B = 1 / b. */
-static inline void kernels_at(const kernel_factors *f, double theta, prv_complex *kern_d, prv_complex *kern_b)
+static inline prv_kernels kernels_at(const kernel_factors *f, double number, double unit, double points)
 {
+    const double theta = 2.0 * PRV_PI * number / points;
     const double sin_half = sin(0.5 * theta);
     const prv_complex turn = {cos(theta), sin(theta)};
     const prv_complex a = one_less_turned(f->decay, f->rest, sin_half, turn.im);
     const prv_complex b = one_less_turned(f->decay_more, f->rest_more, sin_half, turn.im);
-    *kern_b = prv_cinverse(b);
-    *kern_d = prv_cscale(f->gain * f->decay, prv_cmul_conj(prv_cdiv(*kern_b, a), turn));
+    prv_kernels k;
+    k.b = prv_cinverse(b);
+    k.d = prv_cscale(f->gain * f->decay, prv_cmul_conj(prv_cdiv(k.b, a), turn));
+    /* j and -j are conjugates, so that they make one real term of twice the weight; 0 stands alone. */
+    k.weight = (number == 0.0 ? 1.0 : 2.0) / points;
+    k.size = k.weight * (modulus_above(k.d) + unit * modulus_above(k.b));
+    return k;
+}
+
+void prv_kernels_fill(const prv_exponents *e, double unit, double tilt, double points, prv_kernels *kernels)
+{
+    const kernel_factors factors = factors_of(tilt, unit);
+    for (size_t j = 0; j < e->count; j++) kernels[j] = kernels_at(&factors, e->number[j], unit, points);
 }
 
 /* Phi at one frequency, and what it may be off by. */
@@ -102,7 +113,7 @@ static prv_status reserve(const prv_exponents *e, prv_spectrum *out)
 }
 
 prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, bool separate, double unit, double tilt,
-                             double points, prv_spectrum *out)
+                             double points, const prv_kernels *kernels, prv_spectrum *out)
 {
     const prv_status status = reserve(e, out);
     if (status != PRV_OK) return status;
@@ -119,21 +130,17 @@ prv_status prv_spectrum_fill(const prv_exponents *e, size_t steps, bool separate
         run->length++;
         phi p = phi_at(e, j, steps);
         if (separate) p = phi_of_jumps(e, j, steps, p);
-        prv_complex kern_d, kern_b;
-        kernels_at(&factors, 2.0 * PRV_PI * number / points, &kern_d, &kern_b);
-        /* j and -j are conjugates, so that they make one real term of twice the weight; 0 stands alone. */
-        const double weight = (number == 0.0 ? 1.0 : 2.0) / points;
-        const prv_complex finite = prv_cscale(weight, prv_cmul(p.value, kern_d));
-        const prv_complex reverse = prv_cscale(weight, prv_cmul(p.value, kern_b));
+        const prv_kernels k = kernels != NULL ? kernels[j] : kernels_at(&factors, number, unit, points);
+        const prv_complex finite = prv_cscale(k.weight, prv_cmul(p.value, k.d));
+        const prv_complex reverse = prv_cscale(k.weight, prv_cmul(p.value, k.b));
         out->finite_re[j] = finite.re;
         out->finite_im[j] = finite.im;
         out->reverse_re[j] = reverse.re;
         out->reverse_im[j] = reverse.im;
         /* Section 4, terms and their sum. */
-        const double size = weight * (modulus_above(kern_d) + unit * modulus_above(kern_b));
         const double own = PRV_UNIT * (160.0 + 3.0 * fabs(e->log_modulus[j]) + 14.0 * (number - run->first) +
                                        (double)e->count / 6.0);
-        rounding += size * (p.error + own * modulus_above(p.value));
+        rounding += k.size * (p.error + own * modulus_above(p.value));
     }
     /* A sum of n terms, and products of errors: parts of n u, and of errors, of itself. */
     out->rounding = PRV_SECOND_ORDER * rounding;

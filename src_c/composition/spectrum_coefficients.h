@@ -3,6 +3,7 @@
 #ifndef PRV_SPECTRUM_COEFFICIENTS_H
 #define PRV_SPECTRUM_COEFFICIENTS_H
 
+#include "numerics/complex.h"
 #include "composition/spectrum.h"
 
 /* If the error of L = sum k log1p(j / b) is no less than this, the term of that frequency is taken as 0 and
@@ -15,9 +16,21 @@ static inline bool prv_starts_run(const prv_exponents *e, size_t j)
     return j == 0 || e->number[j] != e->number[j - 1] + 1.0;
 }
 
+/* The kernels of D and B at one frequency, and what both together weigh: no step changes them. */
+typedef struct prv_kernels {
+    prv_complex d, b;
+    double weight; /* of this frequency and the one conjugate to it, over N */
+    double size;   /* |d| + unit |b|, from above, times the weight */
+} prv_kernels;
+
+/* kernels[exponents->count] of the frequencies; unit and points as below. O(frequencies). */
+void prv_kernels_fill(const prv_exponents *exponents, double unit, double tilt, double points,
+                      prv_kernels *kernels);
+
 /* What the logarithms of so many steps say: Phi times the kernels, with its rounding. `unit` is the spacing
- * of the lattice of sums, `separate` says that jumps are apart. O(frequencies). PRV_ERR_MEMORY. */
+ * of the lattice of sums, N = points, `separate` says that jumps are apart. `kernels` are those of the
+ * frequencies, or NULL. O(frequencies). PRV_ERR_MEMORY. */
 prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, bool separate, double unit,
-                             double tilt, double points, prv_spectrum *spectrum);
+                             double tilt, double points, const prv_kernels *kernels, prv_spectrum *spectrum);
 
 #endif

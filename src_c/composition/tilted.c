@@ -49,6 +49,24 @@ void prv_tilted_add(prv_tilted *t, const prv_lattice *y, double k, double *weigh
     }
 }
 
+/* The errors count 2 u of each sum already, which covers the product by the count, too. */
+prv_tilted prv_tilted_repeat(const prv_tilted *once, const prv_lattice *y, double k)
+{
+    prv_tilted t = *once;
+    t.log_moment *= k;
+    t.log_up *= k;
+    t.log_down *= k;
+    t.relative_error *= k;
+    t.log_error *= k;
+    t.support_low *= k;
+    t.support_high *= k;
+    t.support_size *= k;
+    t.total *= k;
+    memset(&t.infinite, 0, sizeof t.infinite);
+    prv_infinite_add(&t.infinite, y->infinite_mass, y->infinite_error, k);
+    return t;
+}
+
 /* e^(log + product), from above: their sum, and the product itself, round by u each. */
 static double chernoff(const prv_tilted *t, double log, double product)
 {

@@ -31,6 +31,9 @@ prv_tilted prv_tilted_new(double tilt, const prv_window *window);
  * vectorised. */
 void prv_tilted_add(prv_tilted *tilted, const prv_lattice *lattice, double count, double *weight);
 
+/* A step that runs `count` times, from the same step once, whose lattice this is. O(1). */
+prv_tilted prv_tilted_repeat(const prv_tilted *once, const prv_lattice *lattice, double count);
+
 /* What the ends of the support may be off by, nats: each is a rounded sum over the distinct steps. */
 double prv_tilted_blur(const prv_tilted *tilted);
 

@@ -16,11 +16,11 @@
  * of its rounding error relies on that. */
 #define LEAST_FINITE 0.2
 
-/* Where searches of the tilt begin; and the steps of the search of the least bound of ranges, first and last.
- * No bound relies on them. */
+/* Where searches of the tilt begin; and the steps of the search of the least bound of ranges, first and last:
+ * near the least bound, its excess is of second order in the last one. No bound relies on them. */
 #define FIRST_TILT 4.0
 #define FIRST_FACTOR 4.0
-#define LAST_FACTOR 1.004
+#define LAST_FACTOR 1.00001
 
 /* The log-moment of a step at most, at a tilt >= 0: of its coarse dominating lattice up to a knot, or of all
  * bounded ranges, which is less than that of the pair that dominates them. It bounds each factor of E[e^(lam

@@ -75,7 +75,8 @@ static double clip(double value, double low, double high)
 /* The curve without slack: D - B expm1(v), B e^v and log(M e^(-lam x)) at the point x above epsilon. */
 typedef struct place {
     double finite, reverse, log_scale;
-    int known; /* 0: too far from the lattice's origin to tell points apart */
+    double error; /* of `finite`, by that of tops */
+    int known;    /* 0: too far from the lattice's origin to tell points apart */
 } place;
 
 static double log_scale_at(const prv_composed *c, long double x)
@@ -83,7 +84,7 @@ static double log_scale_at(const prv_composed *c, long double x)
     return (double)((long double)c->tilted.log_moment - (long double)c->tilted.tilt * x);
 }
 
-static place at(reader *r, double epsilon)
+static place on_lattice(reader *r, double epsilon)
 {
     const prv_composed *c = r->composed;
     double d, b;
@@ -92,12 +93,12 @@ static place at(reader *r, double epsilon)
         const double n = (double)floorl(((long double)epsilon - c->lowest) / (long double)c->spacing) + 1.0;
         x = c->lowest + (long double)n * (long double)c->spacing;
         if (!(fabs(n) < 0x1p51)) {
-            const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0};
+            const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0.0, 0};
             return unknown;
         }
         prv_spectrum_at(c->spectral.spectrum, n, &d, &b);
     } else {
-        const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 1};
+        const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0.0, 1};
         const size_t top = c->convolved.length - 1;
         if (epsilon >= prv_composed_loss(c, top)) return nothing;
         const double below = (epsilon - (double)c->lowest) / c->spacing;
@@ -111,7 +112,19 @@ static place at(reader *r, double epsilon)
     }
     /* v <= 0: at a point, or between two points, or below the window (where nothing more is added). */
     const double v = fmin((double)((long double)epsilon - x), 0.0);
-    const place p = {d - b * expm1(v), b * exp(v), log_scale_at(c, x), 1};
+    const place p = {d - b * expm1(v), b * exp(v), log_scale_at(c, x), 0.0, 1};
+    return p;
+}
+
+/* With what lies above the tops. */
+static place at(reader *r, double epsilon)
+{
+    place p = on_lattice(r, epsilon);
+    if (!r->composed->tops.counted) return p;
+    const prv_tops_value v = prv_tops_at(&r->composed->tops, epsilon, p.log_scale);
+    p.finite += v.value;
+    p.reverse += v.fall;
+    p.error = v.error;
     return p;
 }
 
@@ -134,11 +147,11 @@ static bound bound_at(reader *r, double epsilon, int sign, const prv_slack *slac
     if (sign < 0 && slack->imaged)
         additive = moved >= slack->low && moved <= slack->high ? additive + slack->images : HUGE_VAL;
     if (sign > 0 && slack->apart) additive = moved >= slack->bulk_low ? additive + slack->bulk : HUGE_VAL;
-    if (!p.known) additive = HUGE_VAL;
+    if (!p.known || (sign > 0 && c->tops.counted && !(moved <= c->tops.greatest))) additive = HUGE_VAL;
     const double unit = exp(log_scale_at(c, (long double)moved) - p.log_scale);
     bound b = {p.finite, p.finite > 0.0 ? p.reverse / p.finite : HUGE_VAL, p.log_scale};
-    if (sign > 0) b.value = (p.finite + unit * additive) * (1.0 + slack->relative);
-    if (sign < 0) b.value = fmax(p.finite - unit * additive, 0.0) / (1.0 + slack->relative);
+    if (sign > 0) b.value = (p.finite + p.error + unit * additive) * (1.0 + slack->relative);
+    if (sign < 0) b.value = fmax(p.finite - p.error - unit * additive, 0.0) / (1.0 + slack->relative);
     /* What is not a number is no bound. */
     if (isnan(b.value)) b.value = sign > 0 ? HUGE_VAL : 0.0;
     return b;

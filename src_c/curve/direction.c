@@ -41,13 +41,16 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
     direction->counts[k] = (double)step->count;
     direction->first[k] = 0;
     direction->end[k] = direction->profiles[k].length;
+    direction->cap[k] = HUGE_VAL;
+    direction->capped[k] = false;
     prv_totals_add(&direction->all, m, direction->counts[k], direction->add);
     return PRV_OK;
 }
 
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
-                             const prv_options *options, prv_direction *direction)
+                             const prv_fineness *first, const prv_options *options, prv_direction *direction)
 {
+    const prv_fineness coarse = PRV_COARSE_FINENESS;
     memset(direction, 0, sizeof *direction);
     direction->add = add;
     direction->mechanisms = prv_allocate(step_count, sizeof *direction->mechanisms);
@@ -56,9 +59,12 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
     direction->first = prv_allocate(2 * step_count, sizeof *direction->first);
     direction->replaced = prv_allocate(step_count, sizeof *direction->replaced);
     direction->enclosed = prv_allocate(step_count, sizeof *direction->enclosed);
-    direction->enclosing = PRV_COARSE_FINENESS;
+    direction->cap = prv_allocate(step_count, sizeof *direction->cap);
+    direction->capped = prv_allocate(step_count, sizeof *direction->capped);
+    direction->enclosing = first != NULL ? *first : coarse;
     if (direction->mechanisms == NULL || direction->counts == NULL || direction->profiles == NULL ||
-        direction->first == NULL || direction->replaced == NULL || direction->enclosed == NULL) {
+        direction->first == NULL || direction->replaced == NULL || direction->enclosed == NULL ||
+        direction->cap == NULL || direction->capped == NULL) {
         prv_direction_free(direction);
         return PRV_ERR_MEMORY;
     }
@@ -87,6 +93,8 @@ void prv_direction_free(prv_direction *direction)
     prv_release(direction->counts);
     prv_release(direction->profiles);
     prv_release(direction->first);
+    prv_release(direction->cap);
+    prv_release(direction->capped);
     memset(direction, 0, sizeof *direction);
 }
 
@@ -141,15 +149,15 @@ prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *f
     return profiled != PRV_OK ? profiled : made;
 }
 
-prv_status prv_direction_enclose_coarsely(prv_direction *direction, const prv_options *options)
+prv_status prv_direction_enclose_first(prv_direction *direction, const prv_fineness *first,
+                                       const prv_options *options)
 {
-    const prv_fineness coarse = PRV_COARSE_FINENESS;
     const prv_fineness *now = &direction->enclosing;
-    const bool is_coarse = now->share == coarse.share && now->cut == coarse.cut &&
-                           now->low_cut == coarse.low_cut;
-    if (!prv_is_enclosed(direction) || (is_coarse && direction->fineness == 1)) return PRV_OK;
+    const bool is_first = now->share == first->share && now->cut == first->cut &&
+                          now->low_cut == first->low_cut;
+    if (!prv_is_enclosed(direction) || (is_first && direction->fineness == 1)) return PRV_OK;
     direction->fineness = 1;
-    const prv_status status = prv_direction_enclose(direction, &coarse, options);
+    const prv_status status = prv_direction_enclose(direction, first, options);
     return prv_is_too_fine(status) ? PRV_OK : status;
 }
 
@@ -203,6 +211,21 @@ prv_status prv_direction_profile(prv_direction *direction, size_t fineness)
     }
     prv_use_whole_profiles(direction);
     return PRV_OK;
+}
+
+void prv_direction_set_count(prv_direction *direction, double count)
+{
+    direction->counts[0] = count;
+    memset(&direction->all, 0, sizeof direction->all);
+    prv_totals_add(&direction->all, direction->mechanisms[0], count, direction->add);
+}
+
+prv_status prv_direction_restore(prv_direction *direction, double count, size_t fineness)
+{
+    prv_direction_set_count(direction, count);
+    direction->moment_error = 0.0;
+    prv_use_whole_profiles(direction);
+    return direction->fineness == fineness ? PRV_OK : prv_direction_profile(direction, fineness);
 }
 
 prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed)
@@ -369,4 +392,90 @@ void prv_cut_tops(prv_direction *direction, double mass_above)
         while (end > 1 && p->tail[end - 1] <= above) end--;
         direction->end[j] = end;
     }
+}
+
+/* ---- Caps ------------------------------------------------------------------------------------- */
+
+/* Caps lie this part of the sum's size higher than exact numbers would, for the rounding of what they are
+ * compared with (prv_tops_greatest). */
+#define CAP_MARGIN 1e-9
+
+/* The masses of these are known by their tails, so that what lies above a knot has both masses to the
+ * relative accuracy of cells.h; and their least loss, if there is one, is the anchor of their meshes, so that
+ * no lattice has lower ones. */
+static bool may_keep_top(const prv_mechanism *m)
+{
+    return !m->folded && (m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE);
+}
+
+static double least_loss(const prv_direction *direction, size_t j)
+{
+    return prv_least_loss(direction->mechanisms[j], direction->add);
+}
+
+void prv_clear_caps(prv_direction *direction)
+{
+    for (size_t j = 0; j < direction->steps; j++) {
+        direction->cap[j] = HUGE_VAL;
+        direction->capped[j] = false;
+    }
+}
+
+/* The others count by their least loss, if it is known; their own large losses have places or are at
+ * infinity. */
+static bool has_known_least_loss(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE || m->base == PRV_BASE_CHOICE ||
+           m->base == PRV_BASE_ATOMS;
+}
+
+/* Steps whose lattices keep no top may have points below their least loss, by a spacing for each run. So many
+ * times as far above the least sum as exact numbers would do, caps leave room for that; but not for more than
+ * MOST_ROOM. */
+#define ROOM 1.05
+#define ROOM_OF_RUNS 0.02
+#define MOST_ROOM 1.5
+#define LEAST_RUNS 2.0
+
+void prv_set_caps(prv_direction *direction, double epsilon)
+{
+    double rest = epsilon, size = fabs(epsilon), others = 0.0;
+    prv_clear_caps(direction);
+    if (direction->all.count <= 1.0) return;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_mechanism *m = direction->mechanisms[j];
+        if (!may_keep_top(m) && !has_known_least_loss(m)) return;
+        if (!may_keep_top(m)) others += direction->counts[j];
+        const double least = direction->counts[j] * least_loss(direction, j);
+        rest -= least;
+        size += fabs(least);
+    }
+    if (!(rest > 0.0 && isfinite(size))) return;
+    /* A single run with a top is about all that reaches epsilon, and no tilt tells where. */
+    if (others > 0.0 && direction->all.count - others < LEAST_RUNS) return;
+    const double room = others > 0.0 ? ROOM + ROOM_OF_RUNS * others / sqrt(direction->all.count) : 1.0;
+    if (room > MOST_ROOM) return;
+    for (size_t j = 0; j < direction->steps; j++)
+        if (may_keep_top(direction->mechanisms[j]))
+            direction->cap[j] = room * rest + least_loss(direction, j) + CAP_MARGIN * size;
+}
+
+void prv_use_cells(prv_direction *direction, double mass_above)
+{
+    prv_use_whole_profiles(direction);
+    prv_cut_tops(direction, mass_above);
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        size_t end = direction->end[j];
+        while (end > 1 && p->low[end - 1] >= direction->cap[j]) end--;
+        direction->capped[j] = end < direction->end[j];
+        direction->end[j] = end;
+    }
+}
+
+bool prv_is_capped(const prv_direction *direction)
+{
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->capped[j]) return true;
+    return false;
 }

@@ -22,21 +22,30 @@ typedef struct prv_direction {
     prv_fineness enclosing;   /* how finely */
     prv_profile *profiles;    /* [steps] */
     size_t *first, *end;      /* [steps] range of the profile's cells in use */
+    /* [steps] nats: losses above decide alone at the epsilon that is asked about (tops.h), so that the
+     * lattices of a pass may end there; HUGE_VAL if that is not so. No bound relies on these. */
+    double *cap;
+    bool *capped; /* [steps] whether the cells in use end at the cap */
     prv_totals all;
     size_t fineness;     /* of the profiles: profile.h */
     double moment_error; /* error of the composed log-moment by profiles, about; 0 until it is known */
+    prv_witness_callback observer; /* sees each pass over this direction; or NULL */
+    void *observer_context;
 } prv_direction;
 
 /* The direction of steps with counts > 0; if `add`, pairs are reversed. Laws of combined mechanisms are made
- * under the interrupts and the memory_limit of `options`, which may be NULL. Nothing is left to be freed
- * unless PRV_OK is returned. */
+ * as finely as `first` says, or as PRV_COARSE_FINENESS if it is NULL, under the interrupts and the
+ * memory_limit of `options`, which may be NULL. Nothing is left to be freed unless PRV_OK is returned. */
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
-                             const prv_options *options, prv_direction *direction);
+                             const prv_fineness *first, const prv_options *options, prv_direction *direction);
 /* Makes the profiles finer if a tilt of `saddle` sees large cells where its mass is, or if moments are not
  * exact enough for the number of steps; *changed tells whether it did, so that aims should be taken anew. */
 prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed);
 /* Replaces the profiles by ones of this fineness, all of whose cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness);
+/* For a direction of one step: sets its count, and profiles of this fineness if they are not. */
+void prv_direction_set_count(prv_direction *direction, double count);
+prv_status prv_direction_restore(prv_direction *direction, double count, size_t fineness);
 void prv_direction_free(prv_direction *direction);
 
 /* 1 if a mechanism is combined of others, which two pairs enclose. */
@@ -50,9 +59,10 @@ prv_limit prv_limit_of_enclosing(prv_status status);
  * If laws cannot be made so finely (prv_is_too_fine), what enclosed the mechanisms before still does. */
 prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *fineness,
                                  const prv_options *options);
-/* Encloses combined mechanisms as coarsely as a new direction does, unless they are: so an answer does not
- * depend on what was asked before. */
-prv_status prv_direction_enclose_coarsely(prv_direction *direction, const prv_options *options);
+/* Encloses combined mechanisms as finely as a first look at a question does, unless they are: so an answer
+ * does not depend on what was asked before. */
+prv_status prv_direction_enclose_first(prv_direction *direction, const prv_fineness *first,
+                                       const prv_options *options);
 /* How far apart (nats of epsilon, about) bounds are by the pairs that enclose the mechanisms: of one
  * mechanism, at delta; else what the log-moments of both pairs at the tilt `saddle`, of losses in use, differ
  * by, over the tilt. O(atoms). */
@@ -79,6 +89,18 @@ void prv_use_whole_profiles(prv_direction *direction);
 /* Takes cells out of use above which no more than this mass lies. It matters only as mass at infinity, and
  * without it a tilt finds the bulk. */
 void prv_cut_tops(prv_direction *direction, double mass_above);
+
+/* Caps for an epsilon (nats), of the steps whose lattices may keep a top; none if the least loss of another
+ * step is not known. */
+void prv_set_caps(prv_direction *direction, double epsilon);
+void prv_clear_caps(prv_direction *direction);
+
+/* Puts the cells in use that a composition needs: up to the cap, or those above which no more than this mass
+ * lies, whichever are fewer. */
+void prv_use_cells(prv_direction *direction, double mass_above);
+
+/* Whether the cells in use of some step end at its cap. */
+bool prv_is_capped(const prv_direction *direction);
 
 /* The moments of the sum of the steps at the tilt lam, from the cells in use. O(cells). */
 prv_moments prv_composed_moments(const prv_direction *direction, double lam);

@@ -1,5 +1,6 @@
 #include "curve/gate.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "numerics/rounding.h"
@@ -14,6 +15,11 @@ static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double coun
     /* If one step has no finite loss, the composition has none, whatever the greatest losses of the others.
      */
     t->greatest_loss = part == -HUGE_VAL || before == -HUGE_VAL ? -HUGE_VAL : before + part;
+    if (t->greatest_loss == HUGE_VAL && greatest < HUGE_VAL && before < HUGE_VAL) {
+        t->greatest_loss = DBL_MAX; /* finite, and above all doubles: nothing more is known of it */
+        t->greatest_error = HUGE_VAL;
+        return;
+    }
     if (!isfinite(t->greatest_loss)) {
         t->greatest_error = 0.0;
         return;

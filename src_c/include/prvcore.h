@@ -19,15 +19,17 @@
  *   results     are written through the last pointers, and mean something on PRV_OK only. Arrays belong to
  *               the caller, and their lengths are stated.
  *   ownership   If a constructor allocates an object, the function whose name ends in _free frees it. No
- *               argument is kept, but the contexts of callbacks, which must outlive the mechanism.
+ *               argument is kept, but the contexts of callbacks, which must outlive the mechanism, and
+ *               mechanisms, of which the library counts its own references: a base may be freed as soon as
+ *               another mechanism was made of it.
  *   threads     Any function may run in any thread, and several at once may share mechanisms and options:
- *               neither is ever modified. Only prv_mechanism_free must come after all other uses of its
- *               mechanism. There is no global state; the allocator of a thread (prv_use_allocator) is local
- *               to that thread.
+ *               neither is ever modified. Only the prv_mechanism_free of the last reference must come after
+ *               all other uses of its mechanism. There is no global state but each thread's own allocator
+ *               (prv_use_allocator).
  *   pointers    must not be NULL if something is read or written through them. NULL is allowed for arrays of
  *               length 0, and where a comment says so.
- *   failure     is a prv_status, one code for each rule. Nothing is printed, and no function ends the
- *               process or throws.
+ *   failure     is a prv_status, one code for each rule. Nothing is printed, and no function ends the process
+ *               or throws. errno and the flags of floating point are left as they come.
  *   callbacks   must return: they may neither throw nor jump through this library. Callbacks of mechanisms
  *               and of progress may call this library.
  *   rounding    must be to nearest in the calling thread, with subnormal numbers kept and with the full
@@ -77,13 +79,13 @@ PRV_API const char *prv_version(void);
 /* One code for each rule that a caller can break. */
 typedef enum prv_status {
     PRV_OK = 0,
-    PRV_ERR_MEMORY,               /* an allocation failed */
-    PRV_ERR_INTERRUPTED,          /* prv_options.progress asked to stop */
-    PRV_ERR_NOISE_MULTIPLIER,     /* noise_multiplier is negative, infinite or nan */
-    PRV_ERR_SCALE,                /* scale is negative, infinite or nan (if noise is discrete: or 0) */
-    PRV_ERR_SENSITIVITY,          /* sensitivity is not positive and finite (if noise is discrete: below 1) */
+    PRV_ERR_MEMORY,           /* an allocation failed */
+    PRV_ERR_INTERRUPTED,      /* prv_options.progress asked to stop */
+    PRV_ERR_NOISE_MULTIPLIER, /* noise_multiplier is neither 0 nor in (1e-150, 4e307) */
+    PRV_ERR_SCALE,            /* scale is neither 0 (unless discrete) nor in (1e-150, 4e307) sensitivities */
+    PRV_ERR_SENSITIVITY,      /* sensitivity is not positive and finite (if noise is discrete: below 1) */
     PRV_ERR_SAMPLING_PROBABILITY, /* one, or the product of nested ones, is neither 0 nor in [2^-1022, 1] */
-    PRV_ERR_EPSILON,              /* an epsilon is nan, or an epsilon that must be >= 0 is negative */
+    PRV_ERR_EPSILON,              /* an epsilon is nan, or out of the range of a parameter */
     PRV_ERR_DELTA,                /* a delta is outside [0, 1] */
     PRV_ERR_RATE,                 /* a false positive rate is outside [0, 1] */
     PRV_ERR_PRIOR,                /* a prior is outside [0, 1], or 0 or 1 where it is a target's */
@@ -97,7 +99,7 @@ typedef enum prv_status {
     PRV_ERR_CURVE,                /* a privacy curve increases, is not convex in e^eps, or leaves [0, 1] */
     PRV_ERR_SUPPORT,              /* a discrete mechanism has more than PRV_MAX_ATOMS atoms */
     PRV_ERR_COUNT,                /* the counts add up to more than 2^53 */
-    PRV_ERR_OPTIONS,              /* a number or an enum of prv_options is outside its range */
+    PRV_ERR_OPTIONS,              /* a field of prv_options is outside its range: see prv_options_fault */
     PRV_ERR_FFT,                  /* there is no provider of transforms, or it could not plan one */
     PRV_ERR_MEMORY_LIMIT,         /* memory_limit is too small for any mesh, or for the mesh_size asked */
     PRV_ERR_PRECISION,            /* rounding swamps the answer (mean-matching at a tiny delta) */
@@ -116,6 +118,10 @@ typedef enum prv_status {
     PRV_ERR_PART,                 /* a part of a combined mechanism has no attained pair of its own */
     PRV_ERR_BOUNDS,               /* an internal check failed: please report this fault */
     PRV_ERR_COMBINED,             /* a combined mechanism was asked for what is known of others alone */
+    PRV_ERR_FIXED_COUNT,          /* fixed_count of a calibration is greater than step_count */
+    PRV_ERR_JSON,                 /* a text is no JSON of a schedule or of an accountant */
+    PRV_ERR_NO_JSON,              /* a mechanism, or an engine, has no JSON: see prv_steps_to_json */
+    PRV_ERR_GROUP,                /* a group has a member in nearly every sample: in all but 2^-900 of them */
     PRV_STATUS_COUNT
 } prv_status;
 
@@ -129,10 +135,11 @@ PRV_API const char *prv_status_message(prv_status status);
  * once made. */
 typedef struct prv_mechanism prv_mechanism;
 
-/* Frees a mechanism that no query uses any more. NULL is allowed.
+/* Frees a mechanism that no query uses any more, or gives back one reference of several
+ * (prv_mechanism_retain). NULL is allowed.
  *
- * Every constructor below allocates *mechanism, to be freed here, and returns PRV_OK, PRV_ERR_MEMORY,
- * PRV_ERR_ARITHMETIC or the code of the argument that is out of range. */
+ * Every constructor below allocates *mechanism, to be freed here, and returns PRV_OK; or it makes *mechanism
+ * NULL, and returns PRV_ERR_MEMORY, PRV_ERR_ARITHMETIC or the code of the argument that is out of range. */
 PRV_API void prv_mechanism_free(prv_mechanism *mechanism);
 
 /* ---- Noise ------------------------------------------------------------------------------- */
@@ -250,8 +257,9 @@ PRV_API prv_status prv_mechanism_random_selection(const prv_mechanism *base, uin
  *   mass_at_infinity                    Q's probability of an infinite loss, >= 0
  * Probabilities and mass_at_infinity sum to 1 within 1e-9, and are then normalised. P has the mass
  * probability * e^(-loss) at each loss, and the rest of P lies where Q vanishes. If these masses sum to
- * more than 1, within 1e-9, they are divided by their sum, which raises all losses by its logarithm. The
- * pair is taken to dominate in both directions, record added and record removed. */
+ * more than 1, within 1e-9, they are divided by their sum, which raises all losses by its logarithm, to
+ * within 1e-18: such a table is a pair but for rounding, and bounds are those of the raised losses. The pair
+ * is taken to dominate in both directions, record added and record removed. */
 PRV_API prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
                                        double mass_at_infinity, prv_mechanism **mechanism);
 
@@ -267,6 +275,29 @@ typedef int (*prv_cdf_callback)(void *context, const double *losses, size_t leng
 PRV_API prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
                                       prv_mechanism **mechanism);
 
+/* Tails of the loss Y of a pair without mass at infinity, for increasing losses y (nats) and i < length: of
+ * events S[i], each within the one before, with {Y > y[i] + error} in S[i] and S[i] in {Y >= y[i] - error}.
+ *   tail_q[i]    +Q(S[i]) if this is below a half, else -(1 - Q(S[i])), which may be -0.0; so once it is
+ *                positive it stays so
+ *   tail_p[i]    the same of P
+ *   scaled_p[i]  e^y[i] P(S[i])
+ *   *error       in [0, 2^-12): all of these are within a factor 1 +- error of the exact values, but for the
+ *                rounding of subnormal doubles; and error is also that of the events, but for events and
+ *                complements that are less likely than 2^-1074 under P and Q
+ * If `reversed`, all are those of the reverse pair: losses negated, P and Q exchanged. Returns 0; any other
+ * value stops the query with PRV_ERR_CALLBACK. Must be thread-safe. */
+typedef int (*prv_tail_callback)(void *context, int reversed, const double *losses, size_t length,
+                                 double *tail_q, double *tail_p, double *scaled_p, double *error);
+
+/* A mechanism given by tails of its loss, whose bounds allow for the errors that the callback tells: a delta
+ * of any size keeps its relative accuracy (prv_mechanism_cdfs allows for absolute errors). `mirrored` says
+ * that the pair equals its reverse; if not, records that are added have another pair, and the mechanism is no
+ * part of others and is not sampled (PRV_ERR_PART). Tails of no pair, or an error out of its range, end the
+ * query with PRV_ERR_CDF or PRV_ERR_CDF_PAIR. context is passed to each call, and must outlive the mechanism.
+ */
+PRV_API prv_status prv_mechanism_tails(prv_tail_callback tails, void *context, int mirrored,
+                                       prv_mechanism **mechanism);
+
 /* Fills deltas[i] = delta(epsilons[i]), i < length, for increasing epsilons of either sign. Returns 0; any
  * other value stops the query with PRV_ERR_CALLBACK. Must be thread-safe. */
 typedef int (*prv_curve_callback)(void *context, const double *epsilons, size_t length, double *deltas);
@@ -277,6 +308,22 @@ typedef int (*prv_curve_callback)(void *context, const double *epsilons, size_t 
  * 2^-53 in each value. context is passed to each call, and must outlive the mechanism. */
 PRV_API prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
                                        prv_mechanism **mechanism);
+
+/* What a mechanism of one's own was stated for: which neighbours its pair dominates, in either order. */
+typedef enum prv_relation {
+    PRV_RELATION_ADD_OR_REMOVE = 0, /* data sets of which one has a record more: as constructors take it */
+    PRV_RELATION_REPLACE_ONE,       /* data sets that differ in the value of one record, and no others */
+    PRV_RELATION_ANY                /* both */
+} prv_relation;
+
+/* A table, cdfs or a curve (else PRV_ERR_NEIGHBORS), stated for these neighbours. It is copied; the context
+ * of callbacks is not. If `attained` is 0, no two data sets are known to have the pair: it is an upper bound
+ * alone, lower bounds of compositions count it as nothing, and it is no part of others (PRV_ERR_PART) but
+ * Poisson samples. Pairs stated for a replaced record dominate both orders of the two data sets, so that they
+ * compose whatever the order in each step (PAIRS.md, section 3). They are no base of a sample whose
+ * neighbours differ by a replaced record. */
+PRV_API prv_status prv_mechanism_stated(const prv_mechanism *own, prv_relation relation, int attained,
+                                        prv_mechanism **mechanism);
 
 /* ---- Groups, mixtures, batches ----------------------------------------------------------- */
 
@@ -302,6 +349,17 @@ PRV_API prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const
  * record: if steps with groups of different sizes are composed, the query returns PRV_ERR_GROUPS. */
 PRV_API prv_status prv_mechanism_group_gaussian(double noise_multiplier, double sampling_probability,
                                                 uint64_t group_size, prv_mechanism **mechanism);
+
+/* prv_mechanism_gaussian on a sample of batch_size records, drawn without replacement, with neighbours that
+ * differ by `group_size` records in [2, PRV_MAX_COMPONENTS), added or removed together: the mixture with c_i
+ * = 2 i and hypergeometric probabilities, as each member in the sample takes the place of another record
+ * (PAIRS.md, section 4; after Ganesh 2024, arXiv:2401.10294). Both data sets have samples of this size.
+ *   dataset_size, batch_size  in [1, 2^32]; the former with the group, of which there are batch_size others
+ * PRV_ERR_COMPONENTS for the group, PRV_ERR_BATCHES for the sizes, PRV_ERR_GROUP. Poisson samples of it are
+ * refused (PRV_ERR_PART): their sizes vary. */
+PRV_API prv_status prv_mechanism_fixed_size_group_gaussian(double noise_multiplier, uint64_t dataset_size,
+                                                           uint64_t batch_size, uint64_t group_size,
+                                                           prv_mechanism **mechanism);
 
 /* prv_mechanism_gaussian on a truncated Poisson sample: if the sample has more than maximum_batch_size
  * records, as many are kept at random (PAIRS.md, section 6; Ganesh 2025, arXiv:2508.15089). dataset_size is
@@ -330,6 +388,7 @@ PRV_API prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, ui
  *   Gaussian noise on a Poisson sample: (1-p)N(0, s^2) + pN(-1, s^2) against (1-p)N(0, s^2) + pN(1, s^2)
  *   approximate DP, bounded range, randomized response, sample without replacement: the mechanism itself,
  *     which was stated for any neighbours
+ *   tables, cdfs and curves that were stated for it (prv_mechanism_stated): the mechanism itself
  * No such pair is known, or was stated, for other Poisson samples, mixtures, tables, cdfs and curves. */
 typedef enum prv_neighbors {
     PRV_ADD_OR_REMOVE = 0, /* both directions; the larger delta counts */
@@ -358,11 +417,84 @@ typedef enum prv_parameter {
 PRV_API prv_status prv_mechanism_scaled(const prv_mechanism *base, prv_parameter parameter, double factor,
                                         prv_mechanism **mechanism);
 
+/* ---- Reading, comparing, sharing --------------------------------------------------------- */
+
+/* Another reference to the mechanism, as a handle that prv_mechanism_free takes back: the mechanism lives
+ * until each reference has been freed, in any order and by any thread. Mechanisms that are made of others
+ * have references to these, too. O(1). */
+PRV_API prv_mechanism *prv_mechanism_retain(const prv_mechanism *mechanism);
+
+/* The constructor that made a mechanism. */
+typedef enum prv_kind {
+    PRV_KIND_GAUSSIAN = 1,
+    PRV_KIND_GAUSSIANS,
+    PRV_KIND_LAPLACE,
+    PRV_KIND_DISCRETE_GAUSSIAN,
+    PRV_KIND_DISCRETE_LAPLACE,
+    PRV_KIND_APPROXIMATE_DP,
+    PRV_KIND_BOUNDED_RANGE,
+    PRV_KIND_RANDOMIZED_RESPONSE,
+    PRV_KIND_POISSON_SUBSAMPLED,
+    PRV_KIND_SUBSAMPLED_WITHOUT_REPLACEMENT,
+    PRV_KIND_COMPOSED,
+    PRV_KIND_RANDOM_ALLOCATION,
+    PRV_KIND_RANDOM_SELECTION,
+    PRV_KIND_TABLE,
+    PRV_KIND_CDFS,
+    PRV_KIND_TAILS,
+    PRV_KIND_CURVE,
+    PRV_KIND_GAUSSIAN_MIXTURE,
+    PRV_KIND_GROUP_GAUSSIAN,
+    PRV_KIND_TRUNCATED_POISSON_GAUSSIAN,
+    PRV_KIND_SHUFFLED_FROM_BELOW,
+    PRV_KIND_SCALED, /* see prv_mechanism_scaled; but noise of one scale, sampled or not, is of its own kind
+                      */
+    PRV_KIND_STATED,
+    PRV_KIND_FIXED_SIZE_GROUP_GAUSSIAN
+} prv_kind;
+
+/* The arguments of that constructor, under the names that they have there; those that it does not have are 0
+ * or NULL. The library fills this struct, and programs read it through a pointer: later versions add fields
+ * at its end. */
+typedef struct prv_description {
+    prv_kind kind;
+    double noise;       /* noise_multiplier or scale */
+    double sensitivity; /* of discrete noise as a double */
+    double sampling_probability, epsilon, delta, mass_at_infinity;
+    uint64_t categories, group_size, batches, selected, dataset_size, maximum_batch_size;
+    int replaced, mirrored;      /* 1 or 0 */
+    size_t length;               /* of the arrays that are not NULL: */
+    const double *values;        /* losses, sensitivities, or noise_multipliers */
+    const double *probabilities; /* as they were given, before they are normalised */
+    const uint64_t *counts;
+    size_t part_count;
+    const prv_step
+        *parts; /* prv_step[part_count]: `base` with a count of 1, or `steps` but those of count 0 */
+    prv_parameter parameter;
+    double factor;
+    prv_cdf_callback cdfs;
+    prv_tail_callback tails;
+    prv_curve_callback curve;
+    void *context;
+    prv_relation relation;
+    int attained; /* 1 or 0 */
+    uint64_t batch_size;
+} prv_description;
+
+/* How the mechanism was made; it lives as long as the mechanism. Arrays and handles in it belong to the
+ * mechanism: retain parts that shall live longer. O(1). */
+PRV_API const prv_description *prv_mechanism_description(const prv_mechanism *mechanism);
+
+/* 1 if both were made by the same constructor with equal arguments, callbacks and contexts by their pointers;
+ * they then have the same pair to the last bit. Else 0: two mechanisms may have the same pair although they
+ * were made in different ways. O(1) if they differ, and else as much as the arrays hold. */
+PRV_API int prv_mechanism_equal(const prv_mechanism *first, const prv_mechanism *second);
+
 /* ==== Compositions ======================================================================== */
 
 /* A mechanism that runs `count` times. A composition is an array of these. The order of steps does not
- * matter but to a history. Steps with the same mechanism, by its pointer, are taken together; other steps
- * are not compared, and each adds its own cost. Counts may add up to 2^53, else PRV_ERR_COUNT. */
+ * matter but to a history. Steps with equal mechanisms (prv_mechanism_equal) are taken together; each other
+ * step adds its own cost. Counts may add up to 2^53, else PRV_ERR_COUNT. */
 struct prv_step {
     const prv_mechanism *mechanism;
     uint64_t count; /* if 0, the step does nothing, and its mechanism is not looked at */
@@ -409,8 +541,11 @@ typedef enum prv_engine {
                                reports only: PRV_ENGINE_AUTO takes it where it is expected to be cheapest */
     PRV_ENGINE_CLOSED_FORM, /* of reports only: a formula of the curve, or a short sum of formulas. It is
                               taken where there is one, unless an engine or a mesh_size is asked for */
-    PRV_ENGINE_FIRST        /* as PRV_ENGINE_AUTO, but where its first engine has given bounds and cannot make
-                               them closer, they are left so wide (PRV_LIMIT_ENGINE) */
+    PRV_ENGINE_FIRST, /* as PRV_ENGINE_SMALL, but also where its first engine has given bounds and cannot
+                         make them closer, they are left so wide (PRV_LIMIT_ENGINE) */
+    PRV_ENGINE_SMALL  /* as PRV_ENGINE_AUTO, but it makes no pass that takes over 32 MB: bounds are left as
+                         wide as they are before it (PRV_LIMIT_ENGINE), and PRV_ERR_ENGINE is returned if
+                         it is the first. Without that limit they have the bits of PRV_ENGINE_AUTO */
 } prv_engine;
 
 /* How far a call has come. */
@@ -431,7 +566,11 @@ typedef int (*prv_progress_callback)(void *context, const prv_progress *progress
 typedef struct prv_fft_provider prv_fft_provider; /* see "Transforms" */
 
 /* Begin with prv_options_default, so that fields of later versions have their defaults, and change what shall
- * be different. PRV_ERR_OPTIONS if a value is outside its range. */
+ * be different. PRV_ERR_OPTIONS if a value is outside its range.
+ *
+ * Structs that callers hold (prv_options, prv_report, prv_calibration) have room for later versions, and so
+ * keep their size and the places of their fields; structs that the library holds (prv_progress,
+ * prv_description) may grow at their end. */
 typedef struct prv_options {
     prv_discretization discretization;
     prv_engine engine; /* bracketing */
@@ -450,17 +589,24 @@ typedef struct prv_options {
                          the same of a history, 0 for all others */
     double mesh_size; /* spacing of the lattice, nats, in (0, 100], whatever width it gives; or 0:
                          the width asked decides */
-    size_t memory_limit;            /* bytes, of the largest buffers together */
+    size_t memory_limit;            /* bytes, of the largest buffers together, > 0 */
     const prv_fft_provider *fft;    /* see prv_fft_provider_new; or NULL: the library's own, planned anew by
                                        each call of a public function. PRV_ERR_FFT if it was built without */
     prv_progress_callback progress; /* or NULL */
     void *progress_context;         /* passed to progress */
+    uint64_t reserved[8];           /* 0: room for later versions, in which 0 means what this version does */
 } prv_options;
 
 /* What most callers want, and what the Python package asks: bracketing; both directions of a record added or
  * removed; bounds of epsilon that are at most 0.1 % of epsilon apart, or 1e-6; bounds of delta that are as
  * close, or 0.1 % of delta apart; a memory limit of 1 GiB; the library's own transforms; no progress. */
 PRV_API prv_options prv_options_default(void);
+
+/* The name of the first field that is outside its range, "memory_limit" for instance, in static storage; or
+ * NULL if there is none. Queries that answer PRV_ERR_OPTIONS nevertheless do not take a field that others do,
+ * as their comments say: prv_calibrate no mesh_size, and all but prv_epsilon and prv_delta no threshold.
+ * O(1). */
+PRV_API const char *prv_options_fault(const prv_options *options);
 
 /* ==== Answers ============================================================================= */
 
@@ -509,6 +655,7 @@ typedef struct prv_report {
     double unattained; /* nats: the part of `width` between these two, which no option makes smaller */
     prv_limit limit;   /* in the direction that decides the upper bound. PRV_LIMIT_ROUNDING if rounding is 0.3
                           of the width or more, whatever stopped the refinement first */
+    uint64_t reserved[8]; /* 0 */
 } prv_report;
 
 /* Bounds of the least epsilon >= 0 with which the composition is (epsilon, delta)-DP, for each of `length`
@@ -536,6 +683,54 @@ PRV_API prv_status prv_epsilon(const prv_step *steps, size_t step_count, const p
 PRV_API prv_status prv_delta(const prv_step *steps, size_t step_count, const prv_options *options,
                              const double *epsilons, size_t length, prv_bounds *bounds, prv_report *reports);
 
+/* ==== Witnesses =========================================================================== */
+
+/* One of the two lattices that enclose a step: `mass[i]` lies at the loss offset + spacing * index[i]. With
+ * every mass times (or over) 1 + relative, every loss raised (or lowered) by `shift`, and infinite_error
+ * added to (or taken from) infinite_mass, it dominates the step (or is dominated by it) as it stands, in
+ * exact arithmetic. */
+typedef struct prv_witness_lattice {
+    size_t length;
+    double offset, spacing; /* nats */
+    const int64_t *index;   /* [length] increasing */
+    const double *mass;     /* [length] >= 0 */
+    double infinite_mass;   /* at the loss +infinity */
+    double infinite_error;  /* of infinite_mass, absolutely; the underflow of masses is part of it */
+    double relative;
+    double shift; /* nats */
+} prv_witness_lattice;
+
+/* What one pass over one direction has found, and from which lattices. */
+typedef struct prv_witness_pass {
+    prv_neighbors direction; /* PRV_ADD, PRV_REMOVE, PRV_REPLACE_ONE; PRV_REMOVE also for both of symmetric
+                                mechanisms */
+    int symmetric;           /* 1 if it stands for both directions */
+    prv_bounds bounds;       /* of this direction, by this pass */
+    prv_engine engine;
+    double tilt;             /* lam of the exponential tilt */
+    double mesh_size;        /* spacing of a uniform mesh that is as good, nats */
+    size_t transform_length; /* 0 if the convolution took no transform */
+    double discretization, truncation, wrap_around, rounding; /* parts of the width, nats: prv_report */
+    size_t step_count;    /* of distinct steps, in the order in which they were first given */
+    const double *counts; /* [step_count] */
+    const prv_witness_lattice *above, *below; /* [step_count] */
+} prv_witness_pass;
+
+/* *pass is valid until the callback returns. It returns 0 to go on; any other value ends the question with
+ * PRV_ERR_INTERRUPTED. */
+typedef int (*prv_witness_callback)(void *context, const prv_witness_pass *pass);
+
+/* Bounds of epsilon at a delta, if `of_epsilon`, or of delta at an epsilon, with all that others need to
+ * check them: each direction that matters is composed from lattices, by the engine of the options, or by
+ * convolution if that is open, and each pass is shown to `callback`. Then *bounds are the best of all passes
+ * of each direction, and of the directions the worst. These are bounds of the pairs (prv_is_attained), as
+ * close as the options ask. If the answer follows without a composition, *bounds has it and the callback is
+ * not called. Options and statuses are those of prv_epsilon and prv_delta, without mean-matching
+ * (PRV_ERR_OPTIONS). */
+PRV_API prv_status prv_witness(const prv_step *steps, size_t step_count, const prv_options *options,
+                               int of_epsilon, double value, prv_witness_callback callback, void *context,
+                               prv_bounds *bounds);
+
 /* ==== Calibration ========================================================================= */
 
 /* The factor that prv_calibrate found, and the next cheaper one. The bounds of epsilon, at the delta of the
@@ -555,6 +750,7 @@ typedef struct prv_calibration {
                                 is not known, since the scale of discrete Gaussian noise was chosen */
     size_t compositions;     /* queries of an epsilon that were needed */
     size_t fine;             /* of these, the ones with bounds as close as the tolerance asks */
+    uint64_t reserved[8];    /* 0 */
 } prv_calibration;
 
 /* The cheapest value of a parameter for which the upper bound proves that the composition is (epsilon,
@@ -572,7 +768,8 @@ typedef struct prv_calibration {
  *               = factor + 1); beyond, the width of the bounds costs a fraction of them below the tolerance
  *   options     as for prv_epsilon, with bracketing and without mesh_size, else PRV_ERR_OPTIONS. The
  *               tolerance decides the width: eps_error, eps_relative_error and eps_floor are not looked at
- * PRV_ERR_PARAMETER if no step has the parameter. PRV_ERR_TARGET if no factor in [2^-200, 2^200] meets the
+ * PRV_ERR_FIXED_COUNT if fixed_count > step_count, PRV_ERR_PARAMETER if no step has the parameter.
+ * PRV_ERR_TARGET if no factor in [2^-200, 2^200] meets the
  * target; then only calibration->epsilon is written: the bounds of what remains with infinite noise or
  * without sampling, or at the last factor tried if the limit does not decide.
  *
@@ -705,11 +902,11 @@ PRV_API void prv_history_free(prv_history *history);
 
 /* As prv_epsilon and prv_delta, for steps in the order in which they ran.
  *
- * Work for the longest beginning shared with the previous call is reused. Mechanisms are compared by
- * pointer, so those of the previous call must live until this one. The last shared step may have a higher
- * count now, and other steps may follow it. Bounds meet the width asked as those of prv_epsilon do, with
- * other bits. They depend on the other arguments only: what the history was asked before makes a difference
- * in time alone.
+ * Work for the longest beginning shared with the previous call is reused. Mechanisms of the previous call are
+ * compared with those of this one by pointer, so they must live until this one. The last shared step may have
+ * a higher count now, and other steps may follow it. Bounds meet the width asked as those of prv_epsilon do,
+ * with other bits. They depend on the other arguments only: what the history was asked before makes a
+ * difference in time alone.
  *
  * Cost, if the spectrum answers: O(1) for each mechanism that was added; for a history of n distinct
  * mechanisms with a query after each, O(n log n) in all. Cost of prv_epsilon or prv_delta, O(n):
@@ -726,6 +923,104 @@ PRV_API prv_status prv_history_epsilon(prv_history *history, const prv_step *ste
 PRV_API prv_status prv_history_delta(prv_history *history, const prv_step *steps, size_t step_count,
                                      const prv_options *options, const double *epsilons, size_t length,
                                      prv_bounds *bounds, prv_report *reports);
+
+/* ==== Sweeps ============================================================================== */
+
+/* What was computed of one mechanism for other counts, so that many counts cost less than one by one. Two
+ * threads must not use one sweep at once. */
+typedef struct prv_sweep prv_sweep;
+
+/* The mechanism must live as long as the sweep. PRV_ERR_MEMORY. */
+PRV_API prv_status prv_sweep_new(const prv_mechanism *mechanism, prv_sweep **sweep);
+/* NULL is allowed. */
+PRV_API void prv_sweep_free(prv_sweep *sweep);
+
+/* bounds[i], i < length: those of prv_epsilon at the one delta deltas[i], of the mechanism counts[i] times,
+ * to the last bit. reports may be NULL.
+ *
+ * Of Gaussian noise on Poisson samples that runs some hundred times or more, what is computed for one count
+ * serves all counts within a factor of 2; this is kept for the 16 ranges of counts asked last, at one delta
+ * and with options that are the same. So counts are to be asked in order. Other mechanisms gain little.
+ *
+ * Statuses of prv_epsilon; on PRV_ERR_MEMORY_LIMIT reports[0].memory is what is needed. After an error the
+ * sweep has forgotten everything, and may still be used. */
+PRV_API prv_status prv_sweep_epsilon(prv_sweep *sweep, const uint64_t *counts, const double *deltas,
+                                     size_t length, const prv_options *options, prv_bounds *bounds,
+                                     prv_report *reports);
+
+/* ==== Accountants: histories that hold their steps ======================================== */
+
+/* What has run so far. It has references to its mechanisms, so that the program may free its own. Two threads
+ * must not use one accountant at once, but for prv_accountant_copy and prv_accountant_steps, which may run
+ * together. Section "Files" writes and reads them. */
+typedef struct prv_accountant prv_accountant;
+
+/* Nothing has run. PRV_ERR_MEMORY. */
+PRV_API prv_status prv_accountant_new(prv_accountant **accountant);
+/* NULL is allowed. */
+PRV_API void prv_accountant_free(prv_accountant *accountant);
+/* One more with the same steps, which goes on by itself. PRV_ERR_MEMORY. O(steps). */
+PRV_API prv_status prv_accountant_copy(const prv_accountant *accountant, prv_accountant **copy);
+
+/* The mechanism has run `count` times more. The count of an equal mechanism, if one has run before, is
+ * raised. PRV_ERR_COUNT if the counts add up to more than 2^53; then, and with PRV_ERR_MEMORY, nothing is
+ * added. O(1). */
+PRV_API prv_status prv_accountant_add(prv_accountant *accountant, const prv_mechanism *mechanism,
+                                      uint64_t count);
+
+/* All that has run, each mechanism once, in the order in which they first ran. Valid until the next
+ * prv_accountant_add or prv_accountant_free. */
+PRV_API const prv_step *prv_accountant_steps(const prv_accountant *accountant, size_t *step_count);
+
+/* As prv_history_epsilon and prv_history_delta of these steps. */
+PRV_API prv_status prv_accountant_epsilon(prv_accountant *accountant, const prv_options *options,
+                                          const double *deltas, size_t length, prv_bounds *bounds,
+                                          prv_report *reports);
+PRV_API prv_status prv_accountant_delta(prv_accountant *accountant, const prv_options *options,
+                                        const double *epsilons, size_t length, prv_bounds *bounds,
+                                        prv_report *reports);
+
+/* ==== Files: compositions as text ========================================================= */
+
+/* Compositions as JSON in the two forms that the Python package writes and reads, with the names of its
+ * classes and their parameters:
+ *   a schedule      {"steps": [{"type": "Laplace", "scale": 20, "count": 10}, ...]}
+ *   an accountant   {"format": "prvcore accountant", "version": 1, "options": {"neighbors": "add-or-remove"},
+ *                    "history": [{"mechanism": {"type": "Laplace", "scale": 20}, "count": 10}, ...]}
+ * prvcore/files/schedule.schema.json of the package is the schema of schedules. Numbers are written with the
+ * digits, at most 17, that give the same double back, whatever the locale.
+ *
+ * Both write at most `size` bytes to text, a closing 0 included, and set *length to the bytes that the whole
+ * text has without the 0: if *length >= size, the text was cut. So ask with (NULL, 0) first, or again with
+ * more room. PRV_ERR_NO_JSON if a mechanism is given by functions, for shuffled batches or of kind
+ * PRV_KIND_SCALED, is stated and no table, or has more than 64 mechanisms within each other. Steps of count 0
+ * are left out. O(text). */
+PRV_API prv_status prv_steps_to_json(const prv_step *steps, size_t step_count, char *text, size_t size,
+                                     size_t *length);
+
+/* Options may be NULL: none are written. Else their neighbors, discretization, engine, eps_error,
+ * delta_error, mesh_size and delta_relative_error are, and no others. PRV_ERR_OPTIONS if one is out of its
+ * range, PRV_ERR_NO_JSON for engines that Python has not (PRV_ENGINE_FIRST). */
+PRV_API prv_status prv_accountant_to_json(const prv_accountant *accountant, const prv_options *options,
+                                          char *text, size_t size, size_t *length);
+
+/* Makes *accountant, to be freed with prv_accountant_free, of either form: `length` bytes of JSON, at most
+ * 2^24, with no byte behind but blanks. *options get those that an accountant's text has, and keep all
+ * others; a schedule has none. If options is NULL, a text with options is refused (PRV_ERR_OPTIONS), as its
+ * answers would not be those of that accountant.
+ *
+ * Reading is strict: PRV_ERR_JSON for unknown names, names twice, names that lack, numbers that are no JSON,
+ * fractions where whole numbers belong, escapes in strings, more than 64 mechanisms within each other, and
+ * types of functions. Else the status of the constructor, or of prv_accountant_add. PRV_ERR_NEIGHBORS for a
+ * NoisyCount that is not centred: for a replaced record its pair is not that of any mechanism here. If a call
+ * fails, *accountant is NULL, *options are as before, and *fault, unless fault is NULL, is the byte of the
+ * text where the fault was seen.
+ *
+ * What was written is read back as equal mechanisms (prv_mechanism_equal) in the same order, so that answers
+ * keep their bits; but Gaussian noise on the same records is joined (prv_mechanism_gaussians), and a single
+ * mechanism that runs once is itself. O(length), and memory of up to 40 bytes for each byte. */
+PRV_API prv_status prv_accountant_from_json(const char *text, size_t length, prv_options *options,
+                                            size_t *fault, prv_accountant **accountant);
 
 /* ==== Transforms ========================================================================== */
 
@@ -792,8 +1087,9 @@ typedef struct prv_allocator {
  *
  * Memory remembers its allocator: any thread may use and free a mechanism or a history, whichever allocator
  * that thread uses, as long as the functions and contexts of the allocators live with which the object was
- * made and asked. Queries free all that they allocate before they return, but for plans of transforms,
- * which belong to their provider, and for what a history keeps. */
+ * made and asked, and those of the mechanisms that it was made of or holds. Queries free all that they
+ * allocate before they return, but for plans of transforms, which belong to their provider, and for what a
+ * history keeps. */
 PRV_API prv_allocator prv_use_allocator(prv_allocator allocator);
 
 #ifdef __cplusplus

@@ -18,6 +18,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,8 +49,7 @@ public:
     {
         prv_mechanism *made = nullptr;
         check(constructor(arguments..., &made));
-        return mechanism(std::shared_ptr<const prv_mechanism>(
-            made, [](const prv_mechanism *m) { prv_mechanism_free(const_cast<prv_mechanism *>(m)); }));
+        return mechanism(std::shared_ptr<const prv_mechanism>(made, give_back));
     }
 
     mechanism poisson_subsampled(double sampling_probability) const
@@ -64,15 +64,34 @@ public:
     {
         return make(prv_mechanism_random_selection, get(), batches, selected);
     }
+    mechanism stated(prv_relation relation, bool attained = true) const
+    {
+        return make(prv_mechanism_stated, get(), relation, attained ? 1 : 0);
+    }
     mechanism scaled(prv_parameter parameter, double factor) const
     {
         return make(prv_mechanism_scaled, get(), parameter, factor);
     }
 
+    // A copy of what C has.
+    static mechanism share(const prv_mechanism *made)
+    {
+        return mechanism(std::shared_ptr<const prv_mechanism>(prv_mechanism_retain(made), give_back));
+    }
+
+    // The constructor that made it, and the arguments; lives as long as a copy of this mechanism.
+    const prv_description &description() const noexcept { return *prv_mechanism_description(get()); }
+    friend bool operator==(const mechanism &a, const mechanism &b) noexcept
+    {
+        return prv_mechanism_equal(a.get(), b.get()) != 0;
+    }
+    friend bool operator!=(const mechanism &a, const mechanism &b) noexcept { return !(a == b); }
+
     // For functions of prvcore.h; lives as long as a copy of this mechanism.
     const prv_mechanism *get() const noexcept { return mechanism_.get(); }
 
 private:
+    static void give_back(const prv_mechanism *m) { prv_mechanism_free(const_cast<prv_mechanism *>(m)); }
     explicit mechanism(std::shared_ptr<const prv_mechanism> made) : mechanism_(std::move(made)) {}
     std::shared_ptr<const prv_mechanism> mechanism_;
 };
@@ -120,6 +139,18 @@ struct step {
     std::uint64_t count = 1;
 };
 
+// The transforms of a library that has some, put into options without any.
+inline std::shared_ptr<prv_fft_provider> transforms_for(prv_options &options)
+{
+    if (options.fft != nullptr) return nullptr;
+    prv_fft_provider *made = nullptr;
+    const prv_status status = prv_fft_provider_new(&made);
+    if (status == PRV_ERR_FFT) return nullptr; // a library without transforms: questions that need one say so
+    check(status);
+    options.fft = made;
+    return std::shared_ptr<prv_fft_provider>(made, prv_fft_provider_free);
+}
+
 // Several mechanisms, one after another, and the questions that prvcore.h has about them. It keeps the plans of its
 // transforms, so that a second question plans nothing that the first has planned.
 class composition {
@@ -128,13 +159,7 @@ public:
         : kept_(std::move(steps)), options_(options)
     {
         for (const step &s : kept_) steps_.push_back({s.mechanism.get(), s.count});
-        if (options_.fft != nullptr) return;
-        prv_fft_provider *made = nullptr;
-        const prv_status status = prv_fft_provider_new(&made);
-        if (status == PRV_ERR_FFT) return; // a library without transforms: questions that need one say so
-        check(status);
-        provider_.reset(made, prv_fft_provider_free);
-        options_.fft = made;
+        provider_ = transforms_for(options_);
     }
 
     prv_bounds epsilon(double delta) const { return one(prv_epsilon, delta); }
@@ -180,6 +205,82 @@ private:
 
     std::vector<step> kept_;
     std::vector<prv_step> steps_; // the same for C
+    prv_options options_;
+    std::shared_ptr<prv_fft_provider> provider_;
+};
+
+// What has run so far, whose next epsilon costs only what was added. Two threads must not use one at once.
+class accountant {
+public:
+    explicit accountant(prv_options options = prv_options_default())
+        : options_(options), provider_(transforms_for(options_))
+    {
+        prv_accountant *made = nullptr;
+        check(prv_accountant_new(&made));
+        held_.reset(made);
+    }
+    accountant(const accountant &other) : options_(other.options_), provider_(other.provider_)
+    {
+        prv_accountant *made = nullptr;
+        check(prv_accountant_copy(other.held_.get(), &made));
+        held_.reset(made);
+    }
+    accountant(accountant &&) noexcept = default;
+    accountant &operator=(accountant other) noexcept
+    {
+        held_.swap(other.held_);
+        std::swap(options_, other.options_);
+        provider_.swap(other.provider_);
+        return *this;
+    }
+
+    void add(const mechanism &m, std::uint64_t count = 1) { check(prv_accountant_add(held_.get(), m.get(), count)); }
+    std::vector<step> steps() const
+    {
+        std::size_t length = 0;
+        const prv_step *each = prv_accountant_steps(held_.get(), &length);
+        std::vector<step> found;
+        for (std::size_t i = 0; i < length; i++) found.push_back({mechanism::share(each[i].mechanism), each[i].count});
+        return found;
+    }
+    prv_bounds epsilon(double delta)
+    {
+        prv_bounds bounds;
+        check(prv_accountant_epsilon(held_.get(), &options_, &delta, 1, &bounds, nullptr));
+        return bounds;
+    }
+    prv_bounds delta(double epsilon)
+    {
+        prv_bounds bounds;
+        check(prv_accountant_delta(held_.get(), &options_, &epsilon, 1, &bounds, nullptr));
+        return bounds;
+    }
+
+    // As Accountant.to_json and Accountant.from_json of the Python package: options that the text has take the place of
+    // those that are given.
+    std::string to_json() const
+    {
+        std::size_t length = 0;
+        check(prv_accountant_to_json(held_.get(), &options_, nullptr, 0, &length));
+        std::string text(length + 1, '\0');
+        check(prv_accountant_to_json(held_.get(), &options_, &text[0], text.size(), &length));
+        text.resize(length);
+        return text;
+    }
+    static accountant from_json(const std::string &text, prv_options options = prv_options_default())
+    {
+        accountant read(options);
+        prv_accountant *made = nullptr;
+        check(prv_accountant_from_json(text.data(), text.size(), &read.options_, nullptr, &made));
+        read.held_.reset(made);
+        return read;
+    }
+
+private:
+    struct give_back {
+        void operator()(prv_accountant *a) const { prv_accountant_free(a); }
+    };
+    std::unique_ptr<prv_accountant, give_back> held_;
     prv_options options_;
     std::shared_ptr<prv_fft_provider> provider_;
 };

@@ -304,5 +304,8 @@ prv_status prv_cells_compute(const prv_mechanism *m, bool add, prv_side side, pr
     if (status != PRV_OK) return status;
     cells->tail_error += densities;
     clip_and_form_excess(m, cells);
-    return PRV_OK;
+    /* The contract of cells.h holds for small errors alone. Tails that are told may be those of no pair, or
+     * their losses too large. */
+    const bool proven = m->base != PRV_BASE_TAILS || cells->tail_error < 0x1p-10;
+    return proven ? PRV_OK : PRV_ERR_CDF_PAIR;
 }

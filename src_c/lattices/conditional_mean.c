@@ -235,7 +235,8 @@ static total from_cells(const prv_cells *cells, double cdf_error, double *error)
 
 bool prv_mean_exists(const prv_mechanism *m)
 {
-    return m->base != PRV_BASE_CURVE && m->base != PRV_BASE_COMBINED && m->base != PRV_BASE_ENCLOSED;
+    return m->base != PRV_BASE_TAILS && m->base != PRV_BASE_CURVE && m->base != PRV_BASE_COMBINED &&
+           m->base != PRV_BASE_ENCLOSED;
 }
 
 static total total_of(const prv_mechanism *m, bool add, const prv_cells *cells, double *error)

@@ -40,8 +40,8 @@ static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, do
     return h;
 }
 
-/* The distance above the next lower lattice point of the mesh cells at - reach .. at + reach merged into one
- * atom. */
+/* The distance, up to the spacing, above the next lower lattice point of the mesh cells at - reach .. at +
+ * reach merged into one atom. */
 static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t at, size_t reach)
 {
     const size_t first = at > reach ? at - reach : 0;
@@ -53,7 +53,9 @@ static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t 
         relative += cells->relative[i] * prv_vm_exp(low - cells->knots[i - 1]);
     }
     if (!(mass > 0.0 && relative > 0.0)) return 0.5 * mesh->spacing;
-    const double above = fmod(log(mass / relative), mesh->spacing);
+    const double place = log(mass / relative), above = fmod(place, mesh->spacing);
+    /* An atom at the upper end of a cell, whose target lies above its lower end, by this distance at most. */
+    if (above < 1e-9 * mesh->spacing && place > 0.5 * mesh->spacing) return mesh->spacing;
     return above < 0.0 ? above + mesh->spacing : above;
 }
 
@@ -74,29 +76,40 @@ static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size
     return part;
 }
 
+/* The log-moment of what cells merge into. */
+static double merged_moment(const prv_cells *cells, const prv_mesh *mesh, double *scratch,
+                            prv_lattice *lattice)
+{
+    prv_merge_cells(cells, mesh, scratch, lattice);
+    return prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL).log_moment;
+}
+
 void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scratch, prv_lattice *lattice)
 {
+    const bool shifts = !mesh->on_knots || mesh->may_shift;
     mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->spacing;
     const double crowded = 0.025; /* if no mesh cell has this share, the mesh resolves the law */
-    double greatest = -HUGE_VAL, best = mesh->shift;
+    prv_mesh best = *mesh;
+    double greatest = -HUGE_VAL;
     heavy_cell last = {SIZE_MAX, 0.0};
-    for (int tilted = 1; tilted >= 0 && !mesh->on_knots; tilted--) { /* the tilted bulk, then the law's own */
+    for (int tilted = 1; tilted >= 0 && shifts; tilted--) { /* the tilted bulk, then the law's own */
         const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0, scratch, lattice);
         if (h.share < crowded || h.at == last.at) continue;
         last = h;
         prv_cells near;
         prv_mesh part = neighbourhood(cells, mesh, h.at, &near);
+        if (mesh->on_knots) greatest = fmax(greatest, merged_moment(&near, &part, scratch, lattice));
+        part.on_knots = false;
         for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
             part.shift = merged_shift(cells, mesh, h.at, reach);
-            prv_merge_cells(&near, &part, scratch, lattice);
-            const double moment = prv_tilt(lattice->loss, lattice->mass, lattice->length, mesh->tilt, NULL)
-                                      .log_moment;
-            if (moment > greatest) {
-                greatest = moment;
-                best = part.shift;
-            }
+            const double moment = merged_moment(&near, &part, scratch, lattice);
+            if (!(moment > greatest)) continue;
+            greatest = moment;
+            best.on_knots = false;
+            best.shift = part.shift;
         }
     }
-    mesh->shift = best;
+    *mesh = best;
     prv_merge_cells(cells, mesh, scratch, lattice);
+    if (mesh->keeps_top) prv_lattice_keep_top(cells, PRV_DOMINATED, lattice);
 }

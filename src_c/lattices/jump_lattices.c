@@ -5,6 +5,7 @@
 
 #include "base/allocate.h"
 #include "numerics/rounding.h"
+#include "mechanisms/support.h"
 #include "lattices/dominated.h"
 
 prv_status prv_jump_mesh_new(size_t bulk_length, size_t jump_length, prv_jump_mesh *mesh)
@@ -170,12 +171,12 @@ static prv_rounding rounding_of(const prv_jump_mesh *m, const prv_cells *cells, 
     return r;
 }
 
-static bool is_wide_enough(const prv_cells *cells)
+static bool is_wide_enough(const prv_cells *cells, double least_width)
 {
     double narrowest = HUGE_VAL;
     for (size_t i = 1; i < cells->length; i++)
         narrowest = fmin(narrowest, cells->knots[i] - cells->knots[i - 1]);
-    return narrowest >= PRV_NARROWEST_CELL;
+    return narrowest >= least_width;
 }
 
 prv_status prv_jump_lattices_new(const prv_mechanism *mechanism, bool add, const prv_jump_mesh *m,
@@ -190,17 +191,24 @@ prv_status prv_jump_lattices_new(const prv_mechanism *mechanism, bool add, const
     if (status != PRV_OK) goto done;
     cells.options = options;
     set_knots(m, cells.knots);
-    status = is_wide_enough(&cells) ? prv_cells_compute(mechanism, add, PRV_DOMINATING, &cells)
-                                    : PRV_ERR_ENGINE;
+    status = is_wide_enough(&cells, PRV_NARROWEST_CELL)
+                 ? prv_cells_compute(mechanism, add, PRV_DOMINATING, &cells)
+                 : PRV_ERR_ENGINE;
+    if (status != PRV_OK) goto done;
+    if (!is_wide_enough(&cells, cells.least_width)) status = PRV_ERR_ENGINE; /* tails of large errors */
     if (status != PRV_OK) goto done;
     l->knots = n;
     status = enclose_bulk(m, &cells, scratch, l);
     if (status == PRV_OK && m->jump_length > 0) status = enclose_jumps(m, &cells, scratch, l);
     if (status != PRV_OK) goto done;
     l->dominating.top_mass = l->dominated.top_mass = cells.mass[n];
-    l->dominating.top_relative = l->dominated.top_relative = cells.relative[n];
+    l->dominating.top_relative = prv_raised_top(&cells);
+    l->dominated.top_relative = cells.relative[n];
     l->rounding = rounding_of(m, &cells, l);
     if (!isfinite(l->rounding.relative)) status = PRV_ERR_ENGINE;
+    /* The least loss, with which places are counted, is off by less than a step's shift (JUMPS.md, section
+     * 1). */
+    if (!(prv_greatest_loss_error(mechanism, !add) <= l->rounding.shift)) status = PRV_ERR_ENGINE;
 done:
     prv_cells_free(&cells);
     prv_release(scratch);

@@ -29,6 +29,9 @@ void prv_lattice_free(prv_lattice *lattice)
     lattice->loss = lattice->mass = NULL;
 }
 
+/* Mass that is moved up to the least loss: so little of it makes no bound wider. */
+#define MOST_BELOW_EDGE 1e-20
+
 /* ---- Dominating --------------------------------------------------------------------------- */
 
 enum { BLOCK = 256 }; /* mesh cells at a time, so that their sums stay in the cache */
@@ -94,10 +97,11 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     }
     out[mesh->length - 1] = at_knot;
     /* The mesh ends where the mass above costs nothing. At infinity that mass stays out of the moments, which
-     * a tilt would make huge. */
-    lattice->infinite_mass = cells->infinite_mass + m[cells->length];
+     * a tilt would make huge; and so it does as a top. */
+    const double above = mesh->keeps_top ? 0.0 : m[cells->length];
+    lattice->infinite_mass = cells->infinite_mass + above;
     lattice->infinite_error = cells->infinite_error + PRV_UNIT * lattice->infinite_mass +
-                              prv_cells_rounding(cells).relative * m[cells->length];
+                              prv_cells_rounding(cells).relative * above;
     /* The part of a mesh cell that goes up has 6 roundings of each of its cells' terms, an addition each, and
      * 5 of the division. A lattice mass is a sum of two parts, of which the difference m - b is rounded by u
      * m at most. One more unit is for masses below all normal doubles: reading.c. */
@@ -106,7 +110,35 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->rounding.relative += (17.0 + (double)(most_cells > cells_below ? most_cells : cells_below)) *
                                   PRV_UNIT;
     lattice->rounding.shift += prv_rounding_of_points(cells, mesh);
+    if (mesh->keeps_top) {
+        /* Rounding leaves mass below the edge of a support. Moved up, it dominates, and no sum of losses is
+         * below the least one. */
+        if (mesh->length > 1 && out[0] < MOST_BELOW_EDGE) {
+            out[1] += out[0];
+            out[0] = 0.0;
+        }
+        prv_lattice_keep_top(cells, PRV_DOMINATING, lattice);
+    }
     if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
+}
+
+/* Rounding of the tails may hide a rare loss behind what lies just above the last knot, as in any cell: the
+ * excess grows by 6 a of the mass. */
+double prv_raised_top(const prv_cells *cells)
+{
+    const size_t n = cells->length;
+    return fmax(cells->relative[n] - 6.0 * cells->tail_error * cells->mass[n], 0.0);
+}
+
+void prv_lattice_keep_top(const prv_cells *cells, prv_side side, prv_lattice *lattice)
+{
+    const size_t n = cells->length;
+    lattice->top_mass = cells->mass[n];
+    lattice->top_relative = side == PRV_DOMINATING ? prv_raised_top(cells) : cells->relative[n];
+    lattice->top_knot = cells->knots[cells->length - 1];
+    const prv_rounding tails = prv_cells_rounding(cells);
+    lattice->rounding.relative += tails.relative;
+    lattice->rounding.shift += tails.shift;
 }
 
 void prv_split_cells(const prv_cells *cells, double *mass)

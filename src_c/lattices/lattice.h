@@ -17,6 +17,10 @@ typedef struct prv_lattice {
     double *mass;           /* [length] >= 0; with infinite_mass they sum to at most 1 */
     double infinite_mass;   /* at the loss +infinity */
     double infinite_error;  /* absolute error of infinite_mass, at most */
+    /* The top, if mesh->keeps_top: one outcome without a place on the lattice, for the losses above the last
+     * knot. Q's mass, P's times e^(last knot), and that knot; else 0. With it the bound below holds of a
+     * dominating lattice for e up to the last knot. JUMPS.md, section 1. */
+    double top_mass, top_relative, top_knot;
     /* Bound of the effects of rounding. With D the curve of the finite atoms and delta that of the
      * mechanism's finite losses (losses above the last knot of a dominating lattice count as infinite), for
      * every real e: delta(e) <= (1 + relative) D(e - shift) if the lattice dominates, delta(e) >= D(e +
@@ -36,6 +40,12 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
 
 /* The same split on the cells' own knots, without the outer cells: mass double[cells->length]. */
 void prv_split_cells(const prv_cells *cells, double *mass);
+
+/* Gives the lattice of these cells its top, and counts what this adds to its rounding. */
+void prv_lattice_keep_top(const prv_cells *cells, prv_side side, prv_lattice *lattice);
+
+/* top_relative of a dominating lattice of these cells. */
+double prv_raised_top(const prv_cells *cells);
 
 /* The shift (nats) that compositions add by taking atoms to be exactly at offset + spacing * index, while
  * cells were computed at its rounded value: product and sum round by u of themselves each. */

@@ -14,9 +14,18 @@ typedef struct pool {
     double relative; /* P's, times e^c; the pool is balanced if both are equal */
 } pool;
 
-/* How many targets below are searched for mass that an excess can be merged with. Tightness alone depends on
- * it. */
-enum { REACH = 64 };
+/* How many targets below that hold mass are searched for what an excess can be merged with; and how many
+ * targets are passed on the way in all searches of a merge, for each of its targets, so that a merge stays
+ * linear. Tightness alone depends on these numbers. */
+enum { REACH = 64, PASSED = 16 };
+
+/* Mass farther below is looked for only if the next target is so many spacings away, and taken if that loses
+ * less than this part of what going there does. */
+#define TOO_FAR 2.0
+#define CLEARLY_LESS 0.25
+
+/* Losses at smaller tilts are like those at this one. */
+#define LEAST_TILT 1e-3
 
 typedef struct merge {
     const prv_cells *cells;
@@ -28,6 +37,7 @@ typedef struct merge {
     double left;           /* the part of it that is left; cells above are left whole */
     double roundings;      /* bound of the pool's rounding so far, in units of u */
     double most_roundings; /* the greatest of these bounds among pools that were placed */
+    size_t passed;         /* targets that searches may still pass */
 } merge;
 
 /* Roundings, in units of u, of a cell's masses as a part of a pool: a product or two, the exponential of a
@@ -112,7 +122,7 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     }
     scale_relative(cells->relative + 1, cells->length - 1, scratch + 1);
     growths(target, mesh->length, lattice->mass);
-    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0, 0.0, 0.0};
+    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0, 0.0, 0.0, PASSED * mesh->length};
 }
 
 /* P's mass of a cell, times e^c for target i, which is the next target to be done. */
@@ -222,10 +232,12 @@ static void mix_roundings(merge *s, double own, double borrowed)
 static double borrow(merge *s, pool *p, size_t i)
 {
     double excess = p->mass - p->relative;
-    for (size_t j = i; j-- > 0 && excess > 0.0 && i - j <= REACH;) {
+    for (size_t j = i, found = 0; j-- > 0 && excess > 0.0 && found < REACH && s->passed > 0; s->passed--) {
         const double available = s->placed[j];
         if (!(available > 0.0)) continue;
+        found++;
         const double per_mass = prv_vm_expm1(s->target[i] - s->target[j]);
+        if (!isfinite(per_mass)) break; /* the targets below are farther yet */
         const double t = fmin(available, excess / per_mass);
         mix_roundings(s, p->mass, t);
         s->placed[j] -= t;
@@ -235,6 +247,39 @@ static double borrow(merge *s, pool *p, size_t i)
     excess = fmax(excess, 0.0);
     p->relative = p->mass - excess;
     return excess;
+}
+
+/* ---- What merging loses --------------------------------------------------------------------- */
+
+/* These decide tightness alone. Mass m that is merged with mass at a distance D, which moves m by a small d,
+ * loses m d lam (lam + 1) / 2 times one of these of the moment at the tilt lam: D itself, if D is small. Mass
+ * from farther above matters the more to the moment, and from far below costs no more than to drop m d. */
+static double loss_from_above(double tilt, double distance)
+{
+    const double lam = fmax(tilt, LEAST_TILT), far = fmin(lam * distance, 600.0);
+    return 2.0 / (lam * (lam + 1.0)) * (prv_vm_expm1(far) / -prv_vm_expm1(-distance) - lam);
+}
+
+static double loss_from_below(double tilt, double distance)
+{
+    const double lam = fmax(tilt, LEAST_TILT);
+    return 2.0 / (lam * (lam + 1.0)) *
+           (lam + prv_vm_expm1(-lam * distance) / prv_vm_expm1(fmin(distance, 600.0)));
+}
+
+/* What borrowing an excess loses. Infinite if there is too little within reach. */
+static double loss_of_borrowing(merge *s, double excess, size_t i)
+{
+    double loss = 0.0;
+    for (size_t j = i, found = 0; j-- > 0 && found < REACH && s->passed > 0; s->passed--) {
+        if (!(s->placed[j] > 0.0)) continue;
+        found++;
+        const double distance = s->target[i] - s->target[j], most = s->placed[j] * prv_vm_expm1(distance);
+        loss += fmin(most, excess) * loss_from_below(s->mesh->tilt, distance);
+        excess -= most;
+        if (!(excess > 0.0)) return loss;
+    }
+    return HUGE_VAL;
 }
 
 /* Puts Q's mass onto target i. */
@@ -260,24 +305,23 @@ static void place_below(merge *s, pool *p, size_t i, double c)
     }
 }
 
-/* Merging mass at a distance d from the target with mass at a distance D on the other side loses about mass *
- * d * D of variance; dropping its excess loses mass * d * 2 / (tilt + 1) in the same units. Whether moving
- * the pool one target down, and merging it with mass below, loses less than completing it from the next cell;
- * `favour` < 1 leans to moving down. The answer decides tightness alone. */
-static bool going_down_is_cheaper(const merge *s, size_t i, const pool *p, double next_mass,
-                                  double next_relative, double favour)
+/* Whether moving the pool one target down, and merging it with mass below, loses less than completing it from
+ * the next cell; `favour` < 1 leans to moving down. */
+static bool going_down_is_cheaper(merge *s, size_t i, const pool *p, double next_mass, double next_relative,
+                                  double favour)
 {
-    const double c = s->target[i], below = s->target[i - 1];
+    const double c = s->target[i], below = s->target[i - 1], tilt = s->mesh->tilt;
     const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
-    double found = 0.0, reach = 2.0 / (s->mesh->tilt + 1.0);
-    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < REACH; looked++) {
+    double found = 0.0, reach = 2.0 / (tilt + 1.0);
+    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < REACH && s->passed > 0; s->passed--) {
+        if (s->placed[j] > 0.0) looked++;
         found += s->placed[j];
         if (found >= 0.25 * p->mass) {
-            reach = fmin(reach, below - s->target[j]);
+            reach = fmin(reach, loss_from_below(tilt, below - s->target[j]));
             break;
         }
     }
-    return up * far > favour * (c - below - up) * reach;
+    return up * loss_from_above(tilt, far) > favour * (c - below - up) * reach;
 }
 
 /* One target, while its pool is made. */
@@ -330,6 +374,16 @@ PRV_VECTOR_PART bool complete(merge *s, const target *t, pool *p)
     return true;
 }
 
+/* Whether a pool that is too high should be merged with mass farther below, as the next target is too far for
+ * its top. */
+static bool is_next_too_far(merge *s, const target *t, const pool *p, double excess)
+{
+    const double up = t->c_next - t->c - log(p->mass / p->relative);
+    return up > TOO_FAR * s->mesh->spacing &&
+           loss_of_borrowing(s, excess, t->i) <
+               CLEARLY_LESS * p->mass * up * loss_from_above(s->mesh->tilt, up);
+}
+
 /* 3. A pool that is too high is merged with mass placed below, or leaves its top to the next target. Returns
  * the excess that is left. */
 PRV_VECTOR_PART double lower(merge *s, const target *t, pool *p)
@@ -349,7 +403,8 @@ PRV_VECTOR_PART double lower(merge *s, const target *t, pool *p)
             return 0.0;
         }
     }
-    return is_last ? borrow(s, p, t->i) : give_back(s, p, t->carried, t->first, t->first_left, t->i);
+    if (is_last || is_next_too_far(s, t, p, excess)) return borrow(s, p, t->i);
+    return give_back(s, p, t->carried, t->first, t->first_left, t->i);
 }
 
 /* Makes the pool of target i, of what *p has from the target below, and places it. *p is then what goes on to

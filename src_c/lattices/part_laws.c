@@ -36,7 +36,7 @@ prv_status prv_part_find_range(const prv_mechanism *m, const prv_law_request *b,
     while (end > first + 1 && high + p.mass[end - 1] <= b->cut) high += p.mass[--end];
     while (first + 1 < end) {
         const double special = b->add ? p.mass[first] * exp(-p.center[first]) : p.mass[first];
-        if (low + special > b->fineness->low_cut) break;
+        if (low + special > b->low_cut) break;
         low += special;
         first++;
     }

@@ -251,6 +251,10 @@ static prv_status fill(prv_profile *profile, const prv_cells *cells)
         profile->high[k] = i < n ? x[i] : center;
         profile->mass[k++] = mass;
     }
+    if (k == 0) { /* all mass is at infinity: plans look at a place that has next to none */
+        profile->center[0] = profile->low[0] = profile->high[0] = n > 0 ? x[0] : 0.0;
+        profile->mass[k++] = DBL_MIN;
+    }
     profile->length = k;
     double tail = 0.0;
     for (size_t i = k; i-- > 0;) {

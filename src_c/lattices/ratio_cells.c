@@ -14,6 +14,20 @@
  * use. */
 #define MOST_MARGIN 0x1p20
 
+/* At least `count` cells. */
+static prv_status allocate(size_t count, size_t planes, bool on_points, prv_ratio_cells *c)
+{
+    c->planes = planes;
+    c->length = (count + planes - 1) / planes;
+    const size_t all = planes * c->length, numbers = 2 * all + (on_points ? all + 1 : 0);
+    c->mass = prv_allocate(numbers, sizeof *c->mass);
+    if (c->mass == NULL) return PRV_ERR_MEMORY;
+    c->upper = c->mass + all;
+    c->on_point = on_points ? c->upper + all : NULL;
+    memset(c->mass, 0, numbers * sizeof *c->mass);
+    return PRV_OK;
+}
+
 /* The place x of a point between `first` and `end`, in units of the spacing h, is known to error / h, and
  * moved by as much to the safe side; below 2^50 the sum and the quotient in prv_ratio_place_of round by less
  * than 1, and the number of the cell is corrected by 1 at most. So no cell is more than 2 error / h + 2 below
@@ -24,17 +38,33 @@ prv_status prv_ratio_cells_new(double first, double end, double error, size_t pl
     memset(c, 0, sizeof *c);
     const double margin = ceil(2.0 * error / spacing) + 3.0;
     if (!(margin < MOST_MARGIN && fabs(first) < 0x1p50 && fabs(end) < 0x1p50)) return PRV_ERR_PRECISION;
-    c->planes = planes;
-    c->length = (prv_size_of(end - first + 2.0 * margin) + planes - 1) / planes;
     c->first = (int64_t)(first - margin);
     c->offset = offset;
     c->spacing = spacing;
-    const size_t all = planes * c->length;
-    c->mass = prv_allocate(2 * all, sizeof *c->mass);
-    if (c->mass == NULL) return PRV_ERR_MEMORY;
-    c->upper = c->mass + all;
-    memset(c->mass, 0, 2 * all * sizeof *c->mass);
-    return PRV_OK;
+    return allocate(prv_size_of(end - first + 2.0 * margin), planes, true, c);
+}
+
+prv_status prv_ratio_cells_like(const prv_ratio_cells *those, size_t planes, prv_ratio_cells *c)
+{
+    *c = (prv_ratio_cells){.first = those->first, .offset = those->offset, .spacing = those->spacing};
+    return allocate(those->planes * those->length, planes, false, c);
+}
+
+void prv_ratio_cells_join(prv_ratio_cells *c, const prv_ratio_cells *others)
+{
+    const size_t wider = others->planes / c->planes;
+    c->escaped = c->escaped || others->escaped;
+    for (size_t plane = 0; plane < others->planes; plane++)
+        for (size_t i = 0; i < others->length; i++) {
+            const size_t from = plane * others->length + i, in_plane = i * wider + plane / c->planes;
+            const size_t to = plane % c->planes * c->length + in_plane;
+            if (in_plane < c->length) {
+                c->mass[to] += others->mass[from];
+                c->upper[to] += others->upper[from];
+            } else {
+                c->escaped = c->escaped || others->mass[from] > 0.0;
+            }
+        }
 }
 
 void prv_ratio_cells_free(prv_ratio_cells *c)
@@ -90,6 +120,20 @@ void prv_ratio_cells_add(prv_ratio_cells *c, int64_t cell, const double *masses,
     add_masses(masses, length, factor, upper, c->mass + at, c->upper + at);
 }
 
+void prv_ratio_cells_add_on_points(prv_ratio_cells *c, int64_t point, size_t stride, const double *a,
+                                   const double *b, size_t length, double factor)
+{
+    const int64_t number = point - c->first;
+    const size_t end = c->planes * c->length; /* the last point */
+    if (length == 0) return;
+    if (number < 0 || (size_t)number > end || (length - 1) > (end - (size_t)number) / stride) {
+        c->escaped = true;
+        return;
+    }
+    double *at = c->on_point + number;
+    for (size_t i = 0; i < length; i++) at[i * stride] += factor * (a[i] * b[i]);
+}
+
 /* Each mass of a cell is off by so many roundings of itself: of its terms, and of the last operations below.
  */
 static double error_of(const prv_ratio_cells *c)
@@ -125,17 +169,31 @@ static void in_order(const prv_ratio_cells *c, const prv_ratio_side *s, double *
     }
 }
 
+/* Masses that lie on points, on the safe side as those of cells. */
+static void take_on_points(const prv_ratio_cells *c, const prv_ratio_side *s, double *null)
+{
+    const double error = error_of(c), least = underflow_of(c);
+    for (size_t i = 0; i <= c->planes * c->length; i++) {
+        const double m = c->on_point[i];
+        if (s->side == PRV_DOMINATING)
+            null[i] = m > 0.0 ? m * (1.0 + error) + least : 0.0;
+        else
+            null[i] = m > 0x1p80 * least ? m * (1.0 - error) : 0.0;
+    }
+}
+
 /* Masses between points, and the parts of them that go to the upper point, are put on the points. */
 static void put_on_points(const prv_ratio_cells *c, const prv_ratio_side *s, const double *mass,
                           const double *upper, prv_ratio_law *law)
 {
     const size_t length = c->planes * c->length;
+    take_on_points(c, s, law->null);
     if (s->side == PRV_DOMINATING) {
         for (size_t i = 0; i < length; i++) {
             law->null[i] += mass[i] - upper[i];
             law->null[i + 1] += upper[i];
         }
-        prv_ratio_allow_for_vanished(length, underflow_of(c), s, law);
+        prv_ratio_allow_for_vanished(2 * length + 1, underflow_of(c), s, law);
     } else {
         /* The parts of a cell are off by twice its error, and so is its mean, as a part of the spacing. */
         law->shift += prv_ratio_merge(mass, upper, length, c->spacing, prv_ratio_up_is_safe(s), law->null) +

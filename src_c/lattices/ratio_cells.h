@@ -16,6 +16,7 @@ typedef struct prv_ratio_cells {
     int64_t first;          /* cell 0 of plane 0 lies above this point */
     double offset, spacing; /* nats, of the points */
     double *mass, *upper;   /* [planes * length] */
+    double *on_point;       /* [planes * length + 1] masses that lie on points exactly, from `first` on */
     size_t terms;           /* each is a sum of so many, at most */
     bool escaped;           /* a place was outside: a fault of whoever made the cells */
 } prv_ratio_cells;
@@ -34,6 +35,13 @@ prv_status prv_ratio_cells_new(double first, double end, double error, size_t pl
                                double spacing, prv_ratio_cells *cells);
 void prv_ratio_cells_free(prv_ratio_cells *cells);
 
+/* Empty cells as those, in so many planes. PRV_ERR_MEMORY. */
+prv_status prv_ratio_cells_like(const prv_ratio_cells *those, size_t planes, prv_ratio_cells *cells);
+
+/* Adds what is in cells made like these, in as many planes or a multiple of them, but for masses on points.
+ */
+void prv_ratio_cells_join(prv_ratio_cells *cells, const prv_ratio_cells *others);
+
 /* The place of log R, nats from point 0 of the lattice, known to `error`. `up` is prv_ratio_up_is_safe. */
 prv_ratio_place prv_ratio_place_of(double log_ratio, double error, double spacing, bool up);
 
@@ -45,6 +53,10 @@ bool prv_ratio_find_cells(prv_ratio_cells *cells, int64_t cell, size_t length, s
  * goes to the upper point. */
 void prv_ratio_cells_add(prv_ratio_cells *cells, int64_t cell, const double *masses, size_t length,
                          double factor, double upper);
+
+/* Adds products of masses that lie on points exactly, a stride apart from this point on, times `factor`. */
+void prv_ratio_cells_add_on_points(prv_ratio_cells *cells, int64_t point, size_t stride, const double *a,
+                                   const double *b, size_t length, double factor);
 
 /* The law on the points. `law` has `zero`, `infinite` and `shift` already; the cells are freed, whatever the
  * status. O(cells). Errors: PRV_ERR_MEMORY; PRV_ERR_BOUNDS if a place was outside. */

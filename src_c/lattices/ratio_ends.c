@@ -8,8 +8,17 @@
 #include "numerics/rounding.h"
 #include "numerics/wide.h"
 
-/* More than rounding takes from a mass of 1. */
+/* More than rounding takes from a mass of 1; of a law on so fine a lattice that places beside R = 0 lie very
+ * many points away, this part of the spacing as well, up to a limit. Tightness alone depends on these. */
 #define ROUNDING_OF_ONE 1e-12
+#define PART_OF_SPACING 0.01
+#define MOST_ROUNDING 1e-10
+
+static double owed_to_rounding(const prv_ratio_law *law)
+{
+    return law->at != NULL ? ROUNDING_OF_ONE
+                           : fmax(ROUNDING_OF_ONE, fmin(MOST_ROUNDING, PART_OF_SPACING * law->spacing));
+}
 
 /* Points from `first` on, before `end`, are kept. */
 typedef struct kept {
@@ -98,14 +107,14 @@ static void normalise(prv_ratio_law *law, const prv_ratio_side *s)
     if (beyond <= 0.0) {
         /* So little that only rounding is missing may as well lie at the first point: averages beside R = 0
          * would lie far below it. */
-        double *remove = -beyond < ROUNDING_OF_ONE ? &law->null[0] : &law->zero;
+        double *remove = -beyond < owed_to_rounding(law) ? &law->null[0] : &law->zero;
         double *low = s->add ? &law->null[law->length - 1] : remove;
         *low = prv_above(*low - beyond);
         return;
     }
     if (!s->add) {
         const double taken = fmin(law->zero, beyond);
-        law->zero -= taken;
+        law->zero = taken < law->zero ? prv_above(law->zero - taken) : 0.0;
         beyond -= taken;
     }
     for (size_t n = 0; n < law->length && beyond > 0.0; n++) {
@@ -122,7 +131,8 @@ static void normalise(prv_ratio_law *law, const prv_ratio_side *s)
  * y g(x) if z <= y (e^h - 1). */
 static void absorb_zero(const prv_ratio_side *s, prv_ratio_law *law)
 {
-    if (law->at != NULL || !(law->zero > 0.0 && law->zero <= 4.0 * s->low_cut)) return;
+    const double little = fmax(4.0 * s->low_cut, owed_to_rounding(law));
+    if (law->at != NULL || !(law->zero > 0.0 && law->zero <= little)) return;
     const double part = expm1(law->spacing) * (1.0 - 8.0 * PRV_UNIT);
     for (size_t i = 1; i < law->length && law->zero > 0.0; i++) {
         const double moved = fmin(law->null[i], law->zero / part);

@@ -10,11 +10,22 @@
 enum { REACH = 64, GAP = 4 };
 #define DENSE 0.25
 
+/* Heavy outcomes that had nothing dense beside them wait, so many at most, until all others have their
+ * places, and are then merged with as many of these as they need, from at most this part of all points. */
+enum { MOST_WAITING = 64, PART_OF_POINTS = 8 };
+
 /* Outcomes gathered on one side of a point x, with |1 - R / x| summed over their mass. */
 typedef struct gathered {
     double mass, distance;
     size_t outcomes; /* for rounding: so many were added up */
 } gathered;
+
+/* Outcomes that lie below a point, or above it. */
+typedef struct waiting {
+    gathered g;
+    size_t point;
+    bool below;
+} waiting;
 
 typedef struct merging {
     const double *mass, *upper;
@@ -24,6 +35,8 @@ typedef struct merging {
     size_t points;
     double rounding; /* of means, at most so far */
     bool up;
+    size_t waiting_count;
+    waiting waiting[MOST_WAITING];
 } merging;
 
 /* A distance is a sum of so many terms, of 6 roundings each and one of the sum; what balances it has 3 more
@@ -95,8 +108,71 @@ static bool retreat(merging *m, const gathered *g, size_t point, bool below)
     return borrow(m, &seen, below ? point - (size_t)points : point + (size_t)points, !below);
 }
 
+/* As many points beyond one, on the side that faces away from these outcomes, as hold what balances them; 0
+ * if there are too few. *rest is what the last of these has to give, as a part of the distance of all. */
+static size_t lenders_of(const merging *m, const gathered *g, size_t point, bool from_up, double *rest)
+{
+    const size_t there = from_up ? m->points - 1 - point : point, most = m->points / PART_OF_POINTS;
+    double held = 0.0;
+    for (size_t n = 1; n <= there && n <= most + REACH; n++) {
+        const double away = (double)n * m->spacing, each = from_up ? expm1(away) : -expm1(-away);
+        const double more = m->null[from_up ? point + n : point - n] * each;
+        if (held + more >= g->distance) {
+            *rest = fmax(g->distance - held, 0.0) / each;
+            return n;
+        }
+        held += more;
+    }
+    return 0;
+}
+
+/* Puts outcomes onto a point with all masses of the next points beyond it, as many as it takes. */
+static bool borrow_all(merging *m, const gathered *g, size_t point, bool from_up)
+{
+    double rest;
+    const size_t count = lenders_of(m, g, point, from_up, &rest);
+    if (count == 0) return false;
+    double taken = 0.0;
+    for (size_t n = 1; n < count; n++) {
+        double *lender = &m->null[from_up ? point + n : point - n];
+        taken += *lender;
+        *lender = 0.0;
+    }
+    double *last = &m->null[from_up ? point + count : point - count];
+    const double part = fmin(rest, *last);
+    *last = fmax(prv_below(*last - part), 0.0);
+    taken += part;
+    m->null[point] += (g->mass + taken) * (1.0 - PRV_UNIT * ((double)count + 4.0) * PRV_SECOND_ORDER);
+    const gathered all = {g->mass, g->distance, g->outcomes + count};
+    note(m, &all);
+    return true;
+}
+
+/* Puts outcomes that wait onto the point below their mean, with masses below it, or above, with masses above.
+ * False if there are too few, or if rounding hides on which side of the point they lie. */
+static bool place_waiting(merging *m, const waiting *w, bool above_mean)
+{
+    const gathered *g = &w->g;
+    const double mean = g->distance / g->mass;
+    if (w->below && !(mean < 1.0)) return false;
+    const double away = (w->below ? -log1p(-mean) : log1p(mean)) / m->spacing;
+    const double points = w->below == above_mean ? floor(away) : ceil(away);
+    if (w->below ? !(points <= (double)w->point) : !(points < (double)(m->points - w->point))) return false;
+    /* As in `retreat`; the point is on the other side of the mean if that is above outcomes below. */
+    const double grown = expm1(w->below ? points * m->spacing : -points * m->spacing);
+    const double beyond = w->below ? g->mass * grown - (1.0 + grown) * g->distance
+                                   : -g->mass * grown - (1.0 + grown) * g->distance;
+    const double distance = w->below == above_mean ? -beyond : beyond;
+    const double off = PRV_UNIT * (48.0 + 8.0 * (double)g->outcomes) * (mean + fabs(grown));
+    if (!(distance >= -off * g->mass)) return false;
+    m->rounding = fmax(m->rounding, 2.0 * off); /* of both sides of a point that hides in it */
+    const gathered seen = {g->mass, fmax(distance, 0.0), g->outcomes + 1};
+    const size_t to = w->below ? w->point - (size_t)points : w->point + (size_t)points;
+    return borrow_all(m, &seen, to, above_mean);
+}
+
 /* Moves outcomes that lie on one side of a point to the safe side of their mean. */
-static void move(merging *m, const gathered *g, size_t point, bool below)
+static void move_now(merging *m, const gathered *g, size_t point, bool below)
 {
     size_t at = point;
     note(m, g);
@@ -112,6 +188,24 @@ static void move(merging *m, const gathered *g, size_t point, bool below)
         at = point + (size_t)points;
     }
     m->null[at] += g->mass;
+}
+
+/* Lets outcomes wait, or moves them. */
+static void move(merging *m, const gathered *g, size_t point, bool below)
+{
+    if (m->waiting_count < MOST_WAITING)
+        m->waiting[m->waiting_count++] = (waiting){*g, point, below};
+    else
+        move_now(m, g, point, below);
+}
+
+static void place_all_waiting(merging *m)
+{
+    for (size_t i = 0; i < m->waiting_count; i++) {
+        const waiting *w = &m->waiting[i];
+        if (!place_waiting(m, w, !m->up) && !place_waiting(m, w, m->up))
+            move_now(m, &w->g, w->point, w->below);
+    }
 }
 
 /* Merges outcomes on one side of a point with the cell on the other side. Returns the part of the cell that
@@ -160,7 +254,14 @@ static size_t heaviest(const double *mass, size_t cells)
 double prv_ratio_merge(const double *mass, const double *upper, size_t cells, double spacing, bool up,
                        double *null)
 {
-    merging m = {mass, upper, null, spacing, expm1(spacing), -expm1(-spacing), cells + 1, 0.0, up};
+    merging m = {.mass = mass,
+                 .upper = upper,
+                 .null = null,
+                 .spacing = spacing,
+                 .grown = expm1(spacing),
+                 .shrunk = -expm1(-spacing),
+                 .points = cells + 1,
+                 .up = up};
     const size_t mode = heaviest(mass, cells);
     /* Towards the mode from either side: there the next cell has more mass than what was gathered. */
     gathered low = {0.0, 0.0, 0}, high = {0.0, 0.0, 0};
@@ -192,8 +293,9 @@ double prv_ratio_merge(const double *mass, const double *upper, size_t cells, do
                                      : borrow(&m, &rest_below, mode, false);
         if (!first) {
             if (!(nearer_up ? borrow(&m, &rest_below, mode, false) : borrow(&m, &rest_above, mode + 1, true)))
-                null[up ? mode + 1 : mode] += left * mass[mode];
+                move(&m, &rest_above, mode + 1, true);
         }
     }
+    place_all_waiting(&m);
     return m.rounding;
 }

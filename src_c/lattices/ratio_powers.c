@@ -8,9 +8,12 @@
 #include "lattices/ratio_list.h"
 #include "lattices/ratio_mixture.h"
 #include "lattices/ratio_product.h"
+#include "lattices/ratio_thinning.h"
 
-/* Points of one lattice at most: pairs of points are visited. */
+/* Points with mass on one lattice at most, since pairs of them are visited; and numbers of points, most of
+ * them without mass. */
 #define MOST_POINTS 60000.0
+#define MOST_NUMBERS (16.0 * MOST_POINTS)
 
 /* Pairs of points that lists of points may have; beyond, they are put onto lattices. */
 #define MOST_PAIRS 1e5
@@ -22,7 +25,8 @@ double prv_fine_spacing(double share, double variance)
 
 static bool is_too_long(const prv_ratio_law *law)
 {
-    return law->at == NULL && (double)law->length > MOST_POINTS;
+    if (law->at != NULL || (double)law->length <= MOST_POINTS) return false;
+    return (double)law->length > MOST_NUMBERS || (double)prv_ratio_point_count(law) > MOST_POINTS;
 }
 
 static bool are_lists(const prv_ratio_law *a, const prv_ratio_law *b)
@@ -86,7 +90,9 @@ prv_status prv_ratio_multiply_powers(prv_ratio_law *power, uint64_t count, doubl
 static prv_status refine_lattice(prv_ratio_law *law, double times)
 {
     if (times == 1.0) return PRV_OK;
-    if (!(((double)law->length - 1.0) * times + 1.0 <= MOST_POINTS &&
+    int exponent;
+    if (frexp(times, &exponent) != 0.5) return PRV_ERR_BOUNDS; /* a fault: these points are on no lattice */
+    if (!(((double)law->length - 1.0) * times + 1.0 <= MOST_NUMBERS &&
           fabs((double)law->first) * times < 0x1p50))
         return PRV_ERR_ENGINE;
     const int64_t finer = (int64_t)times;
@@ -135,16 +141,47 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
     return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), s, average);
 }
 
-/* *sum becomes the average of its `had` batches and `more` batches more. */
-static prv_status join(prv_ratio_law *sum, uint64_t had, prv_ratio_law *block, uint64_t more, double share,
-                       const prv_ratio_side *s)
+/* Fewer points, for averages that are to come. */
+static prv_status thinned(prv_ratio_law *law, double share, double coarser, const prv_ratio_side *s)
 {
+    return law->at == NULL ? prv_ratio_thin(s, share, coarser, law) : PRV_OK;
+}
+
+/* How many times coarser the law of `some` of the batches may be that is no block of many: what its points
+ * add to the variance of the whole counts as some / batches. No bound relies on it. */
+static double coarser_of(uint64_t some, uint64_t batches)
+{
+    return sqrt((double)batches / (double)some);
+}
+
+/* The average of a sum of `had` batches and of a block of `more` batches. A block on a lattice stays as it
+ * is, and a copy of it has fewer points; a list of points is put onto the lattice of the sum, so that
+ * spacings differ by powers of two. */
+static prv_status joined_with(prv_ratio_law *sum, uint64_t had, prv_ratio_law *block, uint64_t more,
+                              double share, double coarser, const prv_ratio_side *s, prv_ratio_law *joined)
+{
+    if (block->at != NULL || !(coarser > 1.0)) return average_of(sum, had, block, more, share, s, joined);
+    prv_ratio_law copy;
+    prv_status status = prv_ratio_law_copy(block, &copy);
+    if (status != PRV_OK) return status;
+    status = thinned(&copy, share, coarser, s);
+    if (status == PRV_OK) status = average_of(sum, had, &copy, more, share * coarser, s, joined);
+    prv_ratio_law_free(&copy);
+    return status;
+}
+
+/* *sum becomes the average of its `had` batches and of a block of `more` batches. */
+static prv_status join(prv_ratio_law *sum, uint64_t had, prv_ratio_law *block, uint64_t more,
+                       uint64_t batches, double share, const prv_ratio_side *s)
+{
+    const double coarser = coarser_of(had + more, batches);
+    const bool is_listed = block->at != NULL;
     prv_ratio_law joined;
-    const prv_status status = average_of(sum, had, block, more, share, s, &joined);
+    const prv_status status = joined_with(sum, had, block, more, share, coarser, s, &joined);
     if (status != PRV_OK) return status;
     prv_ratio_law_free(sum);
     *sum = joined;
-    return PRV_OK;
+    return is_listed || had + more == batches ? PRV_OK : thinned(sum, share, coarser, s);
 }
 
 static prv_status double_batches(prv_ratio_law *block, double share, const prv_ratio_side *s)
@@ -154,7 +191,16 @@ static prv_status double_batches(prv_ratio_law *block, double share, const prv_r
     if (status != PRV_OK) return status;
     prv_ratio_law_free(block);
     *block = twice;
-    return PRV_OK;
+    return thinned(block, share, 1.0, s);
+}
+
+/* The first law of a sum, of a block of `size` batches. */
+static prv_status begin_sum(const prv_ratio_law *block, uint64_t size, uint64_t batches, double share,
+                            const prv_ratio_side *s, prv_ratio_law *sum)
+{
+    const prv_status status = prv_ratio_law_copy(block, sum);
+    if (status != PRV_OK || size == batches) return status;
+    return thinned(sum, share, coarser_of(size, batches), s);
 }
 
 prv_status prv_ratio_average_batches(prv_ratio_law *block, uint64_t batches, double share,
@@ -165,7 +211,8 @@ prv_status prv_ratio_average_batches(prv_ratio_law *block, uint64_t batches, dou
     prv_status status = PRV_OK;
     for (uint64_t left = batches; status == PRV_OK; left /= 2) {
         if (left % 2 == 1) {
-            status = had == 0 ? prv_ratio_law_copy(block, &sum) : join(&sum, had, block, size, share, s);
+            status = had == 0 ? begin_sum(block, size, batches, share, s, &sum)
+                              : join(&sum, had, block, size, batches, share, s);
             had += size;
         }
         if (left == 1 || status != PRV_OK) break;

@@ -106,15 +106,15 @@ PRV_VECTOR static void far_base_losses(const double *restrict x, double p, size_
 /* relative[i] of the cells from `first` on of a 'remove' pair, where e^x or P's mass alone may leave the
  * range of double. With y the base losses at the knots, e^x = (1 - p) + p e^y. `scaled` is scratch; `error`
  * gets the relative error that the differences add to P's tails. */
-static prv_status scaled_cells(const prv_mechanism *m, size_t first, const double *y, size_t length,
-                               const double *mass_p, const prv_options *options, double *scaled,
-                               double *relative, double *error)
+static prv_status scaled_cells(const prv_mechanism *m, bool reversed, size_t first, const double *y,
+                               size_t length, const double *mass_p, const prv_options *options,
+                               double *scaled, double *relative, double *error)
 {
     const double p = m->base == PRV_BASE_MIXTURE ? 1.0 : m->sampling_probability;
     const double *from = y + first - 1;
     double *to = scaled + first - 1;
     *error = 0.0;
-    const prv_status status = prv_base_scaled_tails(m, from, length - first + 1, options, to);
+    const prv_status status = prv_base_scaled_tails(m, reversed, from, length - first + 1, options, to);
     if (status != PRV_OK) return status;
     /* Differences of tails that are carried down by exponentials do not telescope: each difference has an
      * error of 4 u times the tail carried down, and is carried down itself. `off` bounds the error of the sum
@@ -136,9 +136,10 @@ static prv_status scaled_cells(const prv_mechanism *m, size_t first, const doubl
  * and tail_p have room for `length`. */
 static prv_status forward_cells(const prv_mechanism *m, bool reversed, const double *x, size_t length,
                                 const prv_options *options, double *mass, double *mass_p, double *y,
-                                double *tail_q, double *tail_p)
+                                double *tail_q, double *tail_p, double *error)
 {
     const double p = m->sampling_probability;
+    *error = 0.0;
     if (m->base == PRV_BASE_MIXTURE) {
         memcpy(y, x, length * sizeof *y);
         return prv_gaussian_mixture_masses(m->mixture, x, length, options, mass, mass_p);
@@ -150,7 +151,7 @@ static prv_status forward_cells(const prv_mechanism *m, bool reversed, const dou
     } else {
         memcpy(y, x, length * sizeof *y);
     }
-    const prv_status status = prv_base_tails(m, reversed, y, length, tail_q, tail_p);
+    const prv_status status = prv_base_tails(m, reversed, y, length, tail_q, tail_p, error);
     if (status != PRV_OK) return status;
     const size_t top = length - 1;
     const double infinite = reversed ? 0.0 : m->mass_at_infinity;
@@ -165,20 +166,26 @@ static prv_status forward_cells(const prv_mechanism *m, bool reversed, const dou
     return PRV_OK;
 }
 
-/* The pair in the order of its base: of an unsampled or symmetric pair, or of 'remove'. */
-static prv_status forward(const prv_mechanism *m, double *work, prv_cells *cells, double *error)
+/* The pair in the order of its base, or if `reversed` of the reverse of the base: of an unsampled or
+ * symmetric pair, or of 'remove'. */
+static prv_status forward(const prv_mechanism *m, bool reversed, double *work, prv_cells *cells,
+                          double *error)
 {
     const size_t length = cells->length;
     const double *x = cells->knots;
     double *y = work, *tail_q = y + length, *tail_p = tail_q + length, *mass_p = tail_p + length;
-    const prv_status status = forward_cells(m, false, x, length, cells->options, cells->mass, mass_p, y,
-                                            tail_q, tail_p);
+    double told, scaled = 0.0;
+    prv_status status = forward_cells(m, reversed, x, length, cells->options, cells->mass, mass_p, y, tail_q,
+                                      tail_p, &told);
     if (status != PRV_OK) return status;
+    *error = told;
     cells->relative[0] = mass_p[0] > 0.0 ? mass_p[0] * exp(x[0]) : 0.0;
     scale_masses(x, mass_p + 1, length, cells->relative + 1);
     if (m->base == PRV_BASE_CDFS) return PRV_OK; /* a callback has no tails relative to e^x */
-    return scaled_cells(m, plain_knots(x, length) + 1, y, length, mass_p, cells->options, tail_q,
-                        cells->relative, error);
+    status = scaled_cells(m, reversed, plain_knots(x, length) + 1, y, length, mass_p, cells->options, tail_q,
+                          cells->relative, &scaled);
+    *error += scaled;
+    return status;
 }
 
 static void exchange(double *a, double *b)
@@ -191,7 +198,7 @@ static void exchange(double *a, double *b)
 /* 'add' of a sampled pair: the reverse of the sampled reverse of the base. Knots are mirrored, so that the
  * cell (x[i-1], x[i]] becomes [-x[i], -x[i-1]). Either end may count to it, since an atom on a knot is placed
  * on that knot from either side. */
-static prv_status backward(const prv_mechanism *m, double *work, prv_cells *cells)
+static prv_status backward(const prv_mechanism *m, double *work, prv_cells *cells, double *error)
 {
     const size_t length = cells->length;
     const double *x = cells->knots;
@@ -199,7 +206,7 @@ static prv_status backward(const prv_mechanism *m, double *work, prv_cells *cell
     double *mirrored = mass_p + length + 1; /* [length] */
     for (size_t i = 0; i < length; i++) mirrored[i] = -x[length - 1 - i];
     const prv_status status = forward_cells(m, true, mirrored, length, cells->options, cells->relative,
-                                            cells->mass, y, tail_q, tail_p);
+                                            cells->mass, y, tail_q, tail_p, error);
     if (status != PRV_OK) return status;
     for (size_t i = 0, j = length; i < j; i++, j--) {
         exchange(&cells->mass[i], &cells->mass[j]);
@@ -253,12 +260,16 @@ prv_status prv_tail_cells(const prv_mechanism *m, bool add, prv_side side, prv_c
 {
     double *work = prv_allocate(5 * cells->length + 2, sizeof *work);
     if (work == NULL) return PRV_ERR_MEMORY;
-    double scaled_error = 0.0;
-    prv_status status = add && !prv_is_symmetric(m) ? backward(m, work, cells)
-                                                    : forward(m, work, cells, &scaled_error);
+    double error = 0.0; /* of the callback's tails, and of scaled ones */
+    const bool other = add && !prv_is_symmetric(m);
+    /* Tails that are told are also told of the reverse pair, whose losses may be large if it is not sampled.
+     */
+    const bool reversed = other && m->base == PRV_BASE_TAILS && m->sampling_probability == 1.0;
+    prv_status status = other && !reversed ? backward(m, work, cells, &error)
+                                           : forward(m, reversed, work, cells, &error);
     if (status != PRV_OK) goto done;
     cells->infinite_mass = prv_infinite_mass(m, add);
-    cells->tail_error = functions_error(m, cells) + scaled_error;
+    cells->tail_error = functions_error(m, cells) + error;
     if (m->base == PRV_BASE_CDFS) status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
 done:
     prv_release(work);

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/allocate.h"
 #include "base/arithmetic.h"
 #include "numerics/constants.h"
 #include "numerics/dispatch.h"
@@ -97,10 +98,64 @@ static prv_status callback_tails(const prv_mechanism *m, const double *y, size_t
     return PRV_OK;
 }
 
-prv_status prv_base_tails(const prv_mechanism *m, bool reversed, double *y, size_t length, double *tail_q,
-                          double *tail_p)
+/* Errors from here on are refused: the contract of cells.h needs tail_error below 2^-10. */
+#define TOO_MUCH_ERROR 0x1p-12
+
+/* Signed tails that fall but for rounding, from the lower ones to the upper ones. */
+static bool are_tails(const double *tail, size_t length, double error)
 {
+    for (size_t i = 0; i < length; i++) {
+        if (!(fabs(tail[i]) <= 0.5 + error)) return false;
+        if (i == 0) continue;
+        const bool low = signbit(tail[i]), before_low = signbit(tail[i - 1]);
+        if (low && !before_low) return false;
+        if (low == before_low && !(tail[i] <= tail[i - 1] + 4.0 * error * fabs(tail[i - 1]) + DBL_MIN))
+            return false;
+    }
+    return true;
+}
+
+/* The tails that the caller's callback gives, checked. */
+static prv_status told_tails(const prv_mechanism *m, bool reversed, const double *y, size_t length,
+                             double *tail_q, double *tail_p, double *scaled, double *error)
+{
+    *error = length > 0 ? NAN : 0.0;
+    if (length > 0 && m->tails(m->context, reversed, y, length, tail_q, tail_p, scaled, error) != 0)
+        return PRV_ERR_CALLBACK;
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!(*error >= 0.0 && *error < TOO_MUCH_ERROR)) return PRV_ERR_CDF;
+    return are_tails(tail_q, length, *error) && are_tails(tail_p, length, *error) ? PRV_OK : PRV_ERR_CDF;
+}
+
+static prv_status told_base_tails(const prv_mechanism *m, bool reversed, const double *y, size_t length,
+                                  double *tail_q, double *tail_p, double *error)
+{
+    double *scaled = prv_allocate(length, sizeof *scaled);
+    if (scaled == NULL) return PRV_ERR_MEMORY;
+    const prv_status status = told_tails(m, reversed, y, length, tail_q, tail_p, scaled, error);
+    prv_release(scaled);
+    return status;
+}
+
+static prv_status told_scaled_tails(const prv_mechanism *m, bool reversed, const double *y, size_t length,
+                                    double *scaled)
+{
+    double error, *tails = prv_allocate(2 * length, sizeof *tails);
+    if (tails == NULL) return PRV_ERR_MEMORY;
+    prv_status status = told_tails(m, reversed, y, length, tails, tails + length, scaled, &error);
+    for (size_t i = 0; i < length && status == PRV_OK; i++)
+        if (!(scaled[i] >= 0.0 && scaled[i] <= 2.0)) status = PRV_ERR_CDF_PAIR;
+    prv_release(tails);
+    return status;
+}
+
+prv_status prv_base_tails(const prv_mechanism *m, bool reversed, double *y, size_t length, double *tail_q,
+                          double *tail_p, double *error)
+{
+    *error = 0.0;
     switch (m->base) {
+    case PRV_BASE_TAILS: return told_base_tails(m, reversed, y, length, tail_q, tail_p, error);
     case PRV_BASE_GAUSSIAN: gaussian_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
     case PRV_BASE_LAPLACE: laplace_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
     case PRV_BASE_BOUNDED_RANGE: bounded_range_tails(m->mu, y, length, tail_q, tail_p); return PRV_OK;
@@ -129,10 +184,11 @@ prv_status prv_base_tails(const prv_mechanism *m, bool reversed, double *y, size
     return status;
 }
 
-prv_status prv_base_scaled_tails(const prv_mechanism *m, const double *y, size_t length,
+prv_status prv_base_scaled_tails(const prv_mechanism *m, bool reversed, const double *y, size_t length,
                                  const prv_options *options, double *scaled)
 {
     switch (m->base) {
+    case PRV_BASE_TAILS: return told_scaled_tails(m, reversed, y, length, scaled);
     case PRV_BASE_GAUSSIAN: gaussian_scaled_tails(m->mu, y, length, scaled); return PRV_OK;
     case PRV_BASE_LAPLACE: laplace_scaled_tails(m->mu, y, length, scaled); return PRV_OK;
     case PRV_BASE_BOUNDED_RANGE: bounded_range_scaled_tails(m->mu, y, length, scaled); return PRV_OK;

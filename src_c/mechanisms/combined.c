@@ -10,6 +10,7 @@
 #include "mechanisms/noise.h"
 #include "mechanisms/replace_one.h"
 #include "mechanisms/scaling.h"
+#include "mechanisms/selection_seen.h"
 #include "mechanisms/subsampled.h"
 #include "mechanisms/support.h"
 
@@ -69,7 +70,7 @@ prv_status prv_mechanism_copy(const prv_mechanism *m, prv_mechanism **copy)
  * for groups, or for other data sets only, has none that may be combined. */
 static prv_status check_part(const prv_mechanism *m)
 {
-    if (m->group_size > 1) return PRV_ERR_PART;
+    if (m->group_size > 1 || prv_has_two_pairs(m)) return PRV_ERR_PART;
     const int own = m->attained == NULL && m->base != PRV_BASE_CHOICE && m->base != PRV_BASE_BOUNDED_RANGE;
     return own ? PRV_OK : PRV_ERR_PART;
 }
@@ -93,7 +94,7 @@ static prv_status combined_new(prv_combination kind, const prv_step *steps, size
     return prv_mechanism_finish(status, m, mechanism);
 }
 
-prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count, prv_mechanism **mechanism)
+static prv_status make_composed(const prv_step *steps, size_t step_count, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -122,20 +123,40 @@ prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count, prv_
     return PRV_ERR_NEIGHBORS; /* some parts have no pair for some neighbours, some none for the others */
 }
 
+/* Whether a sample has the folded pair of Lemma 2, for which all parts have to be their own reverses. */
+static bool is_foldable(const prv_mechanism *base)
+{
+    if (base->replacement != PRV_REPLACED_PARTS) return false;
+    for (size_t i = 0; i < base->part_count; i++)
+        if (base->parts[i]->replacement == PRV_REPLACED_STATED ||
+            (base->parts[i]->replacement == PRV_REPLACED_PARTS && !is_foldable(base->parts[i])))
+            return false;
+    return true;
+}
+
+prv_status prv_mechanism_composed(const prv_step *steps, size_t step_count, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_COMPOSED,
+        .part_count = step_count,
+        .parts = steps,
+    };
+    return prv_described(make_composed(steps, step_count, mechanism), &made, mechanism);
+}
+
 prv_status prv_combined_sampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
 {
     const prv_status status = combined_new(PRV_COMBINED_SAMPLE, &(prv_step){base, 1}, 1, mechanism);
     if (status != PRV_OK) return status;
     (*mechanism)->sampled = 1;
     (*mechanism)->sampling_probability = p;
-    if (base->replacement == PRV_REPLACED_PARTS) (*mechanism)->replacement = PRV_REPLACED_FOLDED;
+    if (is_foldable(base)) (*mechanism)->replacement = PRV_REPLACED_FOLDED;
     return PRV_OK;
 }
 
 prv_status prv_combined_fixed_size(const prv_mechanism *base, double p, prv_mechanism **mechanism)
 {
-    if (base->combination != PRV_COMBINED_PRODUCT || base->replacement != PRV_REPLACED_PARTS)
-        return PRV_ERR_NEIGHBORS;
+    if (base->combination != PRV_COMBINED_PRODUCT || !is_foldable(base)) return PRV_ERR_NEIGHBORS;
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     const prv_status status = p < 1.0 ? prv_combined_sampled(base, p, mechanism)
                                       : prv_mechanism_copy(base, mechanism);
@@ -160,8 +181,8 @@ static prv_status folded(const prv_mechanism *m, const prv_mechanism *replaced, 
     return status;
 }
 
-prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t batches,
-                                           prv_mechanism **mechanism)
+static prv_status make_random_allocation(const prv_mechanism *base, uint64_t batches,
+                                         prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -173,22 +194,20 @@ prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t b
     return status;
 }
 
-/* What is seen of the sum of all outcomes, if these are Gaussian, or of the first batch: not more noise, and
- * no larger a sample, than there is. */
-static prv_status selection_attained(const prv_mechanism *base, uint64_t batches, uint64_t selected,
-                                     prv_mechanism **mechanism)
+prv_status prv_mechanism_random_allocation(const prv_mechanism *base, uint64_t batches,
+                                           prv_mechanism **mechanism)
 {
-    const double t = (double)batches, k = (double)selected;
-    if (base->base == PRV_BASE_GAUSSIAN && base->noise == PRV_NOISE_GAUSSIAN && !base->sampled &&
-        k * k >= t) {
-        const double off = 1.0 + 2.0 * base->scale_error + 8.0 * PRV_UNIT;
-        return prv_mechanism_gaussian(base->scale * (sqrt(t) / k) * off, mechanism);
-    }
-    return prv_mechanism_poisson_subsampled(base, k / t * (1.0 - 4.0 * PRV_UNIT), mechanism);
+    const prv_description made = {
+        .kind = PRV_KIND_RANDOM_ALLOCATION,
+        .batches = batches,
+        .part_count = 1,
+        .parts = &(prv_step){base, 1},
+    };
+    return prv_described(make_random_allocation(base, batches, mechanism), &made, mechanism);
 }
 
-prv_status prv_mechanism_random_selection(const prv_mechanism *base, uint64_t batches, uint64_t selected,
-                                          prv_mechanism **mechanism)
+static prv_status make_random_selection(const prv_mechanism *base, uint64_t batches, uint64_t selected,
+                                        prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -210,12 +229,25 @@ prv_status prv_mechanism_random_selection(const prv_mechanism *base, uint64_t ba
         m->selected = selected;
         m->never_attained = true;
         m->replacement = PRV_REPLACED_UNKNOWN;
-        status = selection_attained(base, batches, selected, &m->attained);
+        status = prv_selection_seen(base, batches, selected, &m->attained);
         status = prv_mechanism_finish(status, m, mechanism);
     }
     prv_mechanism_free(block[0]);
     prv_mechanism_free(block[1]);
     return status;
+}
+
+prv_status prv_mechanism_random_selection(const prv_mechanism *base, uint64_t batches, uint64_t selected,
+                                          prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_RANDOM_SELECTION,
+        .batches = batches,
+        .selected = selected,
+        .part_count = 1,
+        .parts = &(prv_step){base, 1},
+    };
+    return prv_described(make_random_selection(base, batches, selected, mechanism), &made, mechanism);
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */

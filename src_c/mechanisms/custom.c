@@ -1,9 +1,11 @@
-/* Mechanisms that the caller describes: a table of losses, or callbacks for cdfs or a privacy curve. */
+/* Mechanisms that the caller describes: a table of losses, or callbacks for cdfs, tails or a privacy curve.
+ */
 #include <float.h>
 #include <math.h>
 
 #include "base/arithmetic.h"
 #include "numerics/rounding.h"
+#include "mechanisms/combined.h"
 #include "mechanisms/mechanism.h"
 
 /* q e^(-loss), without a factor that overflows although the product does not. Its error is that of two
@@ -16,8 +18,8 @@ static long double reverse_of(long double q, long double loss)
 }
 #define REVERSE_ERROR (2.0 * PRV_WIDE_LIBM_ERROR + 2.0 * PRV_LONG_EPSILON)
 
-prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
-                               double mass_at_infinity, prv_mechanism **mechanism)
+static prv_status make_table(const double *losses, const double *probabilities, size_t length,
+                             double mass_at_infinity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -63,7 +65,22 @@ prv_status prv_mechanism_table(const double *losses, const double *probabilities
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
     if (status != PRV_OK) return status;
     (*mechanism)->density_error = sums;
+    (*mechanism)->own = true;
     return PRV_OK;
+}
+
+prv_status prv_mechanism_table(const double *losses, const double *probabilities, size_t length,
+                               double mass_at_infinity, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_TABLE,
+        .mass_at_infinity = mass_at_infinity,
+        .length = length,
+        .values = losses,
+        .probabilities = probabilities,
+    };
+    return prv_described(make_table(losses, probabilities, length, mass_at_infinity, mechanism), &made,
+                         mechanism);
 }
 
 static prv_status mechanism_of_callback(prv_base base, void *context, double mass_at_infinity,
@@ -73,13 +90,14 @@ static prv_status mechanism_of_callback(prv_base base, void *context, double mas
     prv_mechanism *m = prv_mechanism_new(base);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->context = context;
+    m->own = base != PRV_BASE_TAILS; /* which say what they are of */
     m->mass_at_infinity = mass_at_infinity;
     *mechanism = m;
     return PRV_OK;
 }
 
-prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
-                              prv_mechanism **mechanism)
+static prv_status make_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                            prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -89,8 +107,43 @@ prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_
     return PRV_OK;
 }
 
-prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+prv_status prv_mechanism_cdfs(prv_cdf_callback cdfs, void *context, double mass_at_infinity,
+                              prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_CDFS,
+        .mass_at_infinity = mass_at_infinity,
+        .cdfs = cdfs,
+        .context = context,
+    };
+    return prv_described(make_cdfs(cdfs, context, mass_at_infinity, mechanism), &made, mechanism);
+}
+
+static prv_status make_tails(prv_tail_callback tails, void *context, int mirrored, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    const prv_status status = mechanism_of_callback(PRV_BASE_TAILS, context, 0.0, mechanism);
+    if (status != PRV_OK) return status;
+    (*mechanism)->tails = tails;
+    (*mechanism)->tails_mirrored = mirrored != 0;
+    return PRV_OK;
+}
+
+prv_status prv_mechanism_tails(prv_tail_callback tails, void *context, int mirrored,
                                prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_TAILS,
+        .mirrored = mirrored != 0,
+        .tails = tails,
+        .context = context,
+    };
+    return prv_described(make_tails(tails, context, mirrored, mechanism), &made, mechanism);
+}
+
+static prv_status make_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                             prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -98,4 +151,52 @@ prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double m
     if (status != PRV_OK) return status;
     (*mechanism)->curve = curve;
     return PRV_OK;
+}
+
+prv_status prv_mechanism_curve(prv_curve_callback curve, void *context, double mass_at_infinity,
+                               prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_CURVE,
+        .mass_at_infinity = mass_at_infinity,
+        .curve = curve,
+        .context = context,
+    };
+    return prv_described(make_curve(curve, context, mass_at_infinity, mechanism), &made, mechanism);
+}
+
+static prv_status make_stated(const prv_mechanism *own, prv_relation relation, int attained,
+                              prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!own->own || own->sampled) return PRV_ERR_NEIGHBORS;
+    if (relation != PRV_RELATION_ADD_OR_REMOVE && relation != PRV_RELATION_REPLACE_ONE &&
+        relation != PRV_RELATION_ANY)
+        return PRV_ERR_OPTIONS;
+    prv_mechanism *m = NULL, *identity = NULL;
+    prv_status status = prv_mechanism_copy(own, &m);
+    if (status != PRV_OK) return status;
+    m->replacement = relation == PRV_RELATION_ADD_OR_REMOVE ? PRV_REPLACED_UNKNOWN : PRV_REPLACED_STATED;
+    m->replaced_only = relation == PRV_RELATION_REPLACE_ONE;
+    m->never_attained = !attained;
+    /* All that is known to be lost by two data sets is nothing. */
+    if (!attained) status = prv_mechanism_approximate_dp(0.0, 0.0, &identity);
+    prv_mechanism_free(m->attained);
+    m->attained = identity;
+    return prv_mechanism_finish(status, m, mechanism);
+}
+
+prv_status prv_mechanism_stated(const prv_mechanism *own, prv_relation relation, int attained,
+                                prv_mechanism **mechanism)
+{
+    const prv_step base = {own, 1};
+    const prv_description made = {
+        .kind = PRV_KIND_STATED,
+        .part_count = 1,
+        .parts = &base,
+        .relation = relation,
+        .attained = attained != 0,
+    };
+    return prv_described(make_stated(own, relation, attained, mechanism), &made, mechanism);
 }

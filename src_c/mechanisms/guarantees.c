@@ -4,7 +4,7 @@
 #include "base/arithmetic.h"
 #include "mechanisms/noise.h"
 
-prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
+static prv_status make_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -29,11 +29,31 @@ prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechan
     return prv_with_replacement(status, PRV_REPLACED_ALIKE, mechanism);
 }
 
-prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism)
+prv_status prv_mechanism_approximate_dp(double epsilon, double delta, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_APPROXIMATE_DP,
+        .epsilon = epsilon,
+        .delta = delta,
+    };
+    return prv_described(make_approximate_dp(epsilon, delta, mechanism), &made, mechanism);
+}
+
+static prv_status make_bounded_range(double epsilon, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
     if (epsilon == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
+    if (!(epsilon < PRV_MOST_SEPARATION)) return PRV_ERR_EPSILON;
     return prv_mechanism_additive(PRV_BASE_BOUNDED_RANGE, epsilon, mechanism);
+}
+
+prv_status prv_mechanism_bounded_range(double epsilon, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_BOUNDED_RANGE,
+        .epsilon = epsilon,
+    };
+    return prv_described(make_bounded_range(epsilon, mechanism), &made, mechanism);
 }

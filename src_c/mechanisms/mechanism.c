@@ -20,7 +20,8 @@ prv_mechanism *prv_mechanism_new(prv_base base)
 
 void prv_mechanism_free(prv_mechanism *m)
 {
-    if (m == NULL) return;
+    if (m == NULL || !prv_origin_drop(m->origin)) return;
+    prv_origin_free(m->origin);
     if (m->atoms[1] != m->atoms[0]) prv_atoms_free(m->atoms[1]);
     prv_atoms_free(m->atoms[0]);
     prv_atoms_free(m->base_atoms);
@@ -42,6 +43,7 @@ prv_mechanism *prv_mechanism_like(const prv_mechanism *m)
     prv_mechanism *like = prv_mechanism_new(m->base);
     if (like == NULL) return NULL;
     *like = *m;
+    like->origin = NULL;
     like->atoms[0] = like->atoms[1] = like->base_atoms = NULL;
     like->mixture = like->base_mixture = NULL;
     like->part[0] = like->part[1] = like->attained = NULL;

@@ -16,6 +16,7 @@
 
 #include "mechanisms/atoms.h"
 #include "mechanisms/gaussian_mixture.h"
+#include "mechanisms/origin.h"
 
 typedef enum prv_base {
     PRV_BASE_GAUSSIAN,
@@ -26,6 +27,7 @@ typedef enum prv_base {
     PRV_BASE_COMBINED,      /* made of other mechanisms: combined.h */
     PRV_BASE_ENCLOSED,      /* a combined one in one direction, between two pairs with atoms */
     PRV_BASE_ATOMS,         /* a Poisson sample of it has atoms again */
+    PRV_BASE_TAILS,         /* a callback gives tails of the loss, with their relative errors */
     PRV_BASE_CDFS,          /* a callback gives the cdfs of the loss */
     PRV_BASE_CURVE          /* a callback gives the privacy curve */
 } prv_base;
@@ -44,6 +46,7 @@ typedef enum prv_noise {
 typedef enum prv_replacement {
     PRV_REPLACED_UNKNOWN = 0, /* no such pair is known, or none was stated */
     PRV_REPLACED_ALIKE,       /* the pair was stated for any neighbours */
+    PRV_REPLACED_STATED,      /* the same, by the caller; it need not be its own reverse */
     PRV_REPLACED_TWICE,       /* noise on a query, which changes twice as much */
     PRV_REPLACED_MIRRORED,    /* Gaussian noise on a Poisson sample: two mixtures, mirror images */
     PRV_REPLACED_SEEN,   /* a Poisson sample without noise: the output tells whether the record is in it */
@@ -61,6 +64,7 @@ typedef enum prv_combination {
 } prv_combination;
 
 struct prv_mechanism {
+    prv_origin *origin; /* how it was made, owned; NULL if the core made it for itself */
     prv_base base;
     prv_noise noise;
     double scale;                /* of the noise, > 0 */
@@ -72,9 +76,13 @@ struct prv_mechanism {
     bool without_replacement; /* the sample has a fixed size */
     bool folded; /* losses above 0 are those of 'remove', losses below 0 those of 'add', the rest is an atom
                     at 0 */
+    bool own;    /* the caller described it: a table, cdfs or a curve */
     bool replaced_only; /* the pair is that of a replaced record, and of no added or removed one */
     prv_replacement replacement, base_replacement; /* of the mechanism, and of the base that was sampled */
-    uint64_t group_size;         /* number of records by which neighbours differ; above 1 for groups */
+    uint64_t group_size;               /* number of records by which neighbours differ; above 1 for groups */
+    uint64_t dataset_size, batch_size; /* of a group's sample of fixed size; else 0 */
+    bool
+        without_rarest; /* of a group: probabilities below 2^-1022 of many members in a sample are left out */
     double sampling_probability; /* of each record, rounded; a product if a sample was sampled */
     double sampling_rest;        /* the product less sampling_probability, to 2^-100 of the product */
     double density_error;        /* relative error of the pair's densities: of weights, probabilities, sums */
@@ -91,6 +99,8 @@ struct prv_mechanism {
     uint64_t selected;             /* of a product that stands for so many of `batches`; else 0 */
     const prv_mechanism *enclosed; /* of an enclosed mechanism: what it encloses, not owned */
     prv_atoms *enclosing[2]; /* of pairs, in the same direction, that dominate and are dominated (prv_side) */
+    prv_tail_callback tails;
+    bool tails_mirrored; /* the pair of these tails equals its reverse */
     prv_cdf_callback cdfs;
     prv_curve_callback curve;
     void *context;           /* of the callback */
@@ -108,6 +118,8 @@ struct prv_mechanism {
 
 /* Counts of a composition add up to this at most. */
 #define PRV_MOST_STEPS (UINT64_C(1) << 53)
+/* Squares of separations and of ranges of losses, which are below this, do not overflow. */
+#define PRV_MOST_SEPARATION 1e150
 
 /* ---- Building blocks of constructors ---------------------------------------------------------
  *

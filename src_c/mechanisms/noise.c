@@ -11,19 +11,15 @@
  * smallest delta that bounds are promised for. */
 #define CUT_OFF_LOG_MASS (-735.0)
 
-double prv_separation(double sensitivity, double noise)
+bool prv_separation(double sensitivity, double noise, double *separation)
 {
-    return sensitivity / fabs(noise);
-}
-
-bool prv_noiseless(double separation)
-{
-    return !(separation < 1e150);
+    *separation = noise == 0.0 ? HUGE_VAL : sensitivity / noise;
+    return noise == 0.0 || (*separation >= DBL_MIN && *separation < PRV_MOST_SEPARATION);
 }
 
 prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism)
 {
-    if (prv_noiseless(mu)) return prv_mechanism_disjoint(mechanism);
+    if (mu == HUGE_VAL) return prv_mechanism_disjoint(mechanism);
     prv_mechanism *m = prv_mechanism_new(base);
     if (m == NULL) return PRV_ERR_MEMORY;
     m->mu = mu;
@@ -32,14 +28,24 @@ prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mech
     return PRV_OK;
 }
 
-prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
+static prv_status make_gaussian(double noise_multiplier, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     if (!(noise_multiplier >= 0.0 && isfinite(noise_multiplier))) return PRV_ERR_NOISE_MULTIPLIER;
-    const double mu = prv_separation(1.0, noise_multiplier);
+    double mu;
+    if (!prv_separation(1.0, noise_multiplier, &mu)) return PRV_ERR_NOISE_MULTIPLIER;
     const prv_status status = prv_mechanism_additive(PRV_BASE_GAUSSIAN, mu, mechanism);
     return prv_with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
+}
+
+prv_status prv_mechanism_gaussian(double noise_multiplier, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_GAUSSIAN,
+        .noise = noise_multiplier,
+    };
+    return prv_described(make_gaussian(noise_multiplier, mechanism), &made, mechanism);
 }
 
 /* Densities of N(mu, 1) over those of N(mu', 1), |mu' - mu| <= e mu, are e^(e mu |z| + e mu^2) at most, and
@@ -72,8 +78,8 @@ static long double sum_of_precisions(const double *noise_multipliers, const uint
     return sum;
 }
 
-prv_status prv_mechanism_gaussians(const double *noise_multipliers, const uint64_t *counts, size_t length,
-                                   prv_mechanism **mechanism)
+static prv_status make_gaussians(const double *noise_multipliers, const uint64_t *counts, size_t length,
+                                 prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -87,8 +93,7 @@ prv_status prv_mechanism_gaussians(const double *noise_multipliers, const uint64
         if (counts[i] > 0) least = fmin(least, noise);
     }
     if (total == 0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
-    if (total == 1 || prv_noiseless(prv_separation(1.0, least)))
-        return prv_mechanism_gaussian(least, mechanism);
+    if (total == 1 || least == 0.0) return prv_mechanism_gaussian(least, mechanism);
     const long double sum = sum_of_precisions(noise_multipliers, counts, length, least);
     /* The root halves the error of the sum, whose terms have 5 roundings each (one of them of the count) and
      * are added up; then the root, the quotient, and the rounding to a double. */
@@ -97,17 +102,40 @@ prv_status prv_mechanism_gaussians(const double *noise_multipliers, const uint64
                                           mechanism);
 }
 
-prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
+prv_status prv_mechanism_gaussians(const double *noise_multipliers, const uint64_t *counts, size_t length,
+                                   prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_GAUSSIANS,
+        .length = length,
+        .values = noise_multipliers,
+        .counts = counts,
+    };
+    return prv_described(make_gaussians(noise_multipliers, counts, length, mechanism), &made, mechanism);
+}
+
+static prv_status make_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     if (!(scale >= 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (!(sensitivity > 0.0 && isfinite(sensitivity))) return PRV_ERR_SENSITIVITY;
-    const double mu = prv_separation(sensitivity, scale);
+    double mu;
+    if (!prv_separation(sensitivity, scale, &mu)) return PRV_ERR_SCALE;
     const prv_status status = prv_mechanism_additive(PRV_BASE_LAPLACE, mu, mechanism);
     if (status != PRV_OK) return status;
     (*mechanism)->sensitivity = sensitivity;
     return prv_with_noise(status, PRV_NOISE_LAPLACE, scale, mechanism);
+}
+
+prv_status prv_mechanism_laplace(double scale, double sensitivity, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_LAPLACE,
+        .noise = scale,
+        .sensitivity = sensitivity,
+    };
+    return prv_described(make_laplace(scale, sensitivity, mechanism), &made, mechanism);
 }
 
 /* ---- Mixtures -------------------------------------------------------------------------------- */
@@ -122,9 +150,8 @@ prv_status prv_mechanism_of_mixture(const double *centers, const double *weights
     return prv_mechanism_finish(status, m, mechanism);
 }
 
-prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
-                                          const double *probabilities, size_t length,
-                                          prv_mechanism **mechanism)
+static prv_status make_gaussian_mixture(double noise_multiplier, const double *sensitivities,
+                                        const double *probabilities, size_t length, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -133,30 +160,50 @@ prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double 
     long double sum = 0.0L, same = 0.0L, apart = 0.0L;
     for (size_t i = 0; i < length; i++) {
         if (!(sensitivities[i] >= 0.0 && isfinite(sensitivities[i]))) return PRV_ERR_COMPONENTS;
-        if (!(probabilities[i] >= 0.0 && probabilities[i] <= 2.0)) return PRV_ERR_COMPONENTS;
+        /* A subnormal weight would have no relative accuracy. */
+        const bool rare = probabilities[i] > 0.0 && probabilities[i] < DBL_MIN;
+        if (rare || !(probabilities[i] >= 0.0 && probabilities[i] <= 2.0)) return PRV_ERR_COMPONENTS;
         sum += (long double)probabilities[i];
         *(sensitivities[i] == 0.0 ? &same : &apart) += (long double)probabilities[i];
     }
     if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_COMPONENTS;
     double *centers = prv_allocate(length, sizeof *centers);
     if (centers == NULL) return PRV_ERR_MEMORY;
-    size_t near = 0, far = 0; /* numbers of centres that tell P and Q apart sometimes, and always */
+    bool in_range = true;
     for (size_t i = 0; i < length; i++) {
-        centers[i] = sensitivities[i] > 0.0 ? prv_separation(sensitivities[i], noise_multiplier) : 0.0;
-        if (probabilities[i] > 0.0 && centers[i] > 0.0) *(prv_noiseless(centers[i]) ? &far : &near) += 1;
+        centers[i] = 0.0;
+        if (sensitivities[i] > 0.0 && !prv_separation(sensitivities[i], noise_multiplier, &centers[i]))
+            in_range = false;
     }
     prv_status status;
-    if (near > 0 && far > 0)
+    if (!in_range)
         status = PRV_ERR_COMPONENTS;
-    else if (near > 0)
+    else if (apart > 0.0L && noise_multiplier > 0.0)
         status = prv_with_noise(prv_mechanism_of_mixture(centers, probabilities, length, 0, mechanism),
                                 PRV_NOISE_MIXTURE, noise_multiplier, mechanism);
     else
-        status = apart > 0.0L ? prv_mechanism_apart((double)(apart / sum), (double)(same / sum), mechanism)
-                              : prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
-    if (near == 0) status = prv_with_replacement(status, PRV_REPLACED_UNKNOWN, mechanism);
+        status = prv_with_replacement(
+            apart > 0.0L ? prv_mechanism_apart((double)(apart / sum), (double)(same / sum), mechanism)
+                         : prv_mechanism_approximate_dp(0.0, 0.0, mechanism), /* the identity */
+            PRV_REPLACED_UNKNOWN, mechanism);
     prv_release(centers);
     return status;
+}
+
+prv_status prv_mechanism_gaussian_mixture(double noise_multiplier, const double *sensitivities,
+                                          const double *probabilities, size_t length,
+                                          prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_GAUSSIAN_MIXTURE,
+        .noise = noise_multiplier,
+        .length = length,
+        .values = sensitivities,
+        .probabilities = probabilities,
+    };
+    return prv_described(
+        make_gaussian_mixture(noise_multiplier, sensitivities, probabilities, length, mechanism), &made,
+        mechanism);
 }
 
 /* ---- Discrete noise -------------------------------------------------------------------------- */
@@ -167,12 +214,7 @@ static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mecha
     /* Outcomes x lie from -reach to shift + reach; beyond, both masses underflow. Q is centred on the shift,
      * and the loss is ((2x - shift) shift) / (2 scale^2). */
     const double outcomes = 2.0 * reach + shift + 1.0;
-    if (!(outcomes <= (double)PRV_MAX_ATOMS)) {
-        /* If P and Q lie so far apart that no outcome has mass under both, no atoms are needed. */
-        return shift > 2.0 * reach && 2.0 * reach + 1.0 <= (double)PRV_MAX_ATOMS
-                   ? prv_mechanism_disjoint(mechanism)
-                   : PRV_ERR_SUPPORT;
-    }
+    if (!(outcomes <= (double)PRV_MAX_ATOMS)) return PRV_ERR_SUPPORT;
     prv_atoms *a = prv_atoms_new(prv_size_of(outcomes));
     if (a == NULL) return PRV_ERR_MEMORY;
     long double normaliser = 0.0L;
@@ -217,26 +259,47 @@ prv_status prv_mechanism_discrete_noise(prv_noise noise, double scale, int64_t s
 {
     if (!(scale > 0.0 && isfinite(scale))) return PRV_ERR_SCALE;
     if (sensitivity < 1) return PRV_ERR_SENSITIVITY;
-    if (prv_noiseless(prv_separation((double)sensitivity, scale))) return prv_mechanism_disjoint(mechanism);
+    double separation;
+    if (!prv_separation((double)sensitivity, scale, &separation)) return PRV_ERR_SCALE;
     const bool gaussian = noise == PRV_NOISE_DISCRETE_GAUSSIAN;
     prv_status status = gaussian ? discrete_gaussian(scale, sensitivity, mechanism)
                                  : discrete_laplace(scale, sensitivity, mechanism);
-    if (status != PRV_OK || prv_is_disjoint(*mechanism)) return status;
+    if (status != PRV_OK) return status;
     (*mechanism)->integer_sensitivity = sensitivity;
     status = prv_with_replacement(status, PRV_REPLACED_TWICE, mechanism);
     return prv_with_noise(status, noise, scale, mechanism);
 }
 
-prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
+static prv_status make_discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_GAUSSIAN, scale, sensitivity, mechanism);
 }
 
-prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity, prv_mechanism **mechanism)
+prv_status prv_mechanism_discrete_gaussian(double scale, int64_t sensitivity, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_DISCRETE_GAUSSIAN,
+        .noise = scale,
+        .sensitivity = (double)sensitivity,
+    };
+    return prv_described(make_discrete_gaussian(scale, sensitivity, mechanism), &made, mechanism);
+}
+
+static prv_status make_discrete_laplace(double scale, int64_t sensitivity, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     return prv_mechanism_discrete_noise(PRV_NOISE_DISCRETE_LAPLACE, scale, sensitivity, mechanism);
+}
+
+prv_status prv_mechanism_discrete_laplace(double scale, int64_t sensitivity, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_DISCRETE_LAPLACE,
+        .noise = scale,
+        .sensitivity = (double)sensitivity,
+    };
+    return prv_described(make_discrete_laplace(scale, sensitivity, mechanism), &made, mechanism);
 }

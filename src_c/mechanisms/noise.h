@@ -4,15 +4,14 @@
 
 #include "mechanisms/mechanism.h"
 
-/* sensitivity / noise, the distance of the two outputs in units of the noise; `noise` may be a 0 of either
- * sign. */
-double prv_separation(double sensitivity, double noise);
+/* *separation = sensitivity / noise, the distance of the two outputs in units of the noise, > 0; infinite if
+ * noise is a 0 of either sign. False if it is finite and not in [2^-1022, 1e150). Such mechanisms are
+ * refused: a quotient below has no relative accuracy, and above, where squares overflow, to take the noise
+ * for none would be no bound from below. */
+bool prv_separation(double sensitivity, double noise, double *separation);
 
-/* Whether the separation is so large that its square overflows: every outcome tells the two data sets apart.
- */
-bool prv_noiseless(double separation);
-
-/* A mechanism whose base mu alone describes: Gaussian, Laplace, bounded range. */
+/* A mechanism whose base mu alone describes: Gaussian, Laplace, bounded range. If mu is infinite, no outcome
+ * is shared. */
 prv_status prv_mechanism_additive(prv_base base, double mu, prv_mechanism **mechanism);
 
 /* prv_mechanism_gaussian of a noise multiplier that has the relative error `error`, which both bounds then

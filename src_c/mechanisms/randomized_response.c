@@ -4,7 +4,7 @@
 #include "base/arithmetic.h"
 #include "mechanisms/mechanism.h"
 
-prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
+static prv_status make_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -35,4 +35,14 @@ prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories
     if (status != PRV_OK) return status;
     (*mechanism)->replaced_only = true;
     return PRV_OK;
+}
+
+prv_status prv_mechanism_randomized_response(double epsilon, uint64_t categories, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_RANDOMIZED_RESPONSE,
+        .epsilon = epsilon,
+        .categories = categories,
+    };
+    return prv_described(make_randomized_response(epsilon, categories, mechanism), &made, mechanism);
 }

@@ -63,6 +63,7 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
     *pair = NULL;
     switch (m->replacement) {
     case PRV_REPLACED_UNKNOWN: return PRV_ERR_NEIGHBORS;
+    case PRV_REPLACED_STATED:
     case PRV_REPLACED_ALIKE: return PRV_OK;
     case PRV_REPLACED_TWICE: {
         if (m->base != PRV_BASE_ATOMS) {

@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "mechanisms/combined.h"
+#include "mechanisms/fixed_size_group.h"
 #include "mechanisms/noise.h"
 #include "mechanisms/subsampled.h"
 
@@ -15,9 +16,11 @@ prv_status prv_mechanism_unsampled(const prv_mechanism *m, double factor, prv_me
     case PRV_NOISE_GAUSSIAN: return prv_mechanism_gaussian_rounded(scale, m->scale_error, mechanism);
     case PRV_NOISE_LAPLACE: return prv_mechanism_laplace(scale, m->sensitivity, mechanism);
     case PRV_NOISE_DISCRETE_GAUSSIAN:
+        if (scale == 0.0) return prv_mechanism_disjoint(mechanism);
+        return prv_mechanism_discrete_gaussian(scale, m->integer_sensitivity, mechanism);
     case PRV_NOISE_DISCRETE_LAPLACE:
         if (scale == 0.0) return prv_mechanism_disjoint(mechanism);
-        return prv_mechanism_discrete_noise(m->noise, scale, m->integer_sensitivity, mechanism);
+        return prv_mechanism_discrete_laplace(scale, m->integer_sensitivity, mechanism);
     case PRV_NOISE_MIXTURE: {
         /* The centres are in units of the present noise, so that the factor is the new noise. */
         const prv_components *q = m->base_mixture != NULL ? &m->base_mixture->q : &m->mixture->q;
@@ -41,6 +44,8 @@ prv_status prv_mechanism_unsampled(const prv_mechanism *m, double factor, prv_me
         copy->atoms[0] = copy->atoms[1] = prv_atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]);
         if (copy->atoms[0] == NULL) status = PRV_ERR_MEMORY;
     }
+    if (status == PRV_OK && m->own && m->never_attained) /* as prv_mechanism_stated makes it */
+        status = prv_mechanism_approximate_dp(0.0, 0.0, &copy->attained);
     return prv_mechanism_finish(status, copy, mechanism);
 }
 
@@ -79,8 +84,8 @@ done: /* prv_mechanism_choice frees the parts on errors */
     return PRV_OK;
 }
 
-prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
-                                prv_mechanism **mechanism)
+static prv_status scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
+                         prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -91,6 +96,7 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
     const bool noise = parameter == PRV_NOISE_SCALE;
     double p = noise ? m->sampling_probability : m->sampling_probability * factor;
     if (p > 1.0 && p <= 1.0 + 2.0 * DBL_EPSILON) p = 1.0; /* p * (1 / p) */
+    if (m->dataset_size > 0) return prv_fixed_size_group_scaled(m, factor, mechanism);
     if (m->group_size > 1) return prv_group_scaled(m, noise ? factor : 1.0, p, mechanism);
     prv_mechanism *base = NULL;
     prv_status status = prv_mechanism_unsampled(m, noise ? factor : 1.0, &base);
@@ -99,8 +105,36 @@ prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter,
         *mechanism = base;
         return PRV_OK;
     }
-    status = m->without_replacement ? prv_mechanism_subsampled_without_replacement(base, p, mechanism)
-                                    : prv_mechanism_poisson_subsampled(base, p, mechanism);
+    if (m->without_replacement)
+        status = prv_mechanism_subsampled_without_replacement(base, p, mechanism);
+    else if (noise && m->sampling_rest != 0.0)
+        status = prv_sampled_like(m, base, mechanism);
+    else
+        status = prv_mechanism_poisson_subsampled(base, p, mechanism);
     prv_mechanism_free(base);
     return status;
+}
+
+/* Whether another constructor has made the scaled mechanism of the product, so that its description says all
+ * of it. Of a mixture the centres are scaled, a scale that was rounded has an error besides, and what is
+ * neither noise nor a sample of noise has no constructor that takes the product. */
+static bool tells_product(const prv_mechanism *base, const prv_mechanism *made)
+{
+    const bool is_plain = base->noise != PRV_NOISE_NONE && base->noise != PRV_NOISE_MIXTURE;
+    return is_plain && base->group_size == 1 && base->scale_error == 0.0 && made->origin != NULL;
+}
+
+prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,
+                                prv_mechanism **mechanism)
+{
+    const prv_status status = scaled(m, parameter, factor, mechanism);
+    if (status == PRV_OK && tells_product(m, *mechanism)) return PRV_OK;
+    const prv_description made = {
+        .kind = PRV_KIND_SCALED,
+        .parameter = parameter,
+        .factor = factor,
+        .part_count = 1,
+        .parts = &(prv_step){m, 1},
+    };
+    return prv_described(status, &made, mechanism);
 }

@@ -184,6 +184,23 @@ static prv_status mixture_copy(const prv_gaussian_mixture *m, prv_gaussian_mixtu
 
 /* ---- Groups of records ------------------------------------------------------------------------ */
 
+/* Probabilities below 2^-1022 are left out of a group's mixture. Beside this one they are less than 2^-109 of
+ * the mixture wherever losses in the direction 'add' are large: there no component lies above that at 0. Far
+ * on the other side they are less than the DBL_MIN by which each delta is widened (reading.c). */
+#define LEAST_WITHOUT_MEMBERS 0x1p-900
+
+prv_status prv_group_mixture(double noise_multiplier, double *components, size_t length, double spread,
+                             bool complete, prv_mechanism **mechanism)
+{
+    const double *probabilities = components + length;
+    if (!(probabilities[0] >= LEAST_WITHOUT_MEMBERS)) return PRV_ERR_GROUP;
+    for (size_t k = 0; k < length; k++) components[k] = spread * (double)k;
+    const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, components, probabilities,
+                                                             length, mechanism);
+    if (status == PRV_OK) (*mechanism)->without_rarest = !complete;
+    return status;
+}
+
 /* The mixture whose weights are binomial probabilities. Their relative error is at most PRV_LONG_EPSILON for
  * each member and for each of the four roundings of their odds, and 2^-100 for the sampling probability: less
  * than 4 (n + 2) PRV_LONG_EPSILON. prv_gaussian_mixture_error counts their rounding to double. */
@@ -191,14 +208,13 @@ static prv_status binomial_gaussian(double noise_multiplier, sampling s, size_t 
                                     prv_mechanism **mechanism)
 {
     const size_t length = group_size + 1;
-    double *sensitivities = prv_allocate(2 * length, sizeof *sensitivities);
-    if (sensitivities == NULL) return PRV_ERR_MEMORY;
-    for (size_t k = 0; k < length; k++) sensitivities[k] = (double)k;
-    prv_binomial_probabilities(group_size, s.p, s.rest, sensitivities + length);
-    const prv_status status = prv_mechanism_gaussian_mixture(noise_multiplier, sensitivities,
-                                                             sensitivities + length, length, mechanism);
+    double *components = prv_allocate(2 * length, sizeof *components);
+    if (components == NULL) return PRV_ERR_MEMORY;
+    const bool complete = prv_binomial_probabilities(group_size, s.p, s.rest, components + length);
+    const prv_status status = prv_group_mixture(noise_multiplier, components, length, 1.0, complete,
+                                                mechanism);
     if (status == PRV_OK) (*mechanism)->density_error = 4.0 * (double)(length + 1) * PRV_LONG_EPSILON;
-    prv_release(sensitivities);
+    prv_release(components);
     return status;
 }
 
@@ -212,8 +228,9 @@ static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t g
     if (s.p == 0.0) {
         status = prv_mechanism_approximate_dp(0.0, 0.0, mechanism);
     } else if (s.p == 1.0) {
-        status = prv_mechanism_additive(PRV_BASE_GAUSSIAN,
-                                        prv_separation((double)group_size, noise_multiplier), mechanism);
+        double mu;
+        if (!prv_separation((double)group_size, noise_multiplier, &mu)) return PRV_ERR_NOISE_MULTIPLIER;
+        status = prv_mechanism_additive(PRV_BASE_GAUSSIAN, mu, mechanism);
         status = prv_with_noise(status, PRV_NOISE_GAUSSIAN, noise_multiplier, mechanism);
     } else {
         status = binomial_gaussian(noise_multiplier, s, (size_t)group_size, mechanism);
@@ -228,8 +245,8 @@ static prv_status group_gaussian(double noise_multiplier, sampling s, uint64_t g
     return prv_with_replacement(status, PRV_REPLACED_UNKNOWN, mechanism);
 }
 
-prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
-                                        prv_mechanism **mechanism)
+static prv_status make_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
+                                      prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -243,6 +260,18 @@ prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint6
     status = prv_mechanism_poisson_subsampled(record, p, mechanism);
     prv_mechanism_free(record);
     return status;
+}
+
+prv_status prv_mechanism_group_gaussian(double noise_multiplier, double p, uint64_t group_size,
+                                        prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_GROUP_GAUSSIAN,
+        .noise = noise_multiplier,
+        .sampling_probability = p,
+        .group_size = group_size,
+    };
+    return prv_described(make_group_gaussian(noise_multiplier, p, group_size, mechanism), &made, mechanism);
 }
 
 prv_status prv_group_scaled(const prv_mechanism *m, double noise_factor, double probability,
@@ -280,21 +309,16 @@ static prv_replacement replacement_of_sample(const prv_mechanism *base, double p
     const bool again = of_base == PRV_REPLACED_MIRRORED || of_base == PRV_REPLACED_SEEN ||
                        of_base == PRV_REPLACED_FOLDED;
     if (again) return of_base;
-    const bool is_plain = base->base != PRV_BASE_MIXTURE && base->base != PRV_BASE_CDFS &&
-                          base->base != PRV_BASE_CURVE;
+    const bool is_plain = base->base != PRV_BASE_MIXTURE && base->base != PRV_BASE_TAILS &&
+                          base->base != PRV_BASE_CDFS && base->base != PRV_BASE_CURVE;
     const bool stated = of_base == PRV_REPLACED_TWICE || of_base == PRV_REPLACED_ALIKE;
     return stated && is_plain && prv_is_symmetric(base) ? PRV_REPLACED_FOLDED : PRV_REPLACED_UNKNOWN;
 }
 
-prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
+/* `base` on a Poisson sample of probability p, or on a sample of its own sample: `both` is the probability of
+ * the two, of which p is the second. If the base is no sample, p is that of `both` without its rest. */
+static prv_status sampled_by(const prv_mechanism *base, double p, sampling both, prv_mechanism **mechanism)
 {
-    const prv_status arithmetic = prv_check_arithmetic();
-    if (arithmetic != PRV_OK) return arithmetic;
-    if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
-    if (base->replaced_only || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
-    const sampling both = sampled_again(probability_of(base), p);
-    if (p > 0.0 && base->sampling_probability > 0.0 && !(both.p >= DBL_MIN))
-        return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->group_size > 1) return group_gaussian(base->scale, both, base->group_size, mechanism);
     if (p == 0.0) return prv_mechanism_approximate_dp(0.0, 0.0, mechanism); /* the identity */
     if (base->base == PRV_BASE_COMBINED)
@@ -306,11 +330,14 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
     /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1
      * - p) p' are off by 4 roundings more. */
     const bool by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;
-    m->density_error = base->density_error + (by_product ? relative_rest(both)
-                                              : p < 1.0  ? 4.0 * PRV_UNIT
-                                                         : 0.0);
+    m->density_error = base->density_error;
+    if (by_product || !base->sampled) m->density_error += relative_rest(both);
+    if (!by_product && p < 1.0) m->density_error += 4.0 * PRV_UNIT;
     m->replacement = replacement_of_sample(base, p);
     prv_status status = keep_base(base, m);
+    /* Two data sets that lose nothing lose nothing by a sample. */
+    if (status == PRV_OK && base->own && base->attained != NULL)
+        status = prv_mechanism_copy(base->attained, &m->attained);
     if (status != PRV_OK) goto done;
     if (base->base == PRV_BASE_ATOMS)
         status = atoms_subsampled_pair(base->atoms[0], base->atoms[1], p, m);
@@ -318,6 +345,36 @@ prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p,
         status = mixture_subsampled(base->mixture, p, &m->mixture);
 done:
     return prv_mechanism_finish(status, m, mechanism);
+}
+
+static prv_status make_poisson_subsampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
+{
+    const prv_status arithmetic = prv_check_arithmetic();
+    if (arithmetic != PRV_OK) return arithmetic;
+    if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
+    if (base->replaced_only || base->base == PRV_BASE_CHOICE) return PRV_ERR_NEIGHBORS;
+    if (base->dataset_size > 0) return PRV_ERR_PART; /* sizes of a sample of the data set vary */
+    if (p < 1.0 && prv_has_two_pairs(base)) return PRV_ERR_PART;
+    const sampling both = sampled_again(probability_of(base), p);
+    if (p > 0.0 && base->sampling_probability > 0.0 && !(both.p >= DBL_MIN))
+        return PRV_ERR_SAMPLING_PROBABILITY;
+    return sampled_by(base, p, both, mechanism);
+}
+
+prv_status prv_sampled_like(const prv_mechanism *m, const prv_mechanism *base, prv_mechanism **mechanism)
+{
+    return sampled_by(base, m->sampling_probability, probability_of(m), mechanism);
+}
+
+prv_status prv_mechanism_poisson_subsampled(const prv_mechanism *base, double p, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_POISSON_SUBSAMPLED,
+        .sampling_probability = p,
+        .part_count = 1,
+        .parts = &(prv_step){base, 1},
+    };
+    return prv_described(make_poisson_subsampled(base, p, mechanism), &made, mechanism);
 }
 
 /* The pair of data sets whose records are alike but for one in one of them: what is seen is whether it is in
@@ -332,13 +389,14 @@ static prv_status one_record_seen(const prv_mechanism *whole, double p, prv_mech
     return prv_mechanism_finish(status, m, attained);
 }
 
-prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base, double p,
-                                                        prv_mechanism **mechanism)
+static prv_status make_subsampled_without_replacement(const prv_mechanism *base, double p,
+                                                      prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
     if (!is_probability((sampling){p, 0.0})) return PRV_ERR_SAMPLING_PROBABILITY;
     if (base->sampled || base->base == PRV_BASE_CHOICE || base->group_size > 1) return PRV_ERR_NEIGHBORS;
+    if (base->replacement == PRV_REPLACED_STATED) return PRV_ERR_NEIGHBORS; /* not its own reverse */
     if (base->base == PRV_BASE_COMBINED) return prv_combined_fixed_size(base, p, mechanism);
     prv_mechanism *pair = NULL;
     prv_status status = prv_mechanism_replaced(base, &pair);
@@ -371,4 +429,16 @@ prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *bas
 done:
     prv_mechanism_free(pair);
     return prv_mechanism_finish(status, m, mechanism);
+}
+
+prv_status prv_mechanism_subsampled_without_replacement(const prv_mechanism *base, double p,
+                                                        prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_SUBSAMPLED_WITHOUT_REPLACEMENT,
+        .sampling_probability = p,
+        .part_count = 1,
+        .parts = &(prv_step){base, 1},
+    };
+    return prv_described(make_subsampled_without_replacement(base, p, mechanism), &made, mechanism);
 }

@@ -15,7 +15,13 @@ bool prv_is_symmetric(const prv_mechanism *m)
     if (m->base == PRV_BASE_MIXTURE) return m->mixture->mirrored;
     if (m->folded) return 1;
     if (m->base == PRV_BASE_CHOICE) return prv_is_symmetric(m->part[0]) && prv_is_symmetric(m->part[1]);
+    if (prv_has_two_pairs(m)) return false;
     return m->sampling_probability == 1.0;
+}
+
+bool prv_has_two_pairs(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_TAILS && !m->tails_mirrored;
 }
 
 /* What is combined, of an enclosed mechanism too; else NULL. */
@@ -97,7 +103,8 @@ bool prv_greatest_loss_is_reached(const prv_mechanism *m)
 {
     if (m->base == PRV_BASE_CHOICE)
         return prv_greatest_loss_is_reached(m->part[0]) && prv_greatest_loss_is_reached(m->part[1]);
-    return m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE && combined(m) == NULL;
+    return m->base != PRV_BASE_TAILS && m->base != PRV_BASE_CDFS && m->base != PRV_BASE_CURVE &&
+           combined(m) == NULL;
 }
 
 double prv_greatest_loss_error(const prv_mechanism *m, bool add)
@@ -120,7 +127,14 @@ double prv_greatest_loss_error(const prv_mechanism *m, bool add)
     else if (m->base == PRV_BASE_MIXTURE)
         relative = PRV_UNIT *
                    (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
-    return relative * fabs(greatest) + 2.0 * m->density_error;
+    /* A quotient or product that may be subnormal is off by half a unit of these. */
+    const double absolute = relative > 0.0 && fabs(greatest) < 0x1p-900 ? 0x1p-1073 : 0.0;
+    return relative * fabs(greatest) + absolute + 2.0 * m->density_error;
+}
+
+double prv_least_loss(const prv_mechanism *m, bool add)
+{
+    return -prv_greatest_loss(m, !add) - prv_greatest_loss_error(m, !add);
 }
 
 /* An upper bound of the losses of 'add'. A knot an ulp below their end might have much mass above it. */

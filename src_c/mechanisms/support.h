@@ -15,6 +15,10 @@ typedef struct prv_features {
 /* Whether both directions are the same pair. */
 bool prv_is_symmetric(const prv_mechanism *m);
 
+/* Whether records that are removed have one pair, and those that are added another, of both of which no
+ * sample or combination is known. */
+bool prv_has_two_pairs(const prv_mechanism *m);
+
 /* Q's mass at +infinity, and its absolute error, at most: 0 if the caller stated the mass. */
 double prv_infinite_mass(const prv_mechanism *m, bool add);
 double prv_infinite_mass_error(const prv_mechanism *m, bool add);
@@ -24,6 +28,9 @@ double prv_infinite_mass_error(const prv_mechanism *m, bool add);
 double prv_greatest_loss(const prv_mechanism *m, bool add);
 double prv_greatest_loss_error(const prv_mechanism *m, bool add);
 bool prv_greatest_loss_is_reached(const prv_mechanism *m);
+
+/* No finite loss is below this (nats): the greatest of the other direction, with its error. */
+double prv_least_loss(const prv_mechanism *m, bool add);
 
 prv_features prv_mechanism_features(const prv_mechanism *m, bool add);
 

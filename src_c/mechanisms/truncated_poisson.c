@@ -18,8 +18,8 @@ static prv_status sampled_gaussian(double noise_multiplier, double p, prv_mechan
     return status;
 }
 
-prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, double p, uint64_t dataset_size,
-                                                    uint64_t maximum_batch_size, prv_mechanism **mechanism)
+static prv_status make_truncated_poisson_gaussian(double noise_multiplier, double p, uint64_t dataset_size,
+                                                  uint64_t maximum_batch_size, prv_mechanism **mechanism)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
@@ -56,4 +56,19 @@ done:
     (*mechanism)->scale = noise_multiplier;
     (*mechanism)->replacement = PRV_REPLACED_CHOICE;
     return PRV_OK;
+}
+
+prv_status prv_mechanism_truncated_poisson_gaussian(double noise_multiplier, double p, uint64_t dataset_size,
+                                                    uint64_t maximum_batch_size, prv_mechanism **mechanism)
+{
+    const prv_description made = {
+        .kind = PRV_KIND_TRUNCATED_POISSON_GAUSSIAN,
+        .noise = noise_multiplier,
+        .sampling_probability = p,
+        .dataset_size = dataset_size,
+        .maximum_batch_size = maximum_batch_size,
+    };
+    return prv_described(
+        make_truncated_poisson_gaussian(noise_multiplier, p, dataset_size, maximum_batch_size, mechanism),
+        &made, mechanism);
 }

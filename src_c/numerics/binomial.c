@@ -92,7 +92,20 @@ prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k)
     return t;
 }
 
-void prv_binomial_probabilities(size_t n, double p, double rest, double *masses)
+/* Divides by their sum. Below the normal doubles masses have no relative accuracy: these are left out. */
+static bool normalise(double *masses, size_t length, long double sum)
+{
+    bool complete = true;
+    for (size_t k = 0; k < length; k++) {
+        masses[k] = (double)((long double)masses[k] / sum);
+        if (masses[k] >= DBL_MIN) continue;
+        masses[k] = 0.0;
+        complete = false;
+    }
+    return complete;
+}
+
+bool prv_binomial_probabilities(size_t n, double p, double rest, double *masses)
 {
     const long double drawn = (long double)p + (long double)rest;
     const long double odds = drawn / ((1.0L - (long double)p) - (long double)rest);
@@ -110,5 +123,33 @@ void prv_binomial_probabilities(size_t n, double p, double rest, double *masses)
         masses[k - 1] = (double)term;
         sum += term;
     }
-    for (size_t k = 0; k <= n; k++) masses[k] = (double)((long double)masses[k] / sum);
+    return normalise(masses, n + 1, sum);
+}
+
+/* P(K = k + 1) / P(K = k). */
+static long double hypergeometric_ratio(uint64_t size, uint64_t marked, uint64_t drawn, uint64_t k)
+{
+    return (long double)(marked - k) * (long double)(drawn - k) /
+           ((long double)(k + 1) * (long double)(size - marked - drawn + k + 1));
+}
+
+bool prv_hypergeometric_probabilities(uint64_t size, uint64_t marked, uint64_t drawn, double *masses)
+{
+    const size_t most = (size_t)(marked < drawn ? marked : drawn);
+    const double about = (double)marked * ((double)drawn / (double)size);
+    const size_t mode = prv_size_of(fmin(floor(about), (double)most));
+    long double sum = 1.0L, term = 1.0L;
+    masses[mode] = 1.0;
+    for (size_t k = mode; k < most; k++) {
+        term *= hypergeometric_ratio(size, marked, drawn, k);
+        masses[k + 1] = (double)term;
+        sum += term;
+    }
+    term = 1.0L;
+    for (size_t k = mode; k > 0; k--) {
+        term /= hypergeometric_ratio(size, marked, drawn, k - 1);
+        masses[k - 1] = (double)term;
+        sum += term;
+    }
+    return normalise(masses, most + 1, sum);
 }

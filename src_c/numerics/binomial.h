@@ -1,7 +1,8 @@
-/* Binomial laws. */
+/* Binomial and hypergeometric laws. */
 #ifndef PRV_BINOMIAL_H
 #define PRV_BINOMIAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,13 @@ typedef struct prv_binomial_tails {
 prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k);
 
 /* Probabilities of 0..n, double[n + 1], from the mode outwards, for draws of probability p + rest. 0 < p < 1,
- * and rest less than an ulp of it. */
-void prv_binomial_probabilities(size_t n, double p, double rest, double *masses);
+ * and rest less than an ulp of it. Those below 2^-1022 are left out, as 0, and false is returned if some are.
+ */
+bool prv_binomial_probabilities(size_t n, double p, double rest, double *masses);
+
+/* P(K = k), k from 0 to the lesser of `marked` and `drawn`, double[that + 1], of the number K of marked ones
+ * among `drawn` of `size` things, drawn without replacement: from the mode outwards. size <= 2^32, and
+ * `drawn` of them are not marked. As above, those below 2^-1022 are left out. */
+bool prv_hypergeometric_probabilities(uint64_t size, uint64_t marked, uint64_t drawn, double *masses);
 
 #endif

@@ -20,16 +20,19 @@
 #define PRV_LEAST_DELTA 1e-301
 
 typedef struct prv_aim {
-    double log_delta;  /* log of the finite part of delta, asked or expected */
-    double epsilon;    /* nats, asked or expected */
-    double reach;      /* nats: distance of the true epsilon from `epsilon`, about */
-    double saddle;     /* the tilt that centres the composed loss on epsilon */
-    double deviation;  /* nats: standard deviation of the composed loss at that tilt */
-    double slope;      /* -d log(delta) / d epsilon: the saddle, until a pass has measured it */
-    double width;      /* nats: width in epsilon that the next pass is to have */
-    double asked;      /* nats, at most `width`: a reading without digits of delta is judged by it */
-    double top_share;  /* part of delta that the mass above the steps' tops may cost */
-    double strictness; /* divides the cost that truncation may have; 1 to begin with */
+    double log_delta; /* log of the finite part of delta, asked or expected */
+    double epsilon;   /* nats, asked or expected */
+    double reach;     /* nats: distance of the true epsilon from `epsilon`, about */
+    double saddle;    /* the tilt that centres the composed loss on epsilon */
+    double deviation; /* nats: standard deviation of the composed loss at that tilt */
+    double slope;     /* -d log(delta) / d epsilon: the saddle, or what jumps make of it, until a pass has
+                         measured it */
+    bool is_rare;     /* rare jumps decide epsilon, which a saddle point guesses too large */
+    double frequent_epsilon; /* nats: that guess */
+    double width;            /* nats: width in epsilon that the next pass is to have */
+    double asked;            /* nats, at most `width`: a reading without digits of delta is judged by it */
+    double top_share;        /* part of delta that the mass above the steps' tops may cost */
+    double strictness;       /* divides the cost that truncation may have; 1 to begin with */
 } prv_aim;
 
 /* False if Chernoff's bound of epsilon at delta (prv_chernoff_epsilon) hardly gets down to this epsilon > 0.
@@ -41,6 +44,14 @@ double prv_rough_epsilon(prv_direction *direction, double delta);
 
 /* Aims at a delta (its finite part, > 0): finds the saddle, and guesses epsilon. */
 void prv_aim_at_delta(prv_direction *direction, const prv_options *options, double delta, prv_aim *aim);
+
+/* Aims anew at a delta that a pass found at the epsilon asked, with its slope. */
+void prv_aim_again(prv_direction *direction, const prv_options *options, double epsilon, double log_delta,
+                   double slope, prv_aim *aim);
+
+/* Aims at the same epsilon and delta with the cells below caps alone (prv_set_caps), so that tilts make
+ * nothing of losses far above epsilon. */
+void prv_aim_below_caps(prv_direction *direction, const prv_options *options, prv_aim *aim);
 
 /* Aims at the value of a question: a delta above the mass at infinity, or an epsilon. prv_refine_aim aims
  * again, as often as the saddle needs finer profiles. */

@@ -26,6 +26,9 @@
 /* Lattices with more points cost more than any engine. */
 #define MOST_POINTS 1e6
 
+/* The bulk alone is taken to make up for no more than this part of epsilon. */
+#define LARGEST_PART 0.99
+
 /* Jumps begin at this point of their lattice, so that the first cells are small against the cut. Even. */
 #define FIRST_JUMP 4
 
@@ -39,7 +42,8 @@ bool prv_may_count_jumps(const prv_direction *d)
     if (d->steps != 1 || d->all.infinite.high > 0.0) return false;
     const prv_mechanism *m = d->mechanisms[0];
     /* An atom at the least loss would lie in no inner cell. */
-    return m->base == PRV_BASE_GAUSSIAN && !m->folded && isfinite(least_loss(d)) && d->counts[0] < 0x1p31;
+    return (m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE) && !m->folded &&
+           isfinite(least_loss(d)) && d->counts[0] < 0x1p31;
 }
 
 /* The cells of the profile up to the top: losses S above the least one, in order, and sums over the cells
@@ -95,6 +99,20 @@ static double one_jump(const above *a, double x)
     return fmax(a->mass - exp(x) * a->relative, 0.0);
 }
 
+/* What all losses below half of a jump sum to on average, if a jump makes up for the rest of `top`. */
+static double mean_of_bulk(const prv_direction *d, double least, double top)
+{
+    const prv_profile *p = &d->profiles[0];
+    double mean = 0.0;
+    for (int round = 0; round < 2; round++) {
+        const double half = 0.5 * fmax(top - mean, 0.0);
+        mean = 0.0;
+        for (size_t i = 0; i < p->length && loss_of(p, least, i) < half; i++)
+            mean += d->counts[0] * p->mass[i] * loss_of(p, least, i);
+    }
+    return fmin(mean, LARGEST_PART * top);
+}
+
 /* A loss s leaves epsilon - s to the others: what counts is their delta over that of all, by the slope or by
  * one more jump, whichever is less. Of the weights of one run, no more than 1 in all are its tilted law. */
 static prv_status view_new(const prv_direction *d, const prv_jump_aim *aim, double top, view *v)
@@ -107,15 +125,17 @@ static prv_status view_new(const prv_direction *d, const prv_jump_aim *aim, doub
     v->mean = v->sum + p->length + 1;
     v->square = v->mean + p->length + 1;
     above a = {p->length, 0.0, 0.0};
-    extend(p, least, top, &a);
-    const double alone = fmax(one_jump(&a, top), 1e-300);
+    const double reach = top - mean_of_bulk(d, least, top);
+    extend(p, least, reach, &a);
+    const double alone = fmax(one_jump(&a, reach), 1e-300);
     size_t n = 0;
     v->sum[0] = v->mean[0] = v->square[0] = 0.0;
     for (; n < p->length && loss_of(p, least, n) < top; n++) {
         const double s = loss_of(p, least, n);
-        extend(p, least, top - s, &a);
+        const double left = fmax(reach - s, 0.0);
+        extend(p, least, left, &a);
         const double weight = p->mass[n] * fmin(exp(fmin(aim->slope * s, 700.0)),
-                                                fmin(one_jump(&a, top - s) / alone, exp(-aim->log_delta)));
+                                                fmin(one_jump(&a, left) / alone, exp(-aim->log_delta)));
         v->loss[n] = s;
         v->sum[n + 1] = v->sum[n] + weight;
         v->mean[n + 1] = v->mean[n] + weight * s;

@@ -8,6 +8,7 @@
 #include "composition/direct_convolution.h"
 #include "composition/kernel.h"
 #include "composition/transforms.h"
+#include "planning/alignment.h"
 
 /* Bytes of a point of a mesh with both lattices, and of a knot with its cells: together PRV_BYTES_OF_KNOT. */
 #define BYTES_OF_POINT 64.0
@@ -42,13 +43,16 @@
 #define BULK_FIRST 0.5
 #define BULK_LAST 1e-3
 #define BULK_FACTOR 0.7
+/* A lattice may have the atoms of the bulk that much higher, as a part of their loss. */
+#define BULK_ROOM 0.01
 
 /* prv_align_spacing divides a spacing by so much at most. */
 #define MOST_ALIGNMENT 8.0
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
-/* A step's own knots end where the tilted mass below does not matter. */
+/* A step's own knots end where the mass below does not matter, although the dominating lattice moves it up to
+ * the first of them. */
 static void cut_bottoms(prv_direction *direction, double tilt, double tilted_below)
 {
     for (size_t j = 0; j < direction->steps; j++) {
@@ -59,8 +63,8 @@ static void cut_bottoms(prv_direction *direction, double tilt, double tilted_bel
         const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
         double sum = 0.0;
         for (; first + 1 < end; first++) {
-            sum += exp(log(p->mass[first]) + tilt * p->center[first] - log_moment);
-            if (sum > below) break;
+            sum += p->mass[first];
+            if (exp(fmin(log(sum) + tilt * p->low[first + 1] - log_moment, 0.0)) > below) break;
         }
         direction->first[j] = first;
     }
@@ -128,7 +132,7 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     w->shift_up = fmin(w->shift_up, most_shift);
     w->shift_down = fmin(w->shift_down, most_shift);
     w->lowest = low;
-    layout->uniform_points = (high - low) / layout->spacing.law;
+    layout->uniform_points = (high - low) / layout->spacing.convolved;
     w->length = prv_transform_length(ceil(layout->uniform_points), false);
     const double reach = fmax(aim->reach, REACH_PART * aim->width); /* the shift slack is below that */
     w->low_epsilon = fmax(aim->epsilon - reach, fmin(aim->epsilon, 0.0));
@@ -144,6 +148,7 @@ bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window
     w->bulk_low = BULK_EPSILON * aim->epsilon;
     if (!(aim->epsilon > 0.0)) return false;
     for (double bulk = BULK_FIRST * w->bulk_low; bulk > BULK_LAST * w->bulk_low; bulk *= BULK_FACTOR) {
+        double highest = -HUGE_VAL;
         prv_use_whole_profiles(direction);
         for (size_t j = 0; j < direction->steps; j++) {
             const prv_profile *p = &direction->profiles[j];
@@ -151,12 +156,14 @@ bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window
             while (end > 1 && p->high[end - 1] > bulk) end--;
             direction->end[j] = end;
             if (p->high[end - 1] > bulk) return false;
+            highest = fmax(highest, p->high[end - 1]);
         }
         const double tilt = prv_root(direction, prv_saddle_excess, &w->bulk_low, 4.0 * aim->saddle);
         const prv_moments m = prv_composed_moments(direction, tilt);
         if (m.log_moment - tilt * w->bulk_low + log(prv_kernel_maximum(tilt)) > log_target) continue;
         w->separate = true;
-        w->bulk = bulk;
+        /* Atoms of the next cell may lie below its end, and are no part of this bulk. */
+        w->bulk = fmin(bulk, highest + BULK_ROOM * fabs(highest));
         w->bulk_tilt = tilt;
         return true;
     }
@@ -172,12 +179,23 @@ static double *new_weights(const prv_direction *direction)
     return prv_allocate(2 * longest, sizeof(double));
 }
 
+double prv_period_guess(prv_direction *direction, const prv_aim *aim, double tilt)
+{
+    const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
+    const double log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), MOST_LOG_BUDGET);
+    double low, high, least, greatest;
+    tail_shift(direction, tilt, 1.0, log_budget, &high);
+    tail_shift(direction, tilt, -1.0, log_budget, &low);
+    support_in_use(direction, 0.0, &least, &greatest);
+    const double log_tolerance = log(TOLERANCE_PART) + log_budget + log(prv_kernel_maximum(tilt));
+    return fmax(fmin(high, greatest) - aim->epsilon, aim->epsilon - fmax(low, least) - log_tolerance / tilt);
+}
+
 double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine engine)
 {
     double *weight = new_weights(direction);
     if (weight == NULL) return HUGE_VAL;
-    prv_use_whole_profiles(direction);
-    prv_cut_tops(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+    prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
     const double knots = prv_expected_knots(direction, aim, prv_first_spacing(direction, aim), engine,
                                             weight);
     prv_release(weight);
@@ -194,9 +212,16 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
     spacing = exact_spacing
                   ? spacing
                   : fmax(fmin(spacing, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_spacing(direction));
-    const double law = exact_spacing ? spacing : prv_align_spacing(direction, spacing);
-    layout->spacing = (prv_spacing){
-        .lattice = law, .law = law, .count = direction->all.count, .exact = exact_spacing, .engine = engine};
+    const double law = exact_spacing ? spacing : prv_align_spacing(direction, aim, spacing, engine);
+    const bool spectrum = engine == PRV_ENGINE_SPECTRUM && !exact_spacing;
+    const double convolved = spectrum ? prv_align_spacing(direction, aim, spacing, PRV_ENGINE_CONVOLUTION)
+                                      : law;
+    layout->spacing = (prv_spacing){.lattice = law,
+                                    .law = law,
+                                    .convolved = law,
+                                    .count = direction->all.count,
+                                    .exact = exact_spacing,
+                                    .engine = engine};
     double *weight = new_weights(direction);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
@@ -204,6 +229,7 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
     cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps);
     prv_scale_meshes(direction, aim, weight, &layout->spacing);
     lay_out_window(direction, aim, layout);
+    layout->convolved_points = layout->uniform_points * fmax(law / convolved, 1.0);
     prv_release(weight);
     if (engine == PRV_ENGINE_CONVOLUTION)
         layout->bytes = prv_workspace_bytes(fmax(layout->uniform_points, (double)layout->window.length),

@@ -15,9 +15,11 @@ typedef struct prv_layout {
     size_t longest;        /* points of the longest mesh */
     prv_window window;     /* length 0: no transform is that long */
     double uniform_points; /* of a uniform mesh in the window, about */
-    double log_budget;     /* log of what may be lost at either end, in units of M e^(-lam eps) g(lam) */
-    double memory_limit;   /* bytes */
-    double bytes;          /* of the largest buffers that this takes */
+    /* Points of a convolution's mesh that is as good: more where atoms lie off the lattice. */
+    double convolved_points;
+    double log_budget;   /* log of what may be lost at either end, in units of M e^(-lam eps) g(lam) */
+    double memory_limit; /* bytes */
+    double bytes;        /* of the largest buffers that this takes */
 } prv_layout;
 
 /* Lays out meshes of about `spacing` (aligned to the sharp features if there are any) and the window at the
@@ -30,6 +32,10 @@ void prv_layout_free(prv_layout *layout);
 /* A layout without meshes; nothing is to be freed. Errors of prv_layout_new. */
 prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
                            bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout);
+
+/* About how long the period of a spectrum at this tilt is, nats: sums more than a period apart count as one.
+ */
+double prv_period_guess(prv_direction *direction, const prv_aim *aim, double tilt);
 
 /* About how many knots the meshes of a first pass of this aim would have. O(cells). */
 double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine engine);

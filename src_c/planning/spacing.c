@@ -7,6 +7,7 @@
 #include "base/allocate.h"
 #include "numerics/vector_math.h"
 #include "mechanisms/support.h"
+#include "planning/alignment.h"
 
 /* The numbers below make meshes finer or coarser. No bound relies on them. */
 
@@ -16,22 +17,34 @@
 #define HEAVIER_CELL 0.01
 #define HEAVY_CELL 0.002
 
-/* A period that is finer than the spacing asked by less than this is taken whole: if all atoms lie on it,
- * because it is exact; and otherwise. */
-#define FINER_IF_EXACT 0.125
-#define FINER_IF_NOT 0.6
+/* Knots of a step beyond which a spectrum takes longer than any convolution. */
+#define MOST_SUMMED 300000
 
 /* A point beyond all that an atom may lie at (2^60, below_atom), so that differences of points are integers.
  */
 #define FAR (INT64_C(1) << 61)
 
-/* Atoms that lie on no lattice are about so much of the spacing off it. */
-#define FINER_ABOUT_ATOMS 0x1p-6
-
 /* A uniform mesh's transforms cost the same whatever knots are left out, so that larger spacings may add only
  * a quarter of its error; a spectrum has the spacings that are best. */
 #define CONVOLUTION_ERROR 0.25
 #define SPECTRUM_ERROR 1.5
+
+/* Mass at a distance s above the edge of the support, in a mesh cell of width h that begins there, has a
+ * variance of s (h - s) where it is split to both ends, against h^2 / 4 of both ways of a cell elsewhere. */
+#define EDGE_CELL 4.0
+
+/* The scale at which the error is as wanted is found in so many steps. */
+enum { ROUNDS = 4 };
+
+/* A uniform mesh is made coarser than the error law says by powers of this, up to this factor. */
+#define COARSENING 1.25
+#define MOST_COARSENING 256.0
+
+/* Jumps count this much more than by the part of delta that they make up, which is guessed. */
+#define JUMPS_WEIGHT 4.0
+
+/* The bend of what jumps leave of delta is at least this part of epsilon wide. */
+#define LEAST_BEND 1e-3
 
 /* Power of two at most x, at least 1. */
 static int64_t power_of_two(double x)
@@ -131,12 +144,6 @@ static double walk(mesh_builder *b, const prv_profile *p, size_t first, size_t e
     return (double)(top - bottom) / fmax((double)(index - bottom), 1.0);
 }
 
-/* Whether the losses are atoms that lie on no lattice. */
-static bool has_scattered_atoms(const prv_mechanism *m, bool add)
-{
-    return m->base == PRV_BASE_ATOMS && !prv_mechanism_features(m, add).is_lattice;
-}
-
 /* The mesh cell of width 1 that an atom lies in: the index of its lower end, which is below the atom, or is
  * the atom itself within rounding of the cell above. */
 static int64_t below_atom(const mesh_builder *b, double loss)
@@ -181,23 +188,59 @@ static double reach_by_a_jump(const prv_aim *aim, double mass, double loss)
     return mass * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0));
 }
 
-/* The weight of a profile cell in the error of delta: half its tilted mass, half its part in reaching epsilon
- * by a single jump, as far as such jumps make up delta at all. If few rare jumps dominate, no tilt centres
- * the law on them, and the tilted mass alone would leave the mesh coarse there. */
+/* The deviation of the sum of all losses below half of epsilon, of this step alone. */
+static double deviation_below(const prv_profile *p, size_t first, size_t end, double count, double half)
+{
+    double mass = 0.0, mean = 0.0, square = 0.0;
+    for (size_t c = first; c < end && p->center[c] < half; c++) {
+        mass += p->mass[c];
+        mean += p->mass[c] * p->center[c];
+        square += p->mass[c] * p->center[c] * p->center[c];
+    }
+    return mass > 0.0 ? sqrt(count * fmax(square - mean * mean / mass, 0.0)) : 0.0;
+}
+
+/* The weights of `importance` where rare jumps decide. Losses below half of epsilon count by how much more of
+ * delta the rest makes up after them. What a jump leaves of delta is a convex function of it with a bend at
+ * epsilon, and about straight elsewhere: jumps count as the rest spreads the bend, or as far as epsilon is
+ * unknown. */
+static void rare_importance(const prv_profile *p, size_t first, size_t end, double count, const prv_aim *aim,
+                            double *weight)
+{
+    const double slope = aim->slope, epsilon = aim->epsilon, most = exp(-aim->log_delta);
+    const double spread = fmax(fmax(deviation_below(p, first, end, count, 0.5 * epsilon), aim->reach),
+                               LEAST_BEND * epsilon);
+    const double bend = JUMPS_WEIGHT * most / (slope * slope * spread);
+    const double beyond = most / (slope * (slope + 1.0));
+    for (size_t c = first; c < end; c++) {
+        const double loss = p->center[c], away = loss - epsilon;
+        if (loss < 0.5 * epsilon)
+            weight[c] = p->mass[c] * fmin(exp(slope * loss), most);
+        else
+            weight[c] = p->mass[c] *
+                        (bend * exp(-fabs(away) / spread) + (away > 0.0 ? beyond * exp(-away) : 0.0));
+    }
+}
+
+/* The weight of a profile cell in the error of delta: its tilted mass, and the part of delta that one run
+ * makes up by such a jump alone. If few rare jumps dominate, no tilt centres the law on them, and the tilted
+ * mass alone would leave the mesh coarse there. */
 static void importance(const prv_direction *direction, size_t j, const prv_aim *aim, double *weight)
 {
     const prv_profile *p = &direction->profiles[j];
     const size_t first = direction->first[j], end = direction->end[j];
+    if (aim->is_rare) {
+        rare_importance(p, first, end, direction->counts[j], aim, weight);
+        return;
+    }
     prv_tilt(p->center + first, p->mass + first, end - first, aim->saddle, weight + first);
     double jumps = 0.0;
     for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
         jumps += reach_by_a_jump(aim, p->mass[c], p->center[c]);
-    const double share = 0.5 * fmin(direction->counts[j] * jumps * exp(-aim->log_delta), 1.0);
-    for (size_t c = first; c < end; c++) {
-        weight[c] *= 1.0 - share;
-        if (p->center[c] >= 0.5 * aim->epsilon)
-            weight[c] += share / jumps * reach_by_a_jump(aim, p->mass[c], p->center[c]);
-    }
+    /* A guess of delta may be far too small: all runs together make up all of it. */
+    const double part = JUMPS_WEIGHT * fmin(exp(-aim->log_delta), 1.0 / (direction->counts[j] * jumps));
+    for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
+        weight[c] += part * reach_by_a_jump(aim, p->mass[c], p->center[c]);
 }
 
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
@@ -206,35 +249,96 @@ static double cell_error(const prv_direction *direction, size_t j, const prv_spa
     return direction->counts[j] / shared->count * weight;
 }
 
-/* sum over cells of (error length^2)^(1/3), see `spacings`. */
-static double mesh_load(const prv_direction *direction, size_t j, const prv_spacing *shared,
-                        const double *weight)
+/* The distance of a loss from the edge of the support, which is a knot; infinite if there is none. */
+static double above_edge(const prv_features *f, double loss)
+{
+    return f->anchor_is_atom || f->anchor == 0.0 ? HUGE_VAL : fabs(loss - f->anchor);
+}
+
+/* The error law of a cell. */
+typedef struct cell_law {
+    double length; /* nats, > 0 */
+    double error;  /* its part of the error at spacing 1, > 0 */
+    double near;   /* nats: at larger spacings the error is error * near * spacing, not error * spacing^2 */
+} cell_law;
+
+static cell_law law_of_cell(const prv_direction *direction, size_t j, size_t c, const prv_features *f,
+                            const prv_spacing *shared, double weight)
 {
     const prv_profile *p = &direction->profiles[j];
+    const double near = EDGE_CELL * above_edge(f, p->center[c]);
+    const cell_law l = {fmax(p->high[c] - p->low[c], isfinite(near) ? 1e-300 : 1e-3 * shared->law),
+                        fmax(cell_error(direction, j, shared, weight), 1e-60), fmax(near, 1e-300)};
+    return l;
+}
+
+/* scale (length / error)^(1/3), with the error's own dependence on the spacing. */
+static double spacing_wanted(const cell_law *l, double scale)
+{
+    const double wanted = scale * cbrt(l->length / l->error);
+    return l->near < wanted ? scale * sqrt(scale * l->length / (l->error * l->near)) : wanted;
+}
+
+/* The error that the spacings of a step make at this scale. */
+static double mesh_error(const prv_direction *direction, size_t j, const prv_spacing *shared,
+                         const double *weight, double scale)
+{
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     double sum = 0.0;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
-        const double length = p->high[c] - p->low[c];
-        sum += cbrt(cell_error(direction, j, shared, weight[c]) * length * length);
+        const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
+        const double spacing = spacing_wanted(&l, scale);
+        sum += l.error * spacing * fmin(spacing, l.near);
     }
     return sum;
 }
 
-/* Spacings wanted in each cell of a step's profile, nats: scale (length / error)^(1/3), which makes
- *     sum error spacing^2 = scale^2 (sum of the steps' loads)
- * at the fewest knots of all steps together. None is above 1 / (2 saddle): the tilt makes exponentially much
- * of a split over more. Returns the least that is not an atom's. */
+/* The error of a uniform mesh of step j. */
+static double uniform_error(const prv_direction *direction, size_t j, const prv_spacing *shared,
+                            const double *weight, double spacing)
+{
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    double sum = 0.0;
+    for (size_t c = direction->first[j]; c < direction->end[j]; c++)
+        sum += cell_error(direction, j, shared, weight[c]) *
+               fmin(spacing, EDGE_CELL * above_edge(&f, direction->profiles[j].center[c]));
+    return sum * spacing;
+}
+
+/* Spacings are at most such parts of 1 / tilt: the tilt makes exponentially much of a split over more. A
+ * split over x / tilt adds x^2 / 8 of itself to a tilted mass, of which a wide width allows more. */
+#define MOST_SPLIT 0.5
+#define WIDEST_SPLIT 1.5
+
+/* The largest spacing at this loss. Of a jump beyond epsilon delta is a smooth function. */
+static double most_spacing(const prv_aim *aim, double loss)
+{
+    const double split = fmin(fmax(sqrt(4.0 * aim->slope * aim->width), MOST_SPLIT), WIDEST_SPLIT);
+    if (!aim->is_rare) return split / aim->saddle;
+    return split / aim->slope + fmin(0.25 * fmax(loss - aim->epsilon, 0.0), 0.25);
+}
+
+/* Spacings wanted in each cell of a step's profile, nats: those at which the sum of the cells' errors is what
+ * it is at the fewest knots of all steps together. Returns the least that is not an atom's. */
 static double spacings(const prv_direction *direction, size_t j, const prv_aim *aim,
                        const prv_spacing *shared, const double *weight, double *spacing)
 {
     const prv_profile *p = &direction->profiles[j];
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const bool has_edge = isfinite(above_edge(&f, 0.0));
     double least = HUGE_VAL;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
-        const double wanted = shared->scale * cbrt(fmax(length, 1e-3 * shared->law) /
-                                                   fmax(cell_error(direction, j, shared, weight[c]), 1e-60));
-        spacing[c] = fmin(fmin(fmin(wanted, 0.5 / aim->saddle), 0.5 * length), PRV_WIDEST_CELL);
+        const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
+        const double wanted = spacing_wanted(&l, shared->scale);
+        spacing[c] = fmin(fmin(wanted, most_spacing(aim, p->center[c])), PRV_WIDEST_CELL);
+        if (!has_edge) spacing[c] = fmin(spacing[c], 0.5 * length);
         if (length > 0.0) least = fmin(least, wanted);
     }
+    /* About an edge, cells of the profile are narrower than mesh cells, each of which is to be at most twice
+     * as wide as the spacing wanted at any point of it. */
+    for (size_t c = direction->end[j]; has_edge && c-- > direction->first[j] + 1;)
+        spacing[c - 1] = fmin(spacing[c - 1], spacing[c] + 0.5 * (p->high[c - 1] - p->low[c - 1]));
     return least;
 }
 
@@ -258,7 +362,8 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     for (size_t c = first; c < end; c++) spacing[c] /= lattice;
 
     const double greatest = prv_greatest_loss(direction->mechanisms[j], direction->add);
-    double low = p->low[first], high = fmin(p->high[end - 1], greatest);
+    const bool capped = direction->capped[j];
+    double low = p->low[first], high = capped ? direction->cap[j] : fmin(p->high[end - 1], greatest);
     if (!f.anchor_is_atom && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
     if (!f.anchor_is_atom && f.anchor > 0.0) high = fmin(high, f.anchor);
     const double slack = 1e-6;
@@ -266,24 +371,27 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
      * what lies just above it has nowhere to go. */
     const double bottom = floor((low - f.anchor) / lattice + slack) - 1.0;
     /* And one above the highest: rounding may place it on either side of its knot. */
-    const double top = fmax(ceil((high - f.anchor) / lattice - slack) + (f.anchor_is_atom ? 1.0 : 0.0),
-                            bottom + 1.0);
+    const double top = fmax(
+        ceil((high - f.anchor) / lattice - slack) + (f.anchor_is_atom || capped ? 1.0 : 0.0), bottom + 1.0);
     if (!(fabs(bottom) < 0x1p52 && fabs(top) < 0x1p52)) return PRV_ERR_MEMORY_LIMIT;
 
     const double period = fmin(nearbyint(f.period / lattice), 0x1p60);
-    const size_t most = prv_size_of(fmin(memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
+    size_t most = prv_size_of(fmin(memory_limit / PRV_BYTES_OF_KNOT, 0x1p48));
+    const bool is_limited = shared->engine == PRV_ENGINE_SPECTRUM && !shared->exact && most > MOST_SUMMED;
+    if (is_limited) most = MOST_SUMMED;
     const double narrowest = narrowest_cell(direction->mechanisms[j]);
     mesh_builder b = {f.anchor, lattice, f.anchor_is_atom, (int64_t)period, narrowest, 0, 0, most, NULL,
                       NULL,     NULL};
     /* A spectrum takes time for atoms, and not for lattice points. */
     const prv_atoms *atoms = shared->engine == PRV_ENGINE_SPECTRUM && !shared->exact &&
-                                     has_scattered_atoms(direction->mechanisms[j], direction->add)
+                                     prv_is_off_lattice(direction->mechanisms[j], direction->add, shared->law)
                                  ? direction->mechanisms[j]->atoms[direction->add]
                                  : NULL;
     const double rest = atoms != NULL
                             ? walk_atoms(&b, atoms, p, first, end, weight, spacing, (int64_t)bottom,
                                          (int64_t)top)
                             : walk(&b, p, first, end, weight, spacing, (int64_t)bottom, (int64_t)top);
+    if (b.knot_length > most && is_limited) return PRV_ERR_ENGINE;
     if (b.knot_length > most) {
         *bytes += PRV_BYTES_OF_KNOT * (double)b.knot_length * rest;
         return PRV_ERR_MEMORY_LIMIT;
@@ -297,7 +405,9 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     }
     mesh->offset = f.anchor;
     mesh->spacing = lattice;
-    mesh->on_knots = f.anchor_is_atom;
+    mesh->on_knots = f.anchor_is_atom && atoms == NULL;
+    mesh->may_shift = true;
+    mesh->keeps_top = capped;
     mesh->tilt = saddle;
     b.index = mesh->index;
     b.knot = mesh->knot;
@@ -317,63 +427,52 @@ double prv_narrowest_spacing(const prv_direction *direction)
     return narrowest;
 }
 
-/* The period of a lattice on which the atoms of all steps lie, from an anchor of each; 0 if there is none. */
-static double common_period(const prv_direction *direction)
+/* The largest spacing of a uniform mesh whose error is that of the law, which is larger than the law's own
+ * where most of the mass lies about an edge of the support. */
+static double uniform_spacing(const prv_direction *direction, const prv_aim *aim, double *weight,
+                              const prv_spacing *shared)
 {
-    double least = HUGE_VAL;
-    for (size_t j = 0; j < direction->steps; j++) {
-        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-        if (direction->mechanisms[j]->base != PRV_BASE_ATOMS || !f.is_lattice || !(f.period > 0.0))
-            return 0.0;
-        least = fmin(least, f.period);
-    }
-    for (size_t j = 0; j < direction->steps; j++) {
-        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-        const double periods = f.period / least;
-        if (!(fabs(periods - nearbyint(periods)) <= 1e-12 * periods)) return 0.0;
-    }
-    return least;
-}
-
-double prv_align_spacing(const prv_direction *direction, double spacing)
-{
-    /* On this lattice all steps are exact: nothing is gained by a finer one. */
-    const double common = common_period(direction);
-    if (common > spacing && common <= PRV_WIDEST_CELL) return common;
-    double period = 0.0, count = 0.0, finer = FINER_IF_EXACT;
-    for (size_t j = 0; j < direction->steps; j++) {
-        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-        if (f.period > 0.0 && direction->counts[j] > count) {
-            period = f.period;
-            count = direction->counts[j];
-            finer = f.is_lattice ? FINER_IF_EXACT : FINER_IF_NOT;
+    const double law = shared->law,
+                 most = fmin(fmin(most_spacing(aim, 0.0), PRV_WIDEST_CELL), MOST_COARSENING * law);
+    double fits = law;
+    for (double tried = COARSENING * law; tried <= most; tried *= COARSENING) {
+        double sum = 0.0;
+        for (size_t j = 0; j < direction->steps; j++) {
+            if (tried == COARSENING * law || direction->steps > 1) importance(direction, j, aim, weight);
+            sum += uniform_error(direction, j, shared, weight, tried);
         }
+        if (sum > law * law) break;
+        fits = tried;
     }
-    if (!(period > 0.0)) return spacing;
-    if (period <= spacing) return period > finer * spacing ? period : period * floor(spacing / period);
-    /* Meshes that are coarser by powers of two have knots at the period, too. */
-    double parts = 1.0;
-    while (period > parts * spacing) parts *= 2.0;
-    return period / parts;
+    return fits > law ? fmax(prv_align_spacing(direction, aim, fits, PRV_ENGINE_CONVOLUTION), law) : law;
 }
 
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_spacing *shared)
 {
-    double load = 0.0, least = shared->law;
-    for (size_t j = 0; j < direction->steps; j++) {
-        importance(direction, j, aim, weight);
-        load += mesh_load(direction, j, shared, weight);
+    const double most = error_share(shared->engine) * shared->law * shared->law;
+    double least = shared->law;
+    shared->scale = shared->law;
+    for (int round = 0; round < ROUNDS; round++) {
+        double sum = 0.0;
+        for (size_t j = 0; j < direction->steps; j++) {
+            if (round == 0 || direction->steps > 1) importance(direction, j, aim, weight);
+            sum += mesh_error(direction, j, shared, weight, shared->scale);
+        }
+        if (!(sum > 0.0)) break;
+        shared->scale *= sqrt(most / sum);
     }
-    shared->scale = load > 0.0 ? shared->law * sqrt(error_share(shared->engine) / load) : HUGE_VAL;
-    if (shared->engine != PRV_ENGINE_SPECTRUM || shared->exact) return;
+    if (shared->exact) return;
+    shared->convolved = uniform_spacing(direction, aim, weight, shared);
+    if (shared->engine != PRV_ENGINE_SPECTRUM) {
+        shared->lattice = shared->convolved;
+        return;
+    }
     for (size_t j = 0; j < direction->steps; j++) {
         importance(direction, j, aim, weight);
         least = fmin(least,
                      spacings(direction, j, aim, shared, weight, weight + direction->profiles[j].length));
     }
-    for (size_t j = 0; j < direction->steps; j++)
-        if (has_scattered_atoms(direction->mechanisms[j], direction->add))
-            least = fmin(least, FINER_ABOUT_ATOMS * shared->law);
+    least = fmin(least, prv_fine_about_atoms(direction, aim, shared->law));
     least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
     while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
 }

@@ -13,24 +13,23 @@
 
 /* What the spacings of all steps have in common. */
 typedef struct prv_spacing {
-    double lattice; /* of the lattice, nats */
-    double law;     /* of the error law, nats: of a uniform mesh that is as good */
-    double scale;   /* of the spacings */
-    double count;   /* of all steps that the meshes are shared out over */
-    bool exact;     /* the spacing of the lattice is as asked */
+    double lattice;   /* of the lattice, nats */
+    double law;       /* of the error law, nats: of a uniform mesh that is as good */
+    double convolved; /* of a uniform mesh that is as good where mass about an edge costs less, nats */
+    double scale;     /* of the spacings */
+    double count;     /* of all steps that the meshes are shared out over */
+    bool exact;       /* the spacing of the lattice is as asked */
     prv_engine engine;
 } prv_spacing;
-
-/* `spacing`, or one near it that puts sharp features onto the lattice: the period of the most frequent
- * mechanism that has one becomes a multiple of it (or it a multiple of the period). */
-double prv_align_spacing(const prv_direction *direction, double spacing);
 
 /* No spacing of a lattice may be less if cells are to be at least as wide as their rounding needs (nats; 0
  * for discrete laws). */
 double prv_narrowest_spacing(const prv_direction *direction);
 
-/* Sets shared->scale from shared->law; and for a spectrum shared->lattice, a power of two smaller, so that
- * the least spacing wanted is on the lattice. weight: twice the cells of the longest profile, scratch. */
+/* Sets shared->scale and shared->convolved from shared->law, and shared->lattice: for a convolution to the
+ * latter, and for a spectrum to a power of two less than the law, so that the least spacing wanted is on the
+ * lattice. If shared->exact, sets the scale alone. weight: twice the cells of the longest profile, scratch.
+ */
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight,
                       prv_spacing *shared);
 
@@ -41,7 +40,7 @@ double prv_expected_knots(const prv_direction *direction, const prv_aim *aim, do
 
 /* Makes the mesh of step j and the knots of its cells; nothing is left to be freed unless PRV_OK is returned.
  * If it has more knots than memory_limit (bytes) has room for, PRV_ERR_MEMORY_LIMIT, and the bytes that they
- * would take are added to *bytes. */
+ * would take are added to *bytes. PRV_ERR_ENGINE if a spectrum would have more knots than it can sum. */
 prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim,
                             const prv_spacing *shared, double memory_limit, double *weight, prv_mesh *mesh,
                             prv_cells *cells, double *bytes);

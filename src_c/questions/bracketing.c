@@ -92,6 +92,7 @@ static prv_status pass_first(prv_refinement *r, double known)
     if (jumps != PRV_ERR_ENGINE) return jumps;
     const prv_status status = prv_refine_aim(t->direction, t->options, t->question, t->value, &r->aim);
     if (status != PRV_OK) return status;
+    prv_refinement_count_tops(r);
     const bool ask_epsilon = t->question == PRV_ASK_EPSILON;
     const double at = r->aim.epsilon;
     const double answer = ask_epsilon ? at : t->direction->all.infinite.mass + exp(r->aim.log_delta);
@@ -106,17 +107,43 @@ static prv_status pass_first(prv_refinement *r, double known)
     return prv_refinement_advance(r, fmax(asked, coarse), fmax(wanted, coarse));
 }
 
+/* Chernoff's bound of what is asked, in one direction; of an epsilon `at_least` suffices. */
+static double chernoff_bound(const bracket *b, prv_direction *direction, double at_least)
+{
+    return b->question == PRV_ASK_DELTA ? prv_chernoff_delta(direction, b->value)
+                                        : prv_chernoff_epsilon(direction, b->value, at_least);
+}
+
+/* Whether Chernoff's bound exists: deltas at epsilons <= 0 have none. */
+static bool has_chernoff(const bracket *b)
+{
+    return b->question == PRV_ASK_EPSILON || b->value > 0.0;
+}
+
+/* Tilts of two directions that differ by less than this factor tell of laws that are alike. */
+#define ALIKE 1.25
+
+/* Whether a spectrum fell too slowly in the first direction, so that it would in the other one, which is like
+ * it. */
+static bool was_convolved(const prv_refinement *first, const prv_refinement *other)
+{
+    return first->task.engine == PRV_ENGINE_CONVOLUTION && !first->task.precise &&
+           other->task.engine == PRV_ENGINE_SPECTRUM && prv_is_engine_open(other->task.options) &&
+           other->aim.saddle < ALIKE * first->aim.saddle && first->aim.saddle < ALIKE * other->aim.saddle;
+}
+
 /* First passes over the directions that matter. On PRV_ERR_MEMORY_LIMIT, *bytes would be needed. */
 static prv_status first_passes(bracket *b, double *bytes)
 {
     double lower = 0.0;
     for (; b->needed < b->direction_count; b->layer.now.passes = ++b->needed) {
         prv_refinement *r = &b->refinements[b->needed];
-        if (b->needed > 0 && b->question == PRV_ASK_EPSILON) {
-            if (prv_chernoff_epsilon(r->task.direction, b->value, lower) <= lower) break;
+        if (b->needed > 0 && has_chernoff(b)) {
+            if (chernoff_bound(b, r->task.direction, lower) <= lower) break;
             /* Chernoff's bound had its own cells in use. */
             prv_take_aim(r->task.direction, b->options, b->question, b->value, &r->aim);
         }
+        if (b->needed > 0 && was_convolved(&b->refinements[0], r)) r->task.engine = PRV_ENGINE_CONVOLUTION;
         const prv_status status = pass_first(r, lower);
         *bytes = r->narrowest.bytes;
         if (status != PRV_OK) return status;
@@ -153,13 +180,15 @@ static bool says_nothing(const found *f)
 }
 
 /* If rounding or memory stop the composition, or a mesh does not show it, Chernoff's inequality may still
- * bound epsilon. */
+ * bound the answer. */
 static void bound_by_chernoff(const bracket *b, const prv_refinement *top, prv_bounds *bounds)
 {
     double chernoff = 0.0;
+    if (!has_chernoff(b)) return;
     for (size_t i = 0; i < b->direction_count; i++)
-        chernoff = fmax(chernoff, prv_chernoff_epsilon(&b->directions[i], b->value, chernoff));
+        chernoff = fmax(chernoff, chernoff_bound(b, &b->directions[i], chernoff));
     prv_take_upper(top->task.direction, chernoff, bounds);
+    bounds->estimate = fmin(bounds->estimate, bounds->upper);
 }
 
 static double width_of(const bracket *b, const found *f)
@@ -195,15 +224,17 @@ static prv_status advance(const bracket *b, const found *f)
                                   AIM_WITHIN * fmax(prv_refinement_width(f->top, at), asked));
 }
 
-prv_status prv_bracket(prv_direction *directions, size_t direction_count, const prv_options *options,
-                       prv_question question, double value, prv_bounds *bounds, prv_report *report)
+static prv_status bracket_directions(prv_direction *directions, size_t direction_count,
+                                     const prv_options *options, prv_question question, double value,
+                                     prv_bounds *bounds, prv_report *report)
 {
     const bool ask_epsilon = question == PRV_ASK_EPSILON, exact = options->mesh_size > 0.0;
+    const prv_fineness coarse = PRV_COARSE_FINENESS;
     bracket b = {
         .directions = directions, .direction_count = direction_count, .question = question, .value = value};
     b.options = prv_layer_over(&b.layer, PRV_KNOWS_PASSES, options);
     for (size_t i = 0; i < direction_count; i++) {
-        const prv_status enclosed = prv_direction_enclose_coarsely(&directions[i], options);
+        const prv_status enclosed = prv_direction_enclose_first(&directions[i], &coarse, options);
         if (enclosed != PRV_OK) return enclosed;
     }
     begin(&b);
@@ -215,6 +246,7 @@ prv_status prv_bracket(prv_direction *directions, size_t direction_count, const 
         const bool spent = f.top->stopped_by != PRV_LIMIT_NONE || f.passes >= MOST_PASSES;
         if (ask_epsilon && (spent || f.top->rounding_decides || f.top->last.capped || says_nothing(&f)))
             bound_by_chernoff(&b, f.top, &f.bounds);
+        if (!ask_epsilon && spent) bound_by_chernoff(&b, f.top, &f.bounds);
         const double at = ask_epsilon ? f.bounds.lower : value, width = width_of(&b, &f);
         const bool close = width <= prv_width_asked(options, at) * (1.0 + 1e-12) ||
                            prv_is_relatively_close(options, question, f.bounds.lower, f.bounds.upper) ||
@@ -223,12 +255,31 @@ prv_status prv_bracket(prv_direction *directions, size_t direction_count, const 
             *bounds = f.bounds;
             prv_refinement_report(f.top, options->neighbors, width, close || exact, report);
             report->transforms = f.transforms;
-            if (!close) report->limit = prv_refinement_limit(f.top, report);
+            /* Chernoff's bound may be close where a large pass would have answered. */
+            const bool is_cut = prv_is_engine_small(options) && f.top->stopped_by == PRV_LIMIT_ENGINE;
+            if (!close || is_cut) report->limit = prv_refinement_limit(f.top, report);
             return prv_gate_range(ask_epsilon ? 0.0 : -HUGE_VAL, HUGE_VAL, bounds);
         }
         if (!isfinite(first)) first = width;
         tell(&b.layer.now, &f, first, width, prv_refinement_width(f.top, at));
         status = advance(&b, &f);
     }
+    return status;
+}
+
+/* Tops are counted at an epsilon that is known. A witness shows lattices without tops. */
+static bool may_count_tops(const prv_direction *direction, const prv_options *options, prv_question question)
+{
+    return question == PRV_ASK_DELTA && !(options->mesh_size > 0.0) && direction->observer == NULL;
+}
+
+prv_status prv_bracket(prv_direction *directions, size_t direction_count, const prv_options *options,
+                       prv_question question, double value, prv_bounds *bounds, prv_report *report)
+{
+    for (size_t i = 0; i < direction_count; i++)
+        if (may_count_tops(&directions[i], options, question)) prv_set_caps(&directions[i], value);
+    const prv_status status = bracket_directions(directions, direction_count, options, question, value,
+                                                 bounds, report);
+    for (size_t i = 0; i < direction_count; i++) prv_clear_caps(&directions[i]);
     return status;
 }

@@ -17,6 +17,10 @@
 #define LEAST_FACTOR 0x1p-200
 #define GREATEST_FACTOR 0x1p200
 
+/* Bounds of fixed steps that leave it open whether they meet the target are asked for once more, this much
+ * closer. */
+#define CLOSE_FIXED 0.02
+
 /* Bytes for the question whether no noise at all meets the target: laws without noise are few atoms. */
 #define MEMORY_WITHOUT_NOISE ((size_t)1 << 23)
 
@@ -76,10 +80,14 @@ static prv_status check_fixed(prv_calibration_search *s, prv_calibration *found)
 {
     prv_calibration_point p;
     const double nothing = s->parameter == PRV_NOISE_SCALE ? HUGE_VAL : 0.0;
-    const prv_status status = prv_calibration_measure(s, nothing, 0.0, fmax(s->target, PRV_COARSE_FLOOR), &p);
+    const double floor = fmax(s->target, PRV_COARSE_FLOOR);
+    prv_status status = prv_calibration_measure(s, nothing, 0.0, floor, &p);
+    /* A search that cannot succeed takes much longer than closer bounds. */
+    if (status == PRV_OK && !p.is_met && !p.is_above)
+        status = prv_calibration_estimate(s, nothing, CLOSE_FIXED * PRV_COARSE_WIDTH * floor, floor, &p);
     if (status != PRV_OK) return status;
     found->epsilon = p.found;
-    return p.is_missed ? PRV_ERR_TARGET : PRV_OK;
+    return p.is_above ? PRV_ERR_TARGET : PRV_OK;
 }
 
 /* No noise at all may meet the target; *found is filled if it does. */
@@ -87,7 +95,8 @@ static prv_status check_without_noise(prv_calibration_search *s, prv_calibration
 {
     prv_calibration_point p;
     prv_verdict v;
-    const double width = PRV_COARSE_WIDTH * fmax(s->target, PRV_COARSE_FLOOR), least = 1e-2 * width;
+    double width = PRV_COARSE_WIDTH * fmax(s->target, PRV_COARSE_FLOOR);
+    const double least = 1e-2 * width;
     *meets = false;
     /* Without noise the level may be high, but it is asked only on which side of the target it lies; and if
      * that takes much memory to tell, the search finds it out. */
@@ -99,7 +108,7 @@ static prv_status check_without_noise(prv_calibration_search *s, prv_calibration
     s->options.memory_limit = memory_limit;
     if (status == PRV_ERR_MEMORY_LIMIT) return PRV_OK;
     if (status != PRV_OK || !p.is_met) return status;
-    status = prv_calibration_judge(s, 0.0, width, least, &p, &v);
+    status = prv_calibration_judge(s, 0.0, &width, least, &p, &v);
     if (status != PRV_OK || v != PRV_MEETS) return status;
     prv_calibration_report(&p, NULL, found);
     *meets = true;
@@ -204,6 +213,7 @@ prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_t fixed_
     if (arithmetic != PRV_OK) return arithmetic;
     if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
     if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
+    if (fixed_count > step_count) return PRV_ERR_FIXED_COUNT;
     prv_calibration_search s = {.steps = steps,
                                 .step_count = step_count,
                                 .fixed_count = fixed_count,
@@ -223,6 +233,7 @@ prv_status prv_calibrate_risk(const prv_step *steps, size_t step_count, size_t f
     if (status != PRV_OK) return status;
     status = prv_check_risk(&wanted);
     if (status != PRV_OK) return status;
+    if (fixed_count > step_count) return PRV_ERR_FIXED_COUNT;
     prv_calibration_search s = {.steps = steps,
                                 .step_count = step_count,
                                 .fixed_count = fixed_count,

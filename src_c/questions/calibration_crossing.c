@@ -17,6 +17,8 @@ enum { HALVE_EVERY = 3 };
 #define GREATEST_RATE 1e3
 /* Above a target of 0, the scale that lets the search take long steps, as a part of the estimate. */
 #define SMALL_PART 1e-3
+/* The least width of bounds of a risk is a part of so much of the level that is expected. */
+#define EXPECTED_SHARE 0.1
 /* A secant is close enough if its step squared is below this part of the distance that would do. */
 #define CLOSE_SHARE 0.1
 /* Coarse bounds may be so many times as wide as fine ones: estimates are about 20 times closer than bounds.
@@ -27,6 +29,18 @@ enum { HALVE_EVERY = 3 };
 /* Fine bounds take this part of the tolerance, but no less than so many times their rounding. */
 #define FINE_SHARE 0.4
 #define ROUNDING_ROOM 4.0
+
+/* If rounding alone keeps bounds this far apart, as a part of the level, the upper one is all that the proof
+ * will have; and this part of their width is then its. */
+#define WIDEST_SHARE 0.5
+#define MOSTLY 0.5
+
+/* Where rounding keeps closer bounds out of reach, the target is met where the upper bound meets it. */
+static void take_upper(const prv_calibration_search *s, prv_calibration_point *p)
+{
+    if (p->width > WIDEST_SHARE * fmax(p->level.estimate, s->target) && p->rounding > MOSTLY * p->width)
+        p->level.estimate = p->level.upper;
+}
 
 /* Takes a point measured. */
 static void learn(prv_crossing *c, const prv_calibration_search *s, const prv_calibration_point *p)
@@ -91,6 +105,15 @@ static double next_position(prv_crossing *c, const prv_calibration_search *s,
     return next;
 }
 
+/* The level that the secant expects at a position; 0 if it cannot tell. */
+static double expected_level(const prv_crossing *c, const prv_calibration_search *s, double position)
+{
+    if (!(c->usable > 0 && c->slope > 0.0)) return 0.0;
+    const double scale = scale_of(c, s), rate = c->slope / (s->target + scale);
+    const double ahead = residual(s, &c->recent, scale) - rate * (position - c->recent.position);
+    return (s->target + scale) * exp(ahead) - scale;
+}
+
 /* The distance of positions within which an answer has to be found: the tolerance, or one step. */
 static double resolution(const prv_calibration_search *s, double position)
 {
@@ -100,7 +123,8 @@ static double resolution(const prv_calibration_search *s, double position)
 double prv_fine_width(const prv_calibration_search *s, const prv_crossing *c)
 {
     const double rounding = c->usable > 0 ? c->recent.rounding : 0.0;
-    return fmax(FINE_SHARE * resolution(s, c->position) * c->slope, ROUNDING_ROOM * rounding);
+    const double coarse = PRV_COARSE_WIDTH * fmax(s->target, PRV_COARSE_FLOOR);
+    return fmax(FINE_SHARE * resolution(s, c->position) * c->slope, fmin(ROUNDING_ROOM * rounding, coarse));
 }
 
 /* What the last point and the search as a whole say of how to go on. */
@@ -131,9 +155,10 @@ prv_status prv_find_crossing(prv_calibration_search *s, prv_crossing *c)
     double position = 0.0, floor = fmax(s->target, PRV_COARSE_FLOOR), eps_error = 0.0, before = HUGE_VAL;
     for (int i = 0; i < MOST_POINTS; i++) {
         prv_calibration_point p;
-        const prv_status status = prv_calibration_measure(s, prv_calibration_factor(s, position), eps_error,
-                                                          floor, &p);
+        const prv_status status = prv_calibration_estimate(s, prv_calibration_factor(s, position), eps_error,
+                                                           floor, &p);
         if (status != PRV_OK) return status;
+        take_upper(s, &p);
         learn(c, s, &p);
         const bool above = p.level.estimate > s->target;
         stride n = {.is_bracketed = c->has_above && c->has_within};
@@ -156,6 +181,8 @@ prv_status prv_find_crossing(prv_calibration_search *s, prv_crossing *c)
         before = n.width;
         const double scale = scale_of(c, s);
         if (c->usable > 0) floor = fmax(s->target, scale);
+        /* A delta has an epsilon of 0: far from a small target, widths are parts of the advantage itself. */
+        if (s->risk != NULL) floor = fmax(floor, EXPECTED_SHARE * expected_level(c, s, position));
         eps_error = c->usable > 1 ? fmax(fmin(n.step, 1.0) * n.step * c->slope, A_LITTLE_LESS * n.enough)
                                   : 0.0;
         if (eps_error >= PRV_COARSE_WIDTH * (s->target + scale)) eps_error = 0.0;

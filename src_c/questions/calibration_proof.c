@@ -6,10 +6,20 @@
 
 /* Bounds that do not decide are made closer by this factor at least. */
 #define CLOSER 0.3
+/* Bounds that need large passes or that rounding keeps as many times as wide as asked are asked for as much
+ * less closely, in the latter case so often at most; and no closer again than this part of that. */
+#define WIDER 8.0
+#define LEAST_CLOSER 0.3
+enum { MOST_WIDER = 2 };
 /* Bounds that would be no closer than this part of those before are not worth their time. */
 #define WORTHWHILE 0.9
 /* A factor between two others lies at least this part of the way from both. */
 #define INSIDE 0.1
+/* Every so many of these are halfway. */
+enum { HALVE_EVERY = 2 };
+/* If rounding hides on which side of the target a number of steps lies, it is no closer than this part of the
+ * tolerance. */
+#define HIDDEN_PART 0.1
 /* A distance of one tolerance, with its rounding. */
 #define ALMOST_ONE 1.01
 /* Widths, as parts of what the level changes within the tolerance: of the first bounds at least, and of the
@@ -19,34 +29,66 @@
 /* The slope of the level if the search found none. */
 #define LEAST_SLOPE 1e-12
 
-prv_status prv_calibration_judge(prv_calibration_search *s, double factor, double eps_error, double least,
+/* Measures a factor without large passes, if others have bounded it already or its bounds need not be coarse.
+ * Where rounding keeps an engine from closer bounds than it `has`, those of another are seldom much closer,
+ * and cost up to a thousand times as much. *is_stopped tells whether large passes or another engine might
+ * have come closer; if not, bounds have the bits of PRV_ENGINE_AUTO. */
+static prv_status measure(prv_calibration_search *s, double factor, double eps_error, bool has_bounds,
+                          prv_calibration_point *p, bool *is_stopped)
+{
+    const double widest = PRV_COARSE_WIDTH * fmax(s->target, PRV_COARSE_FLOOR);
+    const bool is_small = s->options.engine == PRV_ENGINE_AUTO &&
+                          (has_bounds || (s->risk == NULL && eps_error <= widest));
+    if (is_small) s->options.engine = has_bounds ? PRV_ENGINE_FIRST : PRV_ENGINE_SMALL;
+    const prv_status status = prv_calibration_measure(s, factor, eps_error, 1.0, p);
+    if (is_small) s->options.engine = PRV_ENGINE_AUTO;
+    *is_stopped = is_small && (status == PRV_ERR_ENGINE || p->is_stopped);
+    return status == PRV_ERR_ENGINE && is_small ? PRV_OK : status;
+}
+
+/* Whether bounds are so much wider than asked that wider ones may be closer. */
+static bool is_lost_to_rounding(const prv_calibration_point *p, double eps_error)
+{
+    return p->is_final && !(p->width <= WIDER * eps_error) && !p->is_above;
+}
+
+prv_status prv_calibration_judge(prv_calibration_search *s, double factor, double *eps_error, double least,
                                  prv_calibration_point *p, prv_verdict *v)
 {
-    const prv_engine engine = s->options.engine;
-    for (bool first = true;; first = false) {
-        /* Where rounding keeps an engine from closer bounds, those of another are seldom much closer, and
-         * cost up to a thousand times as much. Bounds of an engine that was not stopped so have the bits of
-         * PRV_ENGINE_AUTO. */
-        prv_calibration_point closer_one;
-        if (!first && engine == PRV_ENGINE_AUTO) s->options.engine = PRV_ENGINE_FIRST;
-        const prv_status status = prv_calibration_measure(s, factor, eps_error, 1.0, &closer_one);
-        s->options.engine = engine;
+    double asked = *eps_error;
+    bool has_bounds = false, is_wider = false;
+    for (int wider = 0;;) {
+        prv_calibration_point next;
+        bool is_stopped;
+        const prv_status status = measure(s, factor, asked, has_bounds, &next, &is_stopped);
         if (status != PRV_OK) return status;
-        if (!first && closer_one.is_stopped) {
+        const bool is_worse = is_stopped || (is_wider && has_bounds && !(next.width < p->width));
+        if (has_bounds && is_worse) {
             p->is_final = true;
             return PRV_OK;
         }
-        *p = closer_one;
-        *v = p->is_met ? PRV_MEETS : PRV_FAILS;
-        if (p->is_met || p->is_missed) return PRV_OK;
-        /* A pair above the target stays there, whatever data sets attain: no closer bounds help. */
-        p->is_final = p->is_final || p->level.upper - p->width > s->target;
+        if (!is_worse) {
+            *p = next;
+            *v = p->is_met ? PRV_MEETS : PRV_FAILS;
+            has_bounds = true;
+            *eps_error = fmax(*eps_error, asked);
+            if (p->is_met || p->is_missed) return PRV_OK;
+        }
+        const bool is_too_close = !has_bounds || (s->risk == NULL && is_lost_to_rounding(p, asked));
+        is_wider = is_too_close && (!has_bounds || wider < MOST_WIDER);
+        if (is_wider) {
+            wider++;
+            asked *= WIDER;
+            least = fmax(least, LEAST_CLOSER * asked);
+            continue;
+        }
+        p->is_final = p->is_final || p->is_above;
         if (p->is_final) return PRV_OK;
         const double distance = fabs(p->level.estimate - s->target);
-        const double closer = fmax(fmin(distance, CLOSER * eps_error), fmax(least, p->closest));
-        p->is_final = closer > WORTHWHILE * eps_error;
+        const double closer = fmax(fmin(distance, CLOSER * asked), fmax(least, p->closest));
+        p->is_final = closer > WORTHWHILE * asked;
         if (p->is_final) return PRV_OK;
-        eps_error = closer;
+        asked = closer;
     }
 }
 
@@ -62,7 +104,10 @@ static double moved(const prv_calibration_search *s, double factor, double amoun
 static bool are_adjacent(const prv_calibration_search *s, const prv_calibration_point *meets,
                          const prv_calibration_point *fails)
 {
-    if (s->parameter == PRV_STEPS) return fails->factor - meets->factor <= 1.0;
+    const double apart = fails->factor - meets->factor;
+    const bool is_hidden = fails->is_final && !fails->is_missed;
+    if (s->parameter == PRV_STEPS)
+        return apart <= fmax(is_hidden ? HIDDEN_PART * s->tolerance * meets->factor : 0.0, 1.0);
     return meets->position - fails->position <= ALMOST_ONE * s->tolerance;
 }
 
@@ -119,7 +164,7 @@ void prv_calibration_report(const prv_calibration_point *meets, const prv_calibr
 typedef struct proof {
     prv_calibration_point meets, fails;
     bool has_meets, has_fails;
-    bool halve;   /* the next factor between both is in the middle */
+    int between;  /* factors tried between both */
     double reach; /* distance of the next neighbour, in tolerances or steps */
 } proof;
 
@@ -145,9 +190,7 @@ static double next_factor(const prv_calibration_search *s, const prv_calibration
                           double slope, proof *f)
 {
     if (f->has_meets && f->has_fails) {
-        const double factor = between(s, &f->meets, &f->fails, f->halve);
-        f->halve = !f->halve;
-        return factor;
+        return between(s, &f->meets, &f->fails, ++f->between % HALVE_EVERY == 0);
     }
     const double factor = next_candidate(s, p, v, slope, f->reach);
     f->reach *= 2.0;
@@ -157,7 +200,7 @@ static double next_factor(const prv_calibration_search *s, const prv_calibration
 prv_status prv_calibration_prove(prv_calibration_search *s, const prv_crossing *c, prv_calibration *found)
 {
     const double slope = c->slope > 0.0 ? c->slope : s->target + LEAST_SLOPE;
-    const double eps_error = fmax(prv_fine_width(s, c), LEAST_FINE * s->tolerance * slope);
+    double eps_error = fmax(prv_fine_width(s, c), LEAST_FINE * s->tolerance * slope);
     /* Bounds on both sides of the target are made closer again and again, but the level is seldom that near.
      */
     const double least = fmin(eps_error, LEAST_FINEST * s->tolerance * slope);
@@ -167,7 +210,7 @@ prv_status prv_calibration_prove(prv_calibration_search *s, const prv_crossing *
         prv_calibration_point p;
         prv_verdict v;
         const size_t before = s->compositions;
-        const prv_status status = prv_calibration_judge(s, factor, eps_error, least, &p, &v);
+        const prv_status status = prv_calibration_judge(s, factor, &eps_error, least, &p, &v);
         if (status != PRV_OK) return status;
         s->fine += s->compositions - before;
         prv_calibration_tell(s, 1.0 - 0.5 * exp2(-(double)s->fine));

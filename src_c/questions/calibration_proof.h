@@ -8,9 +8,12 @@
 /* Whether the bounds show that the target is met. */
 typedef enum prv_verdict { PRV_MEETS, PRV_FAILS } prv_verdict;
 
-/* Measures a factor with eps_error, and closer, down to `least`, while both sides of the target are
- * possible and closer bounds may decide. Statuses of prv_epsilon. */
-prv_status prv_calibration_judge(prv_calibration_search *search, double factor, double eps_error,
+/* Measures a factor with *eps_error, and closer, down to `least`, while both sides of the target are
+ * possible and closer bounds may decide; less closely if these would take large passes or lose more to
+ * rounding than they gain: *eps_error is then what the next factor should begin with. Statuses of
+ * prv_epsilon.
+ */
+prv_status prv_calibration_judge(prv_calibration_search *search, double factor, double *eps_error,
                                  double least, prv_calibration_point *point, prv_verdict *verdict);
 
 /* Fills all of *found that belongs to the point that meets and the one that fails; `fails` is NULL if no

@@ -5,6 +5,8 @@
 
 #include "mechanisms/scaling.h"
 
+/* Bytes of bounds to find the way by, if small passes have none. */
+#define MEMORY_OF_ESTIMATE ((size_t)1 << 25)
 /* If rounding makes this part of a width, asking for less would not make the bounds closer. */
 #define MUCH_ROUNDING 0.1
 /* The part of delta at which a formula is evaluated once more. */
@@ -128,6 +130,22 @@ prv_status prv_calibration_measure(prv_calibration_search *s, double factor, dou
     p->rounding = isfinite(report.rounding) ? report.rounding / s->nats : 0.0;
     p->closest = fmax(p->rounding / MUCH_ROUNDING, ROUNDING_GROWS * sqrt(p->rounding * p->width));
     p->is_stopped = report.limit == PRV_LIMIT_ENGINE;
+    p->is_above = p->is_missed || p->level.upper - p->width > s->target;
     p->is_final = !report.accurate || report.rounding > MUCH_ROUNDING * report.width;
     return PRV_OK;
+}
+
+prv_status prv_calibration_estimate(prv_calibration_search *s, double factor, double width, double floor,
+                                    prv_calibration_point *p)
+{
+    const prv_engine engine = s->options.engine;
+    const size_t memory_limit = s->options.memory_limit;
+    if (engine == PRV_ENGINE_AUTO) s->options.engine = PRV_ENGINE_SMALL;
+    prv_status status = prv_calibration_measure(s, factor, width, floor, p);
+    s->options.engine = engine;
+    if (status != PRV_ERR_ENGINE || engine != PRV_ENGINE_AUTO) return status;
+    if (memory_limit > MEMORY_OF_ESTIMATE) s->options.memory_limit = MEMORY_OF_ESTIMATE;
+    status = prv_calibration_measure(s, factor, width, floor, p);
+    s->options.memory_limit = memory_limit;
+    return status == PRV_ERR_MEMORY_LIMIT ? prv_calibration_measure(s, factor, width, floor, p) : status;
 }

@@ -43,6 +43,7 @@ typedef struct prv_calibration_point {
     prv_bounds found; /* of the quantity itself */
     bool is_met;      /* all values between its bounds meet the target */
     bool is_missed;   /* none of them does */
+    bool is_above;    /* no closer bounds meet it: the pair itself misses it, whatever data sets attain */
     prv_bounds level;
     double eps_error; /* asked, nats */
     double scale;     /* by which the level changes as delta changes e-fold: 1 / tilt; 0 if unknown */
@@ -63,6 +64,10 @@ double prv_calibration_factor(const prv_calibration_search *search, double posit
  * which is relative to the level `floor` at least. Statuses of prv_epsilon. */
 prv_status prv_calibration_measure(prv_calibration_search *search, double factor, double width, double floor,
                                    prv_calibration_point *point);
+
+/* Bounds to find the way by: as above, but without large passes, if these are not the only ones. */
+prv_status prv_calibration_estimate(prv_calibration_search *search, double factor, double width, double floor,
+                                    prv_calibration_point *point);
 
 /* Tells progress how far the search has come, a guess: it never falls. */
 void prv_calibration_tell(prv_calibration_search *search, double fraction);

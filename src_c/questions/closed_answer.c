@@ -19,6 +19,10 @@
 /* Steps of a search, each of which halves the bracket at worst; and of the way out to a bound that holds. */
 enum { SEARCH_STEPS = 200, OUTWARD_STEPS = 60 };
 
+/* Lattices carry masses in doubles, whose sums round by more than this part of delta: where a closed form
+ * knows delta as well, no lattice brings bounds closer. No bound relies on it. */
+#define FINER_THAN_LATTICES 0x1p-44
+
 /* A guess of epsilon costs some values of the curve of so many atoms. */
 #define WORTH_A_GUESS 16
 
@@ -132,12 +136,27 @@ static prv_status closed_new(prv_direction *directions, size_t count, double lea
     return PRV_OK;
 }
 
-/* The worst of the directions, and whether its bounds are as close as asked. */
+static bool is_finest(double below, double above)
+{
+    return isfinite(above) && above - below <= FINER_THAN_LATTICES * above;
+}
+
+/* Whether no lattice would bring these bounds of a direction closer. */
+static bool are_finest(const closed_direction *c, prv_question question, const prv_bounds *b)
+{
+    if (question == PRV_ASK_DELTA) return is_finest(b->lower, b->upper);
+    const prv_closed_value v = prv_closed_form_at(&c->form, (long double)b->estimate);
+    return isfinite(b->upper) && is_finest(delta_below(c, &v), delta_above(c, &v));
+}
+
+/* The worst of the directions; whether its bounds are as close as asked, or else whether no lattice would
+ * bring them closer. */
 static prv_status worst_of(const closed_direction *closed, size_t count, const prv_options *options,
-                           prv_question question, double value, bool *close, prv_bounds *worst,
+                           prv_question question, double value, bool *finest, prv_bounds *worst,
                            prv_report *report)
 {
     double width = 0.0, top = -1.0;
+    *finest = true;
     prv_report_known(options, report);
     report->engine = PRV_ENGINE_CLOSED_FORM;
     *worst = (prv_bounds){0.0, 0.0, 0.0};
@@ -148,6 +167,7 @@ static prv_status worst_of(const closed_direction *closed, size_t count, const p
             epsilon_of(&closed[i], value, &b);
         else
             delta_of(&closed[i], value, &b, &fall);
+        *finest = *finest && are_finest(&closed[i], question, &b);
         const prv_status status = prv_gate_close(&closed[i].direction->all, question, value, &b);
         if (status != PRV_OK) return status;
         if (b.upper > top) {
@@ -159,9 +179,11 @@ static prv_status worst_of(const closed_direction *closed, size_t count, const p
     }
     if (question == PRV_ASK_EPSILON) width = worst->upper > worst->lower ? worst->upper - worst->lower : 0.0;
     report->width = report->rounding = width;
-    *close = width <= prv_width_asked(options, question == PRV_ASK_EPSILON ? worst->lower : value) ||
-             prv_is_relatively_close(options, question, worst->lower, worst->upper) ||
-             prv_is_decided(options, worst->lower, worst->upper);
+    report->accurate = width <=
+                           prv_width_asked(options, question == PRV_ASK_EPSILON ? worst->lower : value) ||
+                       prv_is_relatively_close(options, question, worst->lower, worst->upper) ||
+                       prv_is_decided(options, worst->lower, worst->upper);
+    if (!report->accurate) report->limit = PRV_LIMIT_ROUNDING;
     return PRV_OK;
 }
 
@@ -180,22 +202,17 @@ prv_status prv_answer_closed(prv_direction *directions, size_t direction_count, 
                              prv_report *report)
 {
     *answered = false;
-    for (double least = least_that_matters(directions, direction_count, question, value); !*answered;
+    for (double least = least_that_matters(directions, direction_count, question, value);;
          least = PRV_LEAST_DELTA) {
         closed_direction closed[2] = {{0}, {0}};
-        bool known;
-        prv_bounds b;
-        prv_report r;
+        bool known, finest = false;
         prv_status status = closed_new(directions, direction_count, least, closed, &known);
-        if (status == PRV_OK && known)
-            status = worst_of(closed, direction_count, options, question, value, answered, &b, &r);
+        if (status == PRV_OK && known) {
+            status = worst_of(closed, direction_count, options, question, value, &finest, bounds, report);
+            *answered = status == PRV_OK && (report->accurate || (finest && least <= PRV_LEAST_DELTA));
+        }
         for (size_t i = 0; i < direction_count; i++) prv_closed_form_free(&closed[i].form);
         if (status != PRV_OK) return status;
-        if (*answered) {
-            *bounds = b;
-            *report = r;
-        }
-        if (!known || least <= PRV_LEAST_DELTA) return prv_check_interrupt(options);
+        if (*answered || !known || least <= PRV_LEAST_DELTA) return prv_check_interrupt(options);
     }
-    return prv_check_interrupt(options);
 }

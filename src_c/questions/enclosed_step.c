@@ -10,15 +10,17 @@
 #include "planning/aim.h"
 #include "questions/question.h"
 
-/* Each round makes lattices at most so many times finer, and aims at this part of the width asked. */
+/* Each round makes lattices at most so many times finer, and aims at this part of the width asked: from the
+ * first look, of which the width is not quite the second power of the step, and from later rounds. */
 #define MOST_FINER 16.0
-#define AIM_WITHIN 0.9
+#define FIRST_AIM 0.8
+#define NEXT_AIM 0.93
 enum { MOST_ROUNDS = 12 };
 /* Steps as small as this part of the deviation are not tried. */
 #define LEAST_SHARE 2e-5
 /* The part of the width that mass put at infinity may take, and what is moved at the end of small losses
  * (nats). */
-#define CUT_PART 1e-3
+#define CUT_PART 1e-2
 
 /* The pair that encloses the mechanism on one side. */
 typedef struct side_pair {
@@ -134,11 +136,11 @@ static prv_status read(const prv_direction *d, prv_question question, double val
 
 /* The next fineness, by which the width of these bounds becomes the one asked: it is of second order in the
  * step. */
-static prv_fineness next_fineness(const prv_fineness *now, const reading *r, double width)
+static prv_fineness next_fineness(const prv_fineness *now, const reading *r, double width, double aim)
 {
     prv_fineness f = *now;
-    const double part = AIM_WITHIN * width / r->width;
-    f.share *= fmin(fmax(sqrt(part), 1.0 / MOST_FINER), 0.7);
+    const double part = aim * width / r->width;
+    f.share *= fmin(fmax(sqrt(part), 1.0 / MOST_FINER), 0.95);
     f.cut = fmax(CUT_PART * fmin(r->slope * width, 1.0) * r->delta, 1e-300);
     f.low_cut = fmin(CUT_PART * width, 1e-8);
     return f;
@@ -146,9 +148,29 @@ static prv_fineness next_fineness(const prv_fineness *now, const reading *r, dou
 
 /* ---- Both directions ------------------------------------------------------------------------- */
 
+/* A first look that a question of epsilon takes, and its mass at infinity as a part of delta. */
+#define FIRST_SHARE 0.05
+#define FIRST_CUT_PART 1e-5
+
+static prv_fineness first_look(prv_question question, double value)
+{
+    prv_fineness first = PRV_COARSE_FINENESS;
+    if (question != PRV_ASK_EPSILON) return first;
+    first.share = FIRST_SHARE;
+    first.cut = fmax(FIRST_CUT_PART * value, 1e-300);
+    return first;
+}
+
+prv_fineness prv_first_fineness(const prv_step *steps, size_t step_count, prv_question question, double value)
+{
+    uint64_t count = 0;
+    for (size_t j = 0; j < step_count; j++) count += steps[j].count > 1 ? 2 : steps[j].count;
+    return count == 1 ? first_look(question, value) : PRV_COARSE_FINENESS;
+}
+
 bool prv_is_enclosed_step(const prv_direction *directions, size_t count, const prv_options *options)
 {
-    if (options->mesh_size > 0.0 || options->engine != PRV_ENGINE_AUTO) return false;
+    if (options->mesh_size > 0.0 || !prv_is_engine_open(options)) return false;
     for (size_t i = 0; i < count; i++)
         if (directions[i].all.count != 1.0 || directions[i].enclosed[0] == NULL) return false;
     return count > 0;
@@ -193,9 +215,10 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
     reading readings[2];
     prv_layer layer;
     prv_limit stopped_by = PRV_LIMIT_NONE;
+    const prv_fineness first = first_look(question, value);
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     for (size_t i = 0; i < count; i++) {
-        prv_status status = prv_direction_enclose_coarsely(&directions[i], options);
+        prv_status status = prv_direction_enclose_first(&directions[i], &first, options);
         if (status == PRV_OK) status = read(&directions[i], question, value, &readings[i]);
         if (status != PRV_OK) return status;
     }
@@ -219,7 +242,7 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
         layer.now.passes = (size_t)round + 1;
         layer.now.width = r->width;
         layer.now.width_asked = width;
-        const prv_fineness f = next_fineness(&d->enclosing, r, width);
+        const prv_fineness f = next_fineness(&d->enclosing, r, width, round == 0 ? FIRST_AIM : NEXT_AIM);
         prv_status status = prv_direction_enclose(d, &f, options);
         if (prv_is_too_fine(status)) {
             stopped_by = prv_limit_of_enclosing(status); /* the bounds found before hold */

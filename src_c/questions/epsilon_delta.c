@@ -20,6 +20,11 @@
 /* A threshold is told apart from the next number that is asked about instead by this part of it. */
 #define A_LITTLE_ABOVE 0x1p-40
 
+/* Bounds of data sets, of which the lower one alone is used, are first as close as this part of epsilon, or
+ * of delta; and then as this part of their distance below the pair's upper bound. */
+#define COARSE_DATA 0.02
+#define PART_OF_GAP 0.05
+
 /* ---- Without a composition ------------------------------------------------------------------- */
 
 /* Answers by the totals of all directions, through the gate; true if they suffice. */
@@ -69,14 +74,29 @@ static bool is_all_at_infinity(prv_direction *directions, size_t count, const pr
     return true;
 }
 
-/* Answers 0 if delta is at least the total variation of all steps. */
-static bool is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
+/* The total variation of all steps, of the worst direction: at most. */
+static double most_total_variation(const prv_direction *directions, size_t count)
 {
     double most = 0.0;
     for (size_t i = 0; i < count; i++) most = fmax(most, prv_most_total_variation(&directions[i]));
-    if (!(most <= delta)) return false;
+    return most;
+}
+
+/* Answers 0 if delta is at least the total variation of all steps. */
+static bool is_above_all(const prv_direction *directions, size_t count, double delta, prv_bounds *b)
+{
+    if (!(most_total_variation(directions, count) <= delta)) return false;
     *b = (prv_bounds){0.0, 0.0, 0.0};
     return true;
+}
+
+/* Deltas so small that a composition loses them in its rounding are bounded by the total variation, which no
+ * delta at an epsilon >= 0 is above. */
+static prv_status clip_small_delta(const prv_direction *directions, size_t count, double epsilon,
+                                   prv_bounds *b)
+{
+    if (!(epsilon >= 0.0)) return PRV_OK;
+    return prv_gate_range(b->lower, fmin(b->upper, most_total_variation(directions, count)), b);
 }
 
 /* Answers without composing if eps_error, or a threshold, is so large that 0 and a bound that needs no
@@ -181,26 +201,32 @@ typedef struct pairs {
     size_t count;
     prv_question question;
     const double *values;
+    prv_kept_ranges *kept; /* or NULL */
 } pairs;
 
-/* Bracketing: the cheapest way that answers. */
-static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,
-                                prv_report *r)
+/* Asks a range that is kept, or one that is made for this question alone of the directions themselves. */
+static prv_status ask_range(const pairs *p, prv_count_range *range, const prv_options *options, bool *found,
+                            prv_bounds *b, prv_report *r)
 {
-    const pairs *p = context;
-    const double value = p->values[i];
+    const double count = p->directions[0].all.count;
+    prv_count_range *kept = range;
+    prv_status status = p->kept != NULL ? prv_kept_range_find(p->kept, range, p->directions[0].mechanisms[0],
+                                                              options, &kept)
+                                        : prv_count_range_begin(p->directions, options, range);
+    if (status == PRV_OK) status = prv_count_range_answer(kept, count, options, found, b, r);
+    if (p->kept != NULL) return status;
+    prv_count_range_free(range);
+    for (size_t i = 0; i < p->count && status == PRV_OK; i++)
+        status = prv_direction_restore(&p->directions[i], count, 1);
+    return status;
+}
+
+/* Where neither totals nor closed forms answer: inequalities, or lattices. */
+static prv_status bracket_open_pairs(const pairs *p, const prv_options *options, double value, prv_bounds *b,
+                                     prv_report *r)
+{
     const bool chosen = options->mesh_size > 0.0, ask_epsilon = p->question == PRV_ASK_EPSILON;
     const double greatest = ask_epsilon ? HUGE_VAL : 1.0;
-    if (answer_directly(p->directions, p->count, p->question, value, b)) {
-        prv_report_known(options, r);
-        return PRV_OK;
-    }
-    if (!chosen && prv_is_engine_open(options)) {
-        bool answered;
-        const prv_status status = prv_answer_closed(p->directions, p->count, options, p->question, value,
-                                                    &answered, b, r);
-        if (status != PRV_OK || answered) return status;
-    }
     if ((!chosen && !ask_epsilon && is_almost_one(p->directions, p->count, options, value, b)) ||
         (!chosen && !ask_epsilon && is_all_at_infinity(p->directions, p->count, options, value, b)) ||
         (!chosen && ask_epsilon && is_above_all(p->directions, p->count, value, b))) {
@@ -212,7 +238,43 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
         return prv_gate_range(0.0, greatest, b);
     if (prv_is_enclosed_step(p->directions, p->count, options))
         return prv_read_enclosed_step(p->directions, p->count, options, p->question, value, b, r);
-    return prv_bracket(p->directions, p->count, options, p->question, value, b, r);
+    prv_count_range range;
+    if (prv_count_range_of(p->directions, p->count, options, p->question, value, &range)) {
+        bool found = false;
+        const prv_status status = ask_range(p, &range, options, &found, b, r);
+        if (status != PRV_OK || found) return status;
+    }
+    const prv_status status = prv_bracket(p->directions, p->count, options, p->question, value, b, r);
+    if (status != PRV_OK || ask_epsilon || chosen) return status;
+    return clip_small_delta(p->directions, p->count, value, b);
+}
+
+/* Bracketing: the cheapest way that answers. */
+static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,
+                                prv_report *r)
+{
+    const pairs *p = context;
+    const double value = p->values[i];
+    if (answer_directly(p->directions, p->count, p->question, value, b)) {
+        prv_report_known(options, r);
+        return PRV_OK;
+    }
+    if (options->mesh_size > 0.0 || !prv_is_engine_open(options))
+        return bracket_open_pairs(p, options, value, b, r);
+    bool answered;
+    prv_bounds closed = {0.0, 0.0, HUGE_VAL};
+    prv_status status = prv_answer_closed(p->directions, p->count, options, p->question, value, &answered,
+                                          &closed, r);
+    if (status == PRV_OK && !answered) status = bracket_open_pairs(p, options, value, b, r);
+    if (status != PRV_OK) return status;
+    if (answered) {
+        *b = closed;
+        return PRV_OK;
+    }
+    /* Both hold, so that their intersection does; the gate refuses an empty one. */
+    b->lower = fmax(b->lower, closed.lower);
+    b->upper = fmin(b->upper, closed.upper);
+    return prv_gate_range(0.0, p->question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0, b);
 }
 
 static prv_status answer_pairs(prv_direction *directions, size_t direction_count, const prv_options *options,
@@ -221,8 +283,27 @@ static prv_status answer_pairs(prv_direction *directions, size_t direction_count
 {
     if (options->discretization == PRV_MEAN_MATCHING)
         return match_means(directions, direction_count, options, question, values, length, bounds, reports);
-    pairs p = {directions, direction_count, question, values};
+    pairs p = {directions, direction_count, question, values, NULL};
     return prv_answer_each(options, length, bracket_pairs, &p, bounds, reports);
+}
+
+prv_status prv_answer_kept(prv_direction *directions, size_t direction_count, prv_kept_ranges *kept,
+                           const prv_options *options, const double *deltas, size_t length,
+                           prv_bounds *bounds, prv_report *reports)
+{
+    pairs p = {directions, direction_count, PRV_ASK_EPSILON, deltas, kept};
+    const prv_status status = prv_answer_each(options, length, bracket_pairs, &p, bounds, reports);
+    for (size_t i = 0; i < length && status == PRV_OK; i++) reports[i].attained = 1;
+    return status;
+}
+
+/* Options of a question whose report nobody sees, so that it could not tell that small passes were too few:
+ * its bounds are to have the bits of PRV_ENGINE_AUTO. */
+static prv_options without_small(const prv_options *options)
+{
+    prv_options whole = *options;
+    if (prv_is_engine_small(options)) whole.engine = PRV_ENGINE_AUTO;
+    return whole;
 }
 
 /* ---- Averages --------------------------------------------------------------------------------- */
@@ -232,7 +313,8 @@ static prv_status take_simpler_bound(prv_simpler_pairs *simpler, bool above, con
                                      prv_question question, double value, prv_bounds *b)
 {
     prv_bounds found;
-    const prv_status status = answer_pairs(simpler->directions.each, simpler->directions.count, options,
+    const prv_options whole = without_small(options);
+    const prv_status status = answer_pairs(simpler->directions.each, simpler->directions.count, &whole,
                                            question, &value, 1, &found, NULL);
     if (prv_is_too_fine(status)) return PRV_OK; /* the bounds found before hold */
     if (status != PRV_OK) return status;
@@ -256,7 +338,8 @@ static void tell_of_simpler(const prv_options *options, prv_question question, c
         r->accurate = prv_is_relatively_close(options, question, b->lower, b->upper);
     }
     r->accurate = r->accurate || prv_is_decided(options, b->lower, b->upper);
-    if (r->accurate) r->limit = PRV_LIMIT_NONE;
+    /* If small passes were too few, larger ones would have given other bits. */
+    if (r->accurate && !prv_is_engine_small(options)) r->limit = PRV_LIMIT_NONE;
     r->discretization = r->width;
     r->truncation = r->wrap_around = r->rounding = 0.0;
 }
@@ -391,23 +474,74 @@ static prv_status put_lower(prv_question question, double infinite, double lower
     return status;
 }
 
+/* The options of a question to data sets, whose lower bound alone is used: bounds need be no closer than a
+ * part `coarse` of what lies between them and the upper bound `above` of the pair, a distance of `gap` (nats,
+ * or of log delta). */
+static prv_options loosened(const prv_options *options, prv_question question, double above, double gap,
+                            double coarse)
+{
+    prv_options loose = without_small(options);
+    if (!(gap > 0.0 && isfinite(gap))) return loose;
+    if (question == PRV_ASK_EPSILON)
+        loose.eps_error = fmax(prv_width_asked(options, above), coarse * gap);
+    else
+        loose.delta_relative_error = fmax(options->delta_relative_error, fmin(coarse * gap, coarse));
+    return loose;
+}
+
+/* How far bounds from data sets lie below the upper bound of the pair. */
+static double gap_below(prv_question question, double above, double upper)
+{
+    return question == PRV_ASK_EPSILON ? above - upper : log(above / upper);
+}
+
+/* Whether bounds of this width (nats) are as close as these options ask. */
+static bool is_as_close(const prv_options *options, prv_question question, double value,
+                        const prv_bounds *found, double width)
+{
+    const double at = question == PRV_ASK_EPSILON ? found->lower : value;
+    return width <= prv_width_asked(options, at) ||
+           prv_is_relatively_close(options, question, found->lower, found->upper);
+}
+
+/* Raises *lower to a lower bound by data sets. Of lists, which may take long: first coarsely, to tell how
+ * close bounds need be. */
+static prv_status ask_data_once(prv_directions *data, const prv_options *options, prv_question question,
+                                double value, double above, double *lower)
+{
+    prv_bounds found;
+    const bool is_list = data->each[0].steps > 1 && !(options->mesh_size > 0.0) &&
+                         options->discretization == PRV_BRACKETING;
+    const double all = !is_list ? 0.0 : question == PRV_ASK_EPSILON ? above : 1.0;
+    prv_options loose = loosened(options, question, above, all, COARSE_DATA);
+    prv_report told;
+    prv_status status = answer_pairs(data->each, data->count, &loose, question, &value, 1, &found, &told);
+    if (status != PRV_OK) return status;
+    *lower = fmax(*lower, found.lower);
+    const double gap = gap_below(question, above, found.upper);
+    const double width = gap_below(question, found.upper, found.lower);
+    /* Closer bounds would not raise it, or not by much. */
+    if (!is_list || !(found.upper > *lower) || width <= PART_OF_GAP * gap) return PRV_OK;
+    loose = loosened(options, question, above, gap, PART_OF_GAP);
+    if (is_as_close(&loose, question, value, &found, told.width)) return PRV_OK;
+    status = answer_pairs(data->each, data->count, &loose, question, &value, 1, &found, NULL);
+    if (status == PRV_OK) *lower = fmax(*lower, found.lower);
+    return status;
+}
+
 /* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each direction.
+ * bounds[length] are those of the pair.
  */
 static prv_status ask_data(const prv_direction *directions, size_t direction_count,
                            const prv_options *options, const double *lam, double offset,
-                           prv_question question, const double *values, size_t length, double *lower)
+                           prv_question question, const double *values, size_t length,
+                           const prv_bounds *bounds, double *lower)
 {
     prv_directions data = {0};
-    prv_bounds *bounds = prv_allocate(length, sizeof *bounds);
-    if (bounds == NULL) return PRV_ERR_MEMORY;
     prv_status status = prv_data_directions_new(directions, direction_count, options, lam, offset, &data);
-    if (status != PRV_OK) goto done;
-    status = answer_pairs(data.each, data.count, options, question, values, length, bounds, NULL);
-    if (status != PRV_OK) goto done;
-    for (size_t i = 0; i < length; i++) lower[i] = fmax(lower[i], bounds[i].lower);
-done:
+    for (size_t i = 0; i < length && status == PRV_OK; i++)
+        status = ask_data_once(&data, options, question, values[i], bounds[i].upper, &lower[i]);
     prv_directions_free(&data);
-    prv_release(bounds);
     return status;
 }
 
@@ -440,12 +574,12 @@ static prv_status guess_choices(const prv_direction *directions, size_t directio
 /* The same where data sets are chosen for each value: of few steps, the best of some. */
 static prv_status ask_range_data(prv_direction *directions, size_t direction_count,
                                  const prv_options *options, prv_question question, double value,
-                                 double *lower)
+                                 const prv_bounds *bounds, double *lower)
 {
     double lam[2], guess[CHOICES];
     most_of_ranges(directions, direction_count, question, value, lam);
     if (!(directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])))
-        return ask_data(directions, direction_count, options, lam, 0.0, question, &value, 1, lower);
+        return ask_data(directions, direction_count, options, lam, 0.0, question, &value, 1, bounds, lower);
     const bool all = directions[0].all.count <= SOME_STEPS;
     prv_status status = PRV_OK;
     for (int i = 0; i < CHOICES; i++) guess[i] = 0.0;
@@ -456,7 +590,7 @@ static prv_status ask_range_data(prv_direction *directions, size_t direction_cou
             if (guess[i] > guess[best]) best = i;
         guess[best] = -HUGE_VAL;
         status = ask_data(directions, direction_count, options, lam, offset_of(best), question, &value, 1,
-                          lower);
+                          bounds, lower);
     }
     return status;
 }
@@ -464,14 +598,16 @@ static prv_status ask_range_data(prv_direction *directions, size_t direction_cou
 /* Raises lower[length] to lower bounds by data sets: one choice for all values, or if ranges compose, one for
  * each. */
 static prv_status ask_all_data(prv_direction *directions, size_t direction_count, const prv_options *options,
-                               prv_question question, const double *values, size_t length, double *lower)
+                               prv_question question, const double *values, size_t length,
+                               const prv_bounds *bounds, double *lower)
 {
     static const double no_tilt[2] = {0.0, 0.0};
     if (!prv_has_range(&directions[0]))
-        return ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length, lower);
+        return ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length, bounds,
+                        lower);
     for (size_t i = 0; i < length; i++) {
         const prv_status status = ask_range_data(directions, direction_count, options, question, values[i],
-                                                 &lower[i]);
+                                                 &bounds[i], &lower[i]);
         if (status != PRV_OK) return status;
     }
     return PRV_OK;
@@ -494,7 +630,7 @@ prv_status prv_answer(prv_direction *directions, size_t direction_count, const p
     if (status != PRV_OK) goto done;
     layer.now.question = 1;
     for (size_t i = 0; i < length; i++) lower[i] = 0.0;
-    status = ask_all_data(directions, direction_count, options, question, values, length, lower);
+    status = ask_all_data(directions, direction_count, options, question, values, length, bounds, lower);
     if (status != PRV_OK) goto done;
     for (size_t v = 0; v < direction_count; v++) infinite = fmax(infinite, directions[v].all.infinite.mass);
     for (size_t i = 0; i < length; i++) {
@@ -536,7 +672,9 @@ static prv_status ask(const prv_step *steps, size_t step_count, const prv_option
     prv_own_transforms own;
     status = prv_own_transforms_begin(&own, options, &options);
     if (status != PRV_OK) return status;
-    status = prv_directions_new(steps, step_count, options, &directions);
+    const prv_fineness first = length > 0 ? prv_first_fineness(steps, step_count, question, values[0])
+                                          : PRV_COARSE_FINENESS;
+    status = prv_directions_new(steps, step_count, &first, options, &directions);
     if (status != PRV_OK) goto done;
     status = prv_answer(directions.each, directions.count, options, question, values, length, bounds,
                         reports);

@@ -7,6 +7,7 @@
 #include "mechanisms/support.h"
 #include "composition/jump_law.h"
 #include "planning/jump_plan.h"
+#include "planning/layout.h"
 #include "questions/question.h"
 
 /* Passes of one question, and evaluations of one curve, at most. */
@@ -15,16 +16,27 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 /* Products of the last pass up to which counting is expected to take less time than another engine; and those
  * that one law may take, as the guess is often too low. Other engines take long if the saddle point's guess,
  * which takes rare jumps for frequent ones, is so many times the guess from one jump (RARE, VERY_RARE), or if
- * losses reach FAR times as far as the bulk. */
+ * losses reach FAR times as far as the bulk, or if delta is so small (TINY, a logarithm) that rounding of
+ * transforms hides it at most tilts. */
 #define MOST_EXPECTED 2e5
 #define MOST_WORK 1e6
-#define MOST_EXPECTED_IF_RARE 5e6
-#define MOST_WORK_IF_RARE 8e6
-#define MOST_EXPECTED_IF_VERY_RARE 1.3e7
-#define MOST_WORK_IF_VERY_RARE 2e7
+#define MOST_EXPECTED_IF_RARE 1e6
+#define MOST_WORK_IF_RARE 3e6
+#define MOST_EXPECTED_IF_VERY_RARE 5e6
+#define MOST_WORK_IF_VERY_RARE 1e7
+#define MOST_EXPECTED_IF_TINY 7e7
+#define MOST_WORK_IF_TINY 2e8
+#define TINY (-100.0)
 #define RARE 1.5
 #define VERY_RARE 3.0
 #define FAR 1e6
+
+/* If delta is TINY, a convolution takes about as long as so many products for each of its points; but if
+ * delta is less than exp of HIDDEN of the tilted law, it is multiplied out, in about so many products for
+ * each pair of its points. */
+#define PRODUCTS_OF_POINT 500.0
+#define PRODUCTS_OF_PAIR 0.025
+#define HIDDEN (-14.0)
 
 /* The slope that a coarse pass finds is at most so many times off. */
 #define MOST_CHANGE_OF_SLOPE 3.0
@@ -33,6 +45,9 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
  * width would be within this factor of the one asked goes for that. */
 #define COARSE 0.02
 #define NARROWER 0.05
+/* The width of a pass falls more slowly than what its meshes are planned for, which therefore falls by this
+ * power. */
+#define SLOWLY 1.4
 #define NEARLY 4.0
 
 /* Parts of the width that a pass goes for: of its meshes, and of what is left out. */
@@ -42,11 +57,15 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 /* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
 #define NEARLY_ROUNDING 2.5
 
+/* The rounding of cells is at most about this for each run of the mechanism, nats. What is more is that of
+ * jumps which are carried to knots far below them, and other engines have none of it. */
+#define ROUNDING_OF_STEP 1e-10
+
 /* Of all runs, for planning: a delta of 1e-12 has room for some more. */
 #define MOST_JUMPS_EXPECTED 10.0
 
 /* Deltas below this leave no room for what underflows. */
-#define LEAST_DELTA 1e-150
+#define LEAST_DELTA 1e-270
 
 /* One pass: its aim, and its findings. */
 typedef struct pass {
@@ -175,10 +194,11 @@ static prv_status make_pass(const prv_task *t, double work, pass *p)
 /* All passes of one direction. */
 typedef struct search {
     prv_refinement *refinement;
-    double start; /* nats: the sum of losses lies above minus this */
-    double reach; /* nats: no crossing is expected above */
-    double scale; /* of the meshes' width, where they were worse than planned */
-    double work;  /* products that one law may take */
+    double start;   /* nats: the sum of losses lies above minus this */
+    double reach;   /* nats: no crossing is expected above */
+    double scale;   /* of the meshes' width, where they were worse than planned */
+    double work;    /* products that one law may take */
+    double planned; /* products that one may be planned to take */
     prv_bounds best;
     pass pass;
     int passes;
@@ -204,6 +224,12 @@ static double width_wanted(const search *s)
 static bool is_rounding_wider(const search *s)
 {
     return s->passes > 0 && s->pass.rounding > width_wanted(s);
+}
+
+/* Whether rounding is that of the counting, which no other engine has. */
+static bool is_rounding_its_own(const search *s)
+{
+    return s->pass.rounding > ROUNDING_OF_STEP * s->refinement->task.direction->counts[0];
 }
 
 /* Whether a finer mesh would gain little, as most of the width is rounding. */
@@ -233,7 +259,7 @@ static void aim_pass(search *s)
         if (next > NEARLY * wanted) width = next;
     }
     if (s->passes > 0 && width == wanted && before > wanted && s->pass.aim.width <= PART_OF_MESHES * wanted)
-        s->scale *= fmin(fmax(0.8 * wanted / before, 0.05), 1.0);
+        s->scale *= fmin(fmax(pow(0.8 * wanted / before, SLOWLY), 0.05), 1.0);
     s->pass.aim.width = PART_OF_MESHES * s->scale * width;
     s->pass.aim.epsilon = s->reach + (ask_epsilon ? 2.0 * width : 0.0);
 }
@@ -257,12 +283,29 @@ static void begin(prv_refinement *r, search *s)
     if (t->question == PRV_ASK_DELTA) return;
     double guess, slope;
     prv_jump_guess(d, r->aim.log_delta, &guess, &slope);
-    p->expected = r->aim.epsilon;
+    p->expected = r->aim.frequent_epsilon;
     if (guess < p->expected) {
         p->expected = fmax(guess, 0.0);
         p->aim.slope = fmax(slope, p->aim.slope);
     }
     s->reach = p->expected + 0.1 * (p->expected + s->start);
+}
+
+/* The products that take as long as a convolution, if delta is TINY. */
+static double most_if_tiny(prv_refinement *r, double width)
+{
+    prv_aim aim = r->aim;
+    prv_layout layout;
+    aim.width = width;
+    prv_direction *d = r->task.direction;
+    const bool hidden = prv_log_part(d, &aim, aim.saddle) < HIDDEN;
+    const double spacing = prv_first_spacing(d, &aim);
+    /* Too long for memory is long. */
+    const prv_status status = prv_layout_plan(d, &aim, aim.saddle, spacing, false, PRV_ENGINE_CONVOLUTION,
+                                              HUGE_VAL, &layout);
+    if (status != PRV_OK && status != PRV_ERR_MEMORY_LIMIT) return MOST_EXPECTED;
+    const double n = layout.uniform_points;
+    return fmin(hidden ? PRODUCTS_OF_PAIR * n * n : PRODUCTS_OF_POINT * n, MOST_EXPECTED_IF_TINY);
 }
 
 /* Whether counting is expected to be the cheapest way. */
@@ -274,7 +317,12 @@ static bool is_cheapest(search *s)
     aim.epsilon = s->reach;
     const double work = prv_jump_work(r->task.direction, &aim);
     const double count = r->task.direction->counts[0], sum = s->pass.expected + s->start;
-    const double rare = (r->aim.epsilon + s->start) / sum;
+    const double rare = (r->aim.frequent_epsilon + s->start) / sum;
+    if (r->aim.log_delta < TINY && work > MOST_EXPECTED) {
+        s->work = MOST_WORK_IF_TINY;
+        if (work <= MOST_EXPECTED_IF_TINY) s->planned = most_if_tiny(s->refinement, width_wanted(s));
+        return work <= s->planned;
+    }
     if (rare > VERY_RARE) {
         s->work = MOST_WORK_IF_VERY_RARE;
         return work <= MOST_EXPECTED_IF_VERY_RARE;
@@ -332,26 +380,52 @@ static void tell(const search *s)
     r->passes = s->passes;
 }
 
+/* Bounds that were not close enough hold, too. */
+static prv_status keep_bounds(const search *s)
+{
+    prv_refinement *r = s->refinement;
+    if (s->passes == 0) return PRV_OK;
+    r->counted = true;
+    r->bounds = s->best;
+    return prv_gate_close(&r->task.direction->all, r->task.question, r->task.value, &r->bounds);
+}
+
+/* Whether jumps may be counted. */
+static bool may_count(const prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    return prv_is_engine_open(t->options) && !(t->options->mesh_size > 0.0) &&
+           !prv_is_enclosed(t->direction) && prv_may_count_jumps(t->direction) &&
+           exp(r->aim.log_delta) > LEAST_DELTA;
+}
+
+bool prv_is_counting_cheapest(prv_refinement *r)
+{
+    search s;
+    if (!may_count(r)) return false;
+    begin(r, &s);
+    return is_cheapest(&s);
+}
+
 prv_status prv_jump_passes(prv_refinement *r)
 {
     const prv_task *t = &r->task;
-    if (!prv_is_engine_open(t->options) || t->options->mesh_size > 0.0) return PRV_ERR_ENGINE;
-    if (prv_is_enclosed(t->direction)) return PRV_ERR_ENGINE;
-    if (!prv_may_count_jumps(t->direction) || !(exp(r->aim.log_delta) > LEAST_DELTA)) return PRV_ERR_ENGINE;
+    if (!may_count(r)) return PRV_ERR_ENGINE;
     search s;
     begin(r, &s);
     if (!is_cheapest(&s)) return PRV_ERR_ENGINE;
     const double saddle = r->aim.slope;
-    if (t->question == PRV_ASK_EPSILON) s.reach += 0.4 * (s.pass.expected + s.start);
+    if (t->question == PRV_ASK_EPSILON && !(r->aim.log_delta < TINY))
+        s.reach += 0.4 * (s.pass.expected + s.start);
     for (int i = 0; i < MOST_PASSES; i++) {
         aim_pass(&s);
+        if (s.planned > 0.0 && s.passes > 0 && prv_jump_work(t->direction, &s.pass.aim) > s.planned) break;
         const prv_status status = make_pass(t, s.work, &s.pass);
-        if (status != PRV_OK) {
-            r->aim.slope = saddle;
-            return status;
-        }
+        if (status == PRV_ERR_ENGINE) break;
+        if (status != PRV_OK) return status;
         take(&s);
         if (s.passes == 0 || !(is_close(&s) || is_nearly_rounding(&s))) continue;
+        if (!is_close(&s) && is_rounding_its_own(&s)) break;
         tell(&s);
         if (!is_close(&s)) {
             r->rounding_decides = true;
@@ -360,5 +434,6 @@ prv_status prv_jump_passes(prv_refinement *r)
         return prv_gate_close(&t->direction->all, t->question, t->value, &r->bounds);
     }
     r->aim.slope = saddle;
-    return PRV_ERR_ENGINE;
+    const prv_status kept = keep_bounds(&s);
+    return kept == PRV_OK ? PRV_ERR_ENGINE : kept;
 }

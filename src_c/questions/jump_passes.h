@@ -12,4 +12,7 @@
  * PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, PRV_ERR_BOUNDS. */
 prv_status prv_jump_passes(prv_refinement *refinement);
 
+/* Whether counting jumps is expected to be the cheapest way for this refinement. O(cells). */
+bool prv_is_counting_cheapest(prv_refinement *refinement);
+
 #endif

@@ -3,12 +3,16 @@
 #include <math.h>
 
 #include "base/allocate.h"
+#include "mechanisms/support.h"
+#include "planning/alignment.h"
 #include "planning/layout.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
- * lose digits to the rounding of the transforms. */
-static const double tilt_parts[] = {0.5, 0.7, 0.85, 1.0};
-enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
+ * lose digits to the rounding of the transforms. If rare jumps decide, the saddle is too large a tilt, and of
+ * the first parts, which rounding leaves room for, the one with the shortest period of a spectrum is taken.
+ */
+static const double tilt_parts[] = {0.25, 0.35, 0.5, 0.7, 0.85, 1.0};
+enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
 
 /* Spectra of smooth laws are expected to be cheaper than convolutions from SOME_STEPS times this power of 1
  * and the excess kurtosis on, and from MANY_STEPS on in any case; those of other laws from STEPS_OF_OTHERS
@@ -18,6 +22,10 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts };
 #define STEPS_OF_KURTOSIS 0.3
 #define MANY_STEPS 400.0
 #define STEPS_OF_OTHERS 100.0
+/* From so many steps on if losses are atoms on no lattice, for which a convolution needs one that is finer by
+ * this factor. */
+#define STEPS_OF_LOOSE_ATOMS 16.0
+#define MUCH_FINER 0.2
 
 /* A pass answers for its slack if it takes at most this part of the width asked; a part that takes more is
  * made smaller. */
@@ -83,6 +91,24 @@ static bool are_discrete(const prv_direction *direction)
     return true;
 }
 
+/* Whether losses of some steps are atoms on no lattice. */
+static bool have_loose_atoms(const prv_direction *direction)
+{
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->mechanisms[j]->base == PRV_BASE_ATOMS &&
+            !prv_mechanism_features(direction->mechanisms[j], direction->add).is_lattice)
+            return true;
+    return false;
+}
+
+/* Whether a convolution for aim->width needs a much finer lattice for atoms than for other losses. */
+static bool need_fine_lattice(const prv_direction *direction, const prv_aim *aim)
+{
+    if (direction->all.count < STEPS_OF_LOOSE_ATOMS || !have_loose_atoms(direction)) return false;
+    const double spacing = prv_first_spacing(direction, aim);
+    return prv_align_spacing(direction, aim, spacing, PRV_ENGINE_CONVOLUTION) < MUCH_FINER * spacing;
+}
+
 /* The steps from which on a spectrum of smooth laws is expected to be the cheaper engine. Where few large
  * losses are most of the variance, it falls late. */
 static double least_steps(const prv_direction *direction, const prv_aim *aim)
@@ -95,7 +121,7 @@ static double least_steps(const prv_direction *direction, const prv_aim *aim)
         if (direction->profiles[j].length > longest) longest = direction->profiles[j].length;
     double *weight = prv_allocate(longest, sizeof *weight);
     if (weight == NULL) return MANY_STEPS;
-    const double kurtosis = prv_composed_kurtosis(direction, tilt_parts[0] * aim->saddle, weight);
+    const double kurtosis = prv_composed_kurtosis(direction, tilt_parts[FIRST_PART] * aim->saddle, weight);
     prv_release(weight);
     return fmin(SOME_STEPS * pow(1.0 + fmax(kurtosis, 0.0), STEPS_OF_KURTOSIS), MANY_STEPS);
 }
@@ -108,7 +134,7 @@ prv_engine prv_likely_engine(const prv_direction *direction, const prv_aim *aim)
     if (!(m.variance > 1e-20 * m.mean * m.mean)) return PRV_ENGINE_CONVOLUTION;
     if (count > 1.0 && are_discrete(direction)) return PRV_ENGINE_SPECTRUM;
     const double least = are_smooth(direction) ? least_steps(direction, aim) : STEPS_OF_OTHERS;
-    return count >= least ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
+    return count >= least || need_fine_lattice(direction, aim) ? PRV_ENGINE_SPECTRUM : PRV_ENGINE_CONVOLUTION;
 }
 
 /* ---- Tilt and way of composing ------------------------------------------------------------- */
@@ -135,24 +161,43 @@ static double rounding_growth(const prv_refinement *r)
     return r->task.precise ? PRECISE_OPERATIONS : PLAIN_OPERATIONS + total;
 }
 
+/* The choice of a spectrum's tilt if rare jumps decide: one of the first parts from this one on. */
+static size_t choice_of_rare(const prv_refinement *r, size_t from)
+{
+    size_t best = from;
+    double shortest = HUGE_VAL;
+    for (size_t choice = from; choice <= FIRST_PART; choice++) {
+        const double period = prv_period_guess(r->task.direction, &r->aim, tilt_of(r, choice));
+        if (period < shortest) {
+            shortest = period;
+            best = choice;
+        }
+    }
+    return best;
+}
+
 /* Chooses the smallest tilt that rounding leaves room for, in units of which delta is exp(prv_log_part). If
  * there is none, chooses the tilt in whose units delta is largest, and returns false. */
 static bool choose_tilt(prv_refinement *r)
 {
-    if (r->task.jumps == PRV_JUMPS_SEPARATE && r->task.engine == PRV_ENGINE_SPECTRUM) {
-        r->tilt_choice = 0;
+    const bool is_spectrum = r->task.engine == PRV_ENGINE_SPECTRUM;
+    if (r->task.jumps == PRV_JUMPS_SEPARATE && is_spectrum) {
+        r->tilt_choice = FIRST_PART;
         return true;
     }
+    const bool is_rare = r->aim.is_rare && is_spectrum;
     const double error = log(MASS_ROUNDING * rounding_growth(r) * r->rounding_demand);
     const double room = log(fmax(SLACK_PART * r->aim.slope * r->aim.width, PRV_FINEST_DELTA));
     double greatest = -HUGE_VAL;
-    for (size_t choice = 0; choice < TILT_PARTS; choice++) {
+    for (size_t choice = is_rare ? 0 : FIRST_PART; choice < TILT_PARTS; choice++) {
         const double part = prv_log_part(r->task.direction, &r->aim, tilt_of(r, choice));
         if (part > greatest) {
             greatest = part;
             r->tilt_choice = choice;
         }
-        if (error - part <= room) return true;
+        if (error - part > room) continue;
+        if (is_rare && choice < FIRST_PART) r->tilt_choice = choice_of_rare(r, choice);
+        return true;
     }
     return false;
 }
@@ -165,7 +210,7 @@ bool prv_separate_jumps_next(prv_refinement *r)
         !prv_separate_jumps(t->direction, &r->aim, &window))
         return false;
     t->jumps = PRV_JUMPS_SEPARATE;
-    r->tilt_choice = 0; /* rounding is relative to the jumps: the smallest tilt will do */
+    r->tilt_choice = FIRST_PART; /* rounding is relative to the jumps: a small tilt will do */
     return true;
 }
 
@@ -283,6 +328,15 @@ static bool coarsen(prv_refinement *r, double width, double *spacing)
     return true;
 }
 
+/* The relative width of delta that is asked over the one that the last pass found; 0 of an epsilon, and after
+ * a first pass, whose mesh may be far too coarse to tell. */
+static double part_of_delta_asked(const prv_refinement *r)
+{
+    const prv_bounds *b = &r->last.read.bounds;
+    if (r->task.question != PRV_ASK_DELTA || r->passes < 2 || !(b->upper > b->lower)) return 0.0;
+    return r->task.options->delta_relative_error * b->upper / (b->upper - b->lower);
+}
+
 /* The next mesh. `changed` tells whether the next pass is another one already. */
 static bool adapt_mesh(const prv_refinement *r, double width, bool changed, double *spacing)
 {
@@ -294,14 +348,18 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
         if (!changed) *spacing = fmin(*spacing, FINER_UNSEEN * last->spacing);
         return true;
     }
-    /* What the mesh may cost beside the slack, over what it did cost. */
-    const double ratio = (MESH_PART * width - fmin(slack, 0.5 * MESH_PART * width)) /
-                         fmax(read->width - slack, 1e-300);
+    /* What the mesh may cost beside the slack, over what it did cost; of a delta, in either of the ways in
+     * which bounds are close enough: near 1 a width in epsilon is far more than the part of delta that it
+     * moves. */
+    const double by_width = (MESH_PART * width - fmin(slack, 0.5 * MESH_PART * width)) /
+                            fmax(read->width - slack, 1e-300);
+    const double ratio = fmax(by_width, MESH_PART * part_of_delta_asked(r));
     if (ratio < 1.0 && slack < 0.5 * read->width) {
         /* The width is of second order in the spacing; of first, if the last pass did not do better than
-         * that.
+         * that, or about an edge of the support, as long as it is to change little.
          */
-        const double factor = fmin(fmax(r->first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
+        const bool first_order = r->first_order || (last->coarsened && ratio > NEARLY_FINE);
+        const double factor = fmin(fmax(first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
         const double law = *spacing / last->spacing;
         *spacing = last->spacing *
                    fmin(factor < NEARLY_FINE ? law : fmax(law, LEAST_OF_FOUND * factor), factor);
@@ -348,7 +406,7 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     changed = adapt_mesh(r, width, changed, spacing);
     /* Lattices of atoms that are exact have no finer mesh. */
     if (!otherwise && *spacing < r->last.spacing &&
-        prv_align_spacing(r->task.direction, *spacing) == r->last.spacing)
+        prv_align_spacing(r->task.direction, &r->aim, *spacing, r->task.engine) == r->last.spacing)
         return false;
     if (r->task.precise && *spacing < LEAST_COARSER * r->finest) {
         if (r->last.spacing <= LEAST_COARSER * LEAST_COARSER * r->finest) return false;

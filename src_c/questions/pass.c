@@ -5,11 +5,14 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
+#include "numerics/rounding.h"
+#include "composition/characteristic.h"
 #include "composition/convolution.h"
 #include "composition/direct_convolution.h"
 #include "composition/spectrum.h"
 #include "planning/layout.h"
 #include "questions/question.h"
+#include "questions/witness.h"
 
 /* The numbers below trade time; no bound relies on them. */
 
@@ -28,8 +31,8 @@
  * pass may take longer, as the convolution that answers is a finer one), or a precise one, and in both cases
  * some products for each operation of its transforms, up to a limit. */
 #define MOST_WORK 5e9
-#define PLAIN_WORK 2e6
-#define COARSE_WORK 5e6
+#define PLAIN_WORK 1e6
+#define COARSE_WORK 2.5e6
 #define PRECISE_WORK 4e7
 #define PRECISE_WORK_OF_POINT 300.0
 #define WORK_OF_TRANSFORMS 8.0
@@ -42,11 +45,16 @@
 #define MOST_COARSER 64.0
 #define MOST_LAYOUTS 40
 
+/* Bytes of a small pass (PRV_ENGINE_SMALL), which take some 0.1 s. */
+#define MOST_OF_SMALL 32e6
+
 typedef struct lattices {
     size_t steps;
     prv_enclosure *each;      /* [steps] */
     const prv_lattice **list; /* [steps] those of the side that is composed */
     prv_enclosed sums;
+    double greatest;   /* nats: the greatest epsilon for which the tops that lattices keep may be counted */
+    bool without_tops; /* no top could be counted: each is at infinity */
 } lattices;
 
 static void lattices_free(lattices *l)
@@ -54,6 +62,28 @@ static void lattices_free(lattices *l)
     for (size_t j = 0; j < l->steps; j++) prv_enclosure_free(&l->each[j]);
     prv_release(l->each);
     prv_release((void *)l->list);
+}
+
+/* Puts the tops of all lattices at infinity where they may not be counted, as the lower ones drop them. */
+static void give_up_tops(lattices *l)
+{
+    for (size_t j = 0; j < l->steps; j++) {
+        prv_lattice *above = &l->each[j].dominating;
+        above->infinite_mass += above->top_mass;
+        above->infinite_error += PRV_UNIT * above->infinite_mass + above->rounding.relative * above->top_mass;
+        above->top_mass = l->each[j].dominated.top_mass = 0.0;
+    }
+}
+
+static void look_at_tops(const prv_task *t, const prv_aim *aim, lattices *l)
+{
+    const prv_direction *d = t->direction;
+    l->greatest = -HUGE_VAL;
+    if (!prv_is_capped(d)) return;
+    for (size_t j = 0; j < l->steps; j++) l->list[j] = &l->each[j].dominating;
+    l->greatest = prv_tops_greatest(d->mechanisms, d->add, l->list, d->counts, l->steps, l->sums.above.shift);
+    l->without_tops = !(l->greatest >= aim->epsilon);
+    if (l->without_tops) give_up_tops(l);
 }
 
 /* Cells and both lattices of every step. lattices_free frees them, whatever is returned. */
@@ -71,6 +101,7 @@ static prv_status build_lattices(const prv_task *t, const prv_aim *aim, prv_layo
         if (status != PRV_OK) return status;
         prv_enclosed_add(&l->sums, &l->each[j], t->direction->counts[j]);
     }
+    look_at_tops(t, aim, l);
     return PRV_OK;
 }
 
@@ -85,11 +116,20 @@ static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const
 {
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
     const double coarse = coarseness(t, aim);
-    const double n = layout->uniform_points * sqrt(coarse); /* of the convolution that would answer */
+    const double n = layout->convolved_points * sqrt(coarse); /* of the convolution that would answer */
     const double like = fmax((coarse > 2.0 ? COARSE_WORK : PLAIN_WORK) * (double)t->direction->steps,
                              t->jumps == PRV_JUMPS_SEPARATE ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
                                                             : 0.0);
     return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
+}
+
+/* Whether one block of frequencies takes more work than the spectrum may. */
+static bool is_spectrum_hopeless(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
+{
+    if (layout->spacing.engine != PRV_ENGINE_SPECTRUM) return false;
+    double points = 0.0;
+    for (size_t j = 0; j < layout->steps; j++) points += (double)layout->meshes[j].length;
+    return points * (double)PRV_FREQUENCY_BLOCK > most_work_of_spectrum(t, aim, layout);
 }
 
 /* Buffers and plans of a convolution, or a spectrum. */
@@ -131,8 +171,8 @@ static prv_status convolve(const prv_task *t, const lattices *l, const prv_layou
                        direct ? NULL : &c->fft, &c->work, composed);
 }
 
-static prv_status compose_side(const prv_task *t, const lattices *l, prv_side side, const prv_layout *layout,
-                               composer *c, prv_composed *composed)
+static prv_status compose_on_lattices(const prv_task *t, const lattices *l, prv_side side,
+                                      const prv_layout *layout, composer *c, prv_composed *composed)
 {
     for (size_t j = 0; j < l->steps; j++)
         l->list[j] = side == PRV_DOMINATING ? &l->each[j].dominating : &l->each[j].dominated;
@@ -143,6 +183,16 @@ static prv_status compose_side(const prv_task *t, const lattices *l, prv_side si
     status = prv_spectrum_new(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
                               c->most_work, &c->spectrum, composed);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
+}
+
+static prv_status compose_side(const prv_task *t, const lattices *l, prv_side side, const prv_layout *layout,
+                               composer *c, prv_composed *composed)
+{
+    const prv_status status = compose_on_lattices(t, l, side, layout, c, composed);
+    if (status == PRV_OK && prv_is_capped(t->direction))
+        composed->tops = prv_tops_new(l->list, t->direction->counts, l->steps,
+                                      side == PRV_DOMINATING ? l->greatest : HUGE_VAL);
+    return status;
 }
 
 /* Composes the dominating side, then the dominated one, and reads both. */
@@ -167,19 +217,24 @@ done:
     return status;
 }
 
-/* Lays out meshes no finer than the memory limit allows. */
+/* Lays out meshes no finer than the memory limit allows; none if a small pass was asked for and it is large.
+ */
 static prv_status fit_layout(const prv_task *t, const prv_aim *aim, double tilt, double spacing, bool exact,
-                             prv_layout *layout, bool *capped)
+                             prv_layout *layout, prv_outcome *o)
 {
-    *capped = false;
     const double limit = (double)t->options->memory_limit;
+    const bool is_small = prv_is_engine_small(t->options) && !exact && MOST_OF_SMALL < limit;
     for (int attempt = 0; attempt < MOST_LAYOUTS; attempt++) {
         const prv_status interrupted = prv_check_interrupt(t->options);
         if (interrupted != PRV_OK) return interrupted;
-        const prv_status status = prv_layout_new(t->direction, aim, tilt, spacing, exact, t->engine, limit,
-                                                 layout);
+        const prv_status status = prv_layout_new(t->direction, aim, tilt, spacing, exact, t->engine,
+                                                 is_small ? MOST_OF_SMALL : limit, layout);
         if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
-        *capped = true;
+        if (is_small) {
+            o->too_large = true;
+            return PRV_ERR_ENGINE;
+        }
+        o->capped = true;
         spacing *= fmin(fmax(COARSER_BEYOND * layout->bytes / (limit + 1.0), LEAST_COARSER), MOST_COARSER);
     }
     return PRV_ERR_MEMORY_LIMIT;
@@ -191,17 +246,19 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
     prv_layout layout = {0};
     lattices l = {0};
     memset(o, 0, sizeof *o);
-    prv_status status = fit_layout(t, aim, tilt, spacing, exact, &layout, &o->capped);
+    prv_status status = fit_layout(t, aim, tilt, spacing, exact, &layout, o);
     o->bytes = layout.bytes;
     if (status != PRV_OK) return status;
     layout.window.options = t->options;
     layout.window.precise = t->precise;
     if (t->jumps == PRV_JUMPS_SEPARATE && layout.spacing.engine == PRV_ENGINE_SPECTRUM)
         prv_separate_jumps(t->direction, aim, &layout.window);
-    status = build_lattices(t, aim, &layout, &l);
+    status = is_spectrum_hopeless(t, aim, &layout) ? PRV_ERR_ENGINE : build_lattices(t, aim, &layout, &l);
     if (status != PRV_OK) goto done;
 
+    o->without_tops = l.without_tops;
     o->spacing = layout.spacing.law;
+    o->coarsened = layout.spacing.lattice > layout.spacing.law;
     o->tilt = layout.tilt;
     o->cells = l.sums.knots;
     o->cells_rounding = prv_enclosed_rounding(&l.sums);
@@ -215,6 +272,8 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
         prv_read_nothing(&asked, &o->read);
     if (status != PRV_OK) goto done;
     status = prv_finish_reading(&asked, &o->read);
+    if (status != PRV_OK || t->direction->observer == NULL) goto done;
+    status = prv_show_pass(t->direction, t->options->neighbors, l.each, o);
 done:
     lattices_free(&l);
     prv_layout_free(&layout);

@@ -32,8 +32,11 @@ typedef struct prv_task {
 /* The findings of a pass. */
 typedef struct prv_outcome {
     prv_reading read;
-    bool capped;    /* the memory limit made the mesh coarser than asked */
-    double spacing; /* of the error law, nats */
+    bool coarsened;    /* the mesh is coarser than the error law says, so that its error is of first order */
+    bool without_tops; /* the tops of lattices, which were planned for, could not be counted */
+    bool capped;       /* the memory limit made the mesh coarser than asked */
+    bool too_large;    /* there was no pass, since it was to be a small one (PRV_ENGINE_SMALL) */
+    double spacing;    /* of the error law, nats */
     size_t cells, transform_length;
     prv_engine engine; /* PRV_ENGINE_AUTO if nothing was composed */
     double tilt;
@@ -42,11 +45,10 @@ typedef struct prv_outcome {
 } prv_outcome;
 
 /* Makes a pass at the tilt, with meshes of about `spacing`; if `exact`, of that spacing or none, else coarser
- * if the memory limit demands it. Only outcome->bytes is set unless PRV_OK is returned. Errors:
- *   PRV_ERR_ENGINE         the spectrum falls too slowly
- *   PRV_ERR_PRECISION      the power amplifies the rounding of transforms too much (prv_compose)
- *   PRV_ERR_MEMORY_LIMIT   outcome->bytes would be needed
- *   PRV_ERR_BOUNDS, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED */
+ * if the memory limit demands it. Only outcome->bytes and too_large are set unless PRV_OK is returned.
+ * Errors: PRV_ERR_ENGINE         the spectrum falls too slowly, or the pass is too large PRV_ERR_PRECISION
+ * the power amplifies the rounding of transforms too much (prv_compose) PRV_ERR_MEMORY_LIMIT   outcome->bytes
+ * would be needed PRV_ERR_BOUNDS, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED */
 prv_status prv_pass(const prv_task *task, const prv_aim *aim, double tilt, double spacing, bool exact,
                     prv_outcome *outcome);
 

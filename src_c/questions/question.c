@@ -14,22 +14,7 @@ static prv_status check_options(const prv_options *o)
 {
     const prv_status arithmetic = prv_check_arithmetic();
     if (arithmetic != PRV_OK) return arithmetic;
-    const bool positive_width = o->eps_error > 0.0 && isfinite(o->eps_error);
-    if (!positive_width && !(o->eps_error == 0.0 && o->eps_relative_error > 0.0 && o->eps_floor > 0.0))
-        return PRV_ERR_OPTIONS;
-    if (!(o->delta_relative_error >= 0.0 && o->delta_relative_error < 1.0)) return PRV_ERR_OPTIONS;
-    if (!(o->mesh_size >= 0.0 && o->mesh_size <= PRV_WIDEST_CELL)) return PRV_ERR_OPTIONS;
-    if (o->neighbors != PRV_ADD_OR_REMOVE && o->neighbors != PRV_ADD && o->neighbors != PRV_REMOVE &&
-        o->neighbors != PRV_REPLACE_ONE)
-        return PRV_ERR_OPTIONS;
-    if (o->engine != PRV_ENGINE_AUTO && o->engine != PRV_ENGINE_CONVOLUTION &&
-        o->engine != PRV_ENGINE_SPECTRUM && o->engine != PRV_ENGINE_FIRST)
-        return PRV_ERR_OPTIONS;
-    if (!(o->threshold >= 0.0 && isfinite(o->threshold))) return PRV_ERR_OPTIONS;
-    if (o->discretization == PRV_BRACKETING) return PRV_OK;
-    if (o->threshold > 0.0) return PRV_ERR_OPTIONS;
-    if (o->discretization != PRV_MEAN_MATCHING || !positive_width) return PRV_ERR_OPTIONS;
-    return o->delta_error > 0.0 && o->delta_error < 1.0 ? PRV_OK : PRV_ERR_OPTIONS;
+    return prv_options_fault(o) == NULL ? PRV_OK : PRV_ERR_OPTIONS;
 }
 
 bool prv_is_decided(const prv_options *o, double lower, double upper)
@@ -37,9 +22,14 @@ bool prv_is_decided(const prv_options *o, double lower, double upper)
     return o->threshold > 0.0 && (upper <= o->threshold || lower > o->threshold);
 }
 
+bool prv_is_engine_small(const prv_options *o)
+{
+    return o->engine == PRV_ENGINE_FIRST || o->engine == PRV_ENGINE_SMALL;
+}
+
 bool prv_is_engine_open(const prv_options *o)
 {
-    return o->engine == PRV_ENGINE_AUTO || o->engine == PRV_ENGINE_FIRST;
+    return o->engine == PRV_ENGINE_AUTO || prv_is_engine_small(o);
 }
 
 uint64_t prv_add_count(uint64_t total, uint64_t count)
@@ -47,15 +37,12 @@ uint64_t prv_add_count(uint64_t total, uint64_t count)
     return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
 }
 
-/* The place of a mechanism in table[size], size a power of two: where it is, or an empty one (0). Entries are
- * positions in distinct[], from 1. */
-static size_t find_place(const size_t *table, size_t size, const prv_step *distinct,
-                         const prv_mechanism *mechanism)
+size_t prv_place_of(const size_t *table, size_t size, const prv_step *distinct,
+                    const prv_mechanism *mechanism)
 {
-    /* Addresses are multiples of some power of two: the middle bits of the product depend on all of them. */
-    size_t place = (size_t)(((uint64_t)(uintptr_t)mechanism * UINT64_C(0x9e3779b97f4a7c15)) >> 24) &
-                   (size - 1);
-    while (table[place] != 0 && distinct[table[place] - 1].mechanism != mechanism)
+    /* The middle bits of the product that ends a hash depend on all of it. */
+    size_t place = (size_t)(prv_mechanism_hash(mechanism) >> 24) & (size - 1);
+    while (table[place] != 0 && !prv_mechanism_equal(distinct[table[place] - 1].mechanism, mechanism))
         place = (place + 1) & (size - 1);
     return place;
 }
@@ -72,7 +59,7 @@ prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step
     memset(table, 0, size * sizeof *table);
     for (size_t j = 0; j < step_count; j++) {
         if (steps[j].count == 0) continue;
-        size_t *place = &table[find_place(table, size, distinct, steps[j].mechanism)];
+        size_t *place = &table[prv_place_of(table, size, distinct, steps[j].mechanism)];
         if (*place > 0) {
             distinct[*place - 1].count += steps[j].count;
         } else {
@@ -97,8 +84,8 @@ size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_nei
     return n;
 }
 
-static prv_status directions_of(const prv_step *steps, size_t step_count, const prv_options *options,
-                                prv_directions *directions)
+static prv_status directions_of(const prv_step *steps, size_t step_count, const prv_fineness *first,
+                                const prv_options *options, prv_directions *directions)
 {
     const prv_neighbors neighbors = options->neighbors;
     prv_status status = prv_check_steps(steps, step_count, neighbors);
@@ -107,7 +94,8 @@ static prv_status directions_of(const prv_step *steps, size_t step_count, const 
     const size_t count = prv_distinct_directions(steps, step_count, neighbors, adds);
     while (directions->count < count) {
         const size_t i = directions->count;
-        status = prv_direction_new(steps, step_count, neighbors, adds[i], options, &directions->each[i]);
+        status = prv_direction_new(steps, step_count, neighbors, adds[i], first, options,
+                                   &directions->each[i]);
         if (status != PRV_OK) {
             prv_directions_free(directions);
             return status;
@@ -117,8 +105,8 @@ static prv_status directions_of(const prv_step *steps, size_t step_count, const 
     return PRV_OK;
 }
 
-prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_options *options,
-                              prv_directions *directions)
+prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_fineness *first,
+                              const prv_options *options, prv_directions *directions)
 {
     directions->count = 0;
     prv_step *distinct = prv_allocate(step_count, sizeof *distinct);
@@ -126,7 +114,7 @@ prv_status prv_directions_new(const prv_step *steps, size_t step_count, const pr
     size_t length;
     prv_status status = prv_distinct_steps(steps, step_count, distinct, &length);
     if (status != PRV_OK) goto done;
-    status = directions_of(distinct, length, options, directions);
+    status = directions_of(distinct, length, first, options, directions);
 done:
     prv_release(distinct);
     return status;
@@ -195,7 +183,7 @@ prv_status prv_ask_each(const prv_query *query, const prv_step *steps, size_t st
     prv_own_transforms own;
     status = prv_own_transforms_begin(&own, options, &options);
     if (status != PRV_OK) return status;
-    status = prv_directions_new(steps, step_count, options, &a.directions);
+    status = prv_directions_new(steps, step_count, NULL, options, &a.directions);
     if (status != PRV_OK) goto done;
     status = prv_answer_each(options, length, answer_query, &a, bounds, reports);
     prv_directions_free(&a.directions);

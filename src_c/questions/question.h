@@ -12,12 +12,19 @@ bool prv_is_decided(const prv_options *options, double lower, double upper);
 
 /* Whether the engine is chosen by what is asked. */
 bool prv_is_engine_open(const prv_options *options);
+/* If so, whether it makes small passes only: PRV_ENGINE_SMALL, PRV_ENGINE_FIRST. */
+bool prv_is_engine_small(const prv_options *options);
 
 /* The sum, or PRV_MOST_STEPS + 1 if it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
 
-/* Puts the steps of counts above 0 into distinct[step_count], each mechanism once; *length gets their number.
- * PRV_ERR_COUNT if the counts add up to more than PRV_MOST_STEPS. O(step_count). */
+/* The place of a mechanism in a hash table of distinct steps: where an equal one is, or an empty place.
+ * Entries of table[size], size a power of two, are positions in distinct[], from 1, or 0; some must be 0. */
+size_t prv_place_of(const size_t *table, size_t size, const prv_step *distinct,
+                    const prv_mechanism *mechanism);
+
+/* Puts the steps of counts above 0 into distinct[step_count], equal mechanisms once; *length gets their
+ * number. PRV_ERR_COUNT if the counts add up to more than PRV_MOST_STEPS. O(step_count). */
 prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step *distinct, size_t *length);
 
 /* The number of directions that matter, 1 or 2: one if all mechanisms are symmetric. adds[] gets
@@ -25,9 +32,10 @@ prv_status prv_distinct_steps(const prv_step *steps, size_t step_count, prv_step
 size_t prv_distinct_directions(const prv_step *steps, size_t step_count, prv_neighbors neighbors,
                                bool adds[2]);
 
-/* Makes the directions of the distinct steps; nothing is left to be freed unless PRV_OK is returned. */
-prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_options *options,
-                              prv_directions *directions);
+/* Makes the directions of the distinct steps, with combined mechanisms as finely as `first` says, or coarsely
+ * if it is NULL; nothing is left to be freed unless PRV_OK is returned. */
+prv_status prv_directions_new(const prv_step *steps, size_t step_count, const prv_fineness *first,
+                              const prv_options *options, prv_directions *directions);
 
 /* The report of an answer that took no composition. */
 void prv_report_known(const prv_options *options, prv_report *report);

@@ -8,6 +8,9 @@
 #include "composition/spectrum.h"
 #include "curve/certificate.h"
 
+/* The part of the width (nats) by a window that ends below epsilon. */
+#define BEYOND 1e300
+
 prv_reading prv_reading_begin(double epsilon)
 {
     prv_reading r;
@@ -35,7 +38,10 @@ static void read_epsilon(const prv_asked *a, prv_side side, const prv_composed *
     const prv_slack_parts c = prv_certificate(composed, side == PRV_DOMINATING ? &l->above : &l->below);
     const double delta = absolutely(a->value, l->absolute_error + prv_underflown(a->all, a->value),
                                     side == PRV_DOMINATING ? -1 : 1);
-    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, r->epsilon);
+    /* Both sides cross near each other. */
+    const bool is_found = side == PRV_DOMINATED && isfinite(r->bounds.estimate);
+    const double guess = is_found ? r->bounds.estimate : r->epsilon;
+    const prv_inverse e = prv_curve_epsilon(composed, delta, side, &c.slack, guess);
     const double greatest = fmax(a->all->greatest_loss, 0.0);
     if (side == PRV_DOMINATING) {
         r->bounds.upper = e.epsilon;
@@ -77,7 +83,7 @@ static void read_delta(const prv_asked *a, prv_side side, const prv_composed *co
     const bool beyond = !(c.outside * v.scale < finite);
     const double noise = fmin(c.transforms * v.scale / finite, 1e300);
     r->noise = fmax(r->noise, noise);
-    r->wrap_around += beyond ? 1e300 : c.outside * v.scale / finite / slope;
+    r->wrap_around += beyond ? BEYOND : c.outside * v.scale / finite / slope;
     r->rounding += noise / slope + c.slack.relative / slope + c.slack.shift;
 }
 
@@ -131,6 +137,11 @@ prv_status prv_finish_reading(const prv_asked *a, prv_reading *r)
         if (high <= 1e7 * a->enclosed->absolute_error) r->width = 0.0;
         if (b->upper <= PRV_LEAST_DELTA) r->width = 0.0;
         r->resolved = low > 0.0 || r->width <= asked;
+        /* Its slope says nothing about the width. */
+        if (r->wrap_around >= BEYOND && r->width > 0.0) {
+            r->resolved = false;
+            r->width = HUGE_VAL;
+        }
     }
     r->discretization = fmax(r->width - r->wrap_around - r->rounding - r->truncation, 0.0);
     return PRV_OK;

@@ -4,11 +4,27 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "mechanisms/support.h"
 #include "questions/next_pass.h"
 #include "questions/question.h"
 
 /* If rounding is this part of the width, more memory or another engine gains little: PRV_LIMIT_ROUNDING. */
 #define LIMITING_ROUNDING 0.3
+
+/* So many passes in a row of meshes that are finer by this factor, whose width is above this part of the
+ * narrowest, tell that something else than the mesh is in the way: no more are made if the last one was LARGE
+ * (bytes). */
+#define MOST_IN_VAIN 2
+#define FINER 0.5
+#define CLOSER 0.9
+#define LARGE 8e6
+
+/* The guess of rounding is one from above: where rare jumps decide, spectra do better by this factor. */
+#define RARE_DEMAND 0.02
+
+/* If the tilted law is wide beside epsilon, as it has rare large losses, profiles misjudge its tails by far.
+ */
+#define STRICTNESS_OF_WIDE_LAWS 1e8
 
 void prv_refinement_begin(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_refinement *r)
@@ -16,9 +32,50 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
     memset(r, 0, sizeof *r);
     r->rounding_demand = r->aim.strictness = r->enclosing_factor = 1.0;
     prv_take_aim(direction, options, question, value, &r->aim);
-    const prv_engine engine = prv_is_engine_open(options) ? prv_likely_engine(direction, &r->aim)
-                                                          : options->engine;
-    r->task = (prv_task){direction, options, question, value, engine, PRV_JUMPS_UNTRIED, false};
+    if (r->aim.is_rare) r->rounding_demand = RARE_DEMAND;
+    r->task = (prv_task){direction, options, question, value, options->engine, PRV_JUMPS_UNTRIED, false};
+    r->aim.width = prv_refinement_width(r, r->aim.epsilon);
+    if (prv_is_engine_open(options)) r->task.engine = prv_likely_engine(direction, &r->aim);
+}
+
+/* ---- Tops of an epsilon that is asked for --------------------------------------------------- */
+
+/* Lattices end so many times as far above the sum of least losses as epsilon is expected to be; an epsilon
+ * above the second part of that is found anew without tops. They are worth it if the composed loss deviates
+ * by this part of that distance or more. */
+#define CAPPED_AT 1.3
+#define FOUND_BELOW 0.95
+#define WIDE_DEVIATION 0.7
+
+void prv_refinement_count_tops(prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    prv_direction *d = t->direction;
+    /* A spectrum separates jumps, and needs no large tilt for them. */
+    if (t->question != PRV_ASK_EPSILON || t->engine != PRV_ENGINE_CONVOLUTION) return;
+    if (t->options->mesh_size > 0.0 || d->observer != NULL) return;
+    double least = 0.0;
+    for (size_t j = 0; j < d->steps; j++) least += d->counts[j] * prv_least_loss(d->mechanisms[j], d->add);
+    const double above = r->aim.epsilon - least;
+    if (!(r->aim.epsilon > 0.0 && isfinite(above))) return;
+    if (!r->aim.is_rare && !(r->aim.deviation > WIDE_DEVIATION * above)) return;
+    const double at = r->aim.epsilon + (CAPPED_AT - 1.0) * above;
+    prv_set_caps(d, at);
+    prv_use_cells(d, r->aim.top_share * exp(r->aim.log_delta) / (double)d->steps);
+    if (!prv_is_capped(d)) {
+        prv_clear_caps(d);
+        return;
+    }
+    r->capped_at = at;
+    prv_aim_below_caps(d, t->options, &r->aim);
+}
+
+static void give_up_tops(prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    prv_clear_caps(t->direction);
+    r->capped_at = 0.0;
+    prv_take_aim(t->direction, t->options, t->question, t->value, &r->aim);
 }
 
 double prv_refinement_width(const prv_refinement *r, double at)
@@ -55,6 +112,8 @@ static bool convolve_instead(prv_refinement *r)
 {
     if (!prv_may_convolve_instead(r)) return false;
     r->task.engine = PRV_ENGINE_CONVOLUTION;
+    if (r->aim.is_rare && r->aim.deviation > r->aim.epsilon)
+        r->aim.strictness = fmax(r->aim.strictness, STRICTNESS_OF_WIDE_LAWS);
     prv_choose_way(r);
     return true;
 }
@@ -77,11 +136,21 @@ static const struct remedy {
     {PRV_ERR_PRECISION, convolve_precisely},
 };
 
+/* Whether jumps that were separated in vain have brought the way back that failed at first. */
+static bool has_failed(const prv_task *t, double tilt, const prv_task *failed, double failed_tilt)
+{
+    return t->engine == failed->engine && t->precise == failed->precise && tilt == failed_tilt &&
+           t->jumps == PRV_JUMPS_TOGETHER && failed->jumps == PRV_JUMPS_UNTRIED;
+}
+
 static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exact, prv_outcome *o)
 {
-    prv_status status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), spacing, exact, o);
+    const prv_task first = r->task;
+    const double tilt = prv_next_tilt(r);
+    prv_status status = prv_pass(&r->task, &r->aim, tilt, spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
-        if (status != remedies[i].failure || !remedies[i].change(r)) continue;
+        if (status != remedies[i].failure || o->too_large || !remedies[i].change(r)) continue;
+        if (has_failed(&r->task, prv_next_tilt(r), &first, tilt)) continue;
         status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), spacing, exact, o);
     }
     return status;
@@ -101,7 +170,10 @@ static void record(prv_refinement *r, const prv_outcome *o)
     r->transforms += o->read.transforms;
     r->first_order = r->passes > 0 && isfinite(last->read.width) && o->spacing < last->spacing &&
                      width_without_slack(&o->read) > last->read.width * o->spacing / last->spacing;
-    if (r->passes == 0) {
+    const bool is_finer = r->passes > 0 && o->spacing <= FINER * r->narrowest.spacing;
+    if (is_finer) /* two infinite widths are no closer */
+        r->in_vain = o->read.width < CLOSER * r->narrowest.read.width ? 0 : r->in_vain + 1;
+    if (r->passes == 0 && !r->counted) {
         r->bounds = o->read.bounds;
     } else {
         r->bounds.lower = fmax(r->bounds.lower, o->read.bounds.lower);
@@ -123,7 +195,8 @@ static void correct_aim(prv_refinement *r)
     /* If rounding hides the answer, the guess before is the better one. */
     if (isfinite(read->epsilon) && (read->resolved || read->rounding < read->wrap_around)) {
         if (t->question == PRV_ASK_DELTA && read->resolved && fabs(read->log_delta - r->aim.log_delta) > 1.0)
-            prv_aim_at_delta(t->direction, t->options, exp(read->log_delta), &r->aim);
+            prv_aim_again(t->direction, t->options, t->value, read->log_delta,
+                          read->slope > 0.0 && read->slope < 1e100 ? read->slope : NAN, &r->aim);
         r->aim.epsilon = read->epsilon;
         r->aim.log_delta = read->log_delta;
         if (t->question == PRV_ASK_EPSILON)
@@ -136,7 +209,7 @@ static void correct_aim(prv_refinement *r)
 
 /* The pairs that enclose combined mechanisms may take this part of the width, and mass at infinity this one.
  * They are made at most so many times finer at once. */
-#define ENCLOSING_PART 0.4
+#define ENCLOSING_PART 0.7
 #define CUT_PART 1e-3
 #define MOST_FINER 32.0
 #define FIRST_FINER 4.0
@@ -178,6 +251,10 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         return PRV_OK; /* the bounds found before hold */
     }
     if (enclosed != PRV_OK && !prv_is_too_fine(enclosed)) return enclosed;
+    if (r->in_vain >= MOST_IN_VAIN && r->last.bytes > LARGE) {
+        r->stopped_by = r->rounding_decides ? PRV_LIMIT_ROUNDING : PRV_LIMIT_PASSES;
+        return PRV_OK;
+    }
     const prv_task *t = &r->task;
     const bool exact = t->options->mesh_size > 0.0;
     r->aim.asked = asked;
@@ -201,8 +278,9 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     prv_outcome o;
     const prv_status status = pass_with_remedies(r, spacing, exact, &o);
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && r->passes > 0) {
-        r->stopped_by = status == PRV_ERR_ENGINE && !r->rounding_decides ? PRV_LIMIT_ENGINE
-                                                                         : PRV_LIMIT_ROUNDING;
+        r->stopped_by = o.too_large || (status == PRV_ERR_ENGINE && !r->rounding_decides)
+                            ? PRV_LIMIT_ENGINE
+                            : PRV_LIMIT_ROUNDING;
         return PRV_OK; /* the bounds found before hold */
     }
     if (status != PRV_OK) {
@@ -211,6 +289,8 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     }
     record(r, &o);
     correct_aim(r);
+    if (o.without_tops || (r->capped_at > 0.0 && !(r->last.read.epsilon < FOUND_BELOW * r->capped_at)))
+        give_up_tops(r);
     return PRV_OK;
 }
 
@@ -238,7 +318,7 @@ prv_limit prv_refinement_limit(const prv_refinement *r, const prv_report *report
     const prv_options *options = r->task.options;
     if (options->mesh_size > 0.0) return PRV_LIMIT_MESH_SIZE;
     /* Another engine might have come closer, whatever kept this one. */
-    if (options->engine == PRV_ENGINE_FIRST && r->stopped_by == PRV_LIMIT_ENGINE) return PRV_LIMIT_ENGINE;
+    if (prv_is_engine_small(options) && r->stopped_by == PRV_LIMIT_ENGINE) return PRV_LIMIT_ENGINE;
     if (r->rounding_decides || report->rounding >= LIMITING_ROUNDING * report->width)
         return PRV_LIMIT_ROUNDING;
     if (r->stopped_by != PRV_LIMIT_NONE) return r->stopped_by;

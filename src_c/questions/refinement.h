@@ -18,11 +18,14 @@ typedef struct prv_refinement {
     double
         rounding_demand; /* factor on the guess of rounding, by which the tilt is chosen; 1 to begin with */
     double enclosing_factor; /* on the guess of what enclosed mechanisms take of the width */
-    double finest;           /* nats: on finer meshes rounding of transforms hides the answer; 0 if unknown */
-    int stricter;            /* times that the window was made stricter */
-    int drowned;             /* passes whose answer it hid */
-    bool hopeless;         /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
-    bool first_order;      /* the width falls like the spacing or more slowly, not like its square */
+    double capped_at; /* nats: an epsilon asked for may lie up to here, about, for tops to be counted; or 0 */
+    double finest;    /* nats: on finer meshes rounding of transforms hides the answer; 0 if unknown */
+    int stricter;     /* times that the window was made stricter */
+    int drowned;      /* passes whose answer it hid */
+    int in_vain;      /* passes of finer meshes, one after another, that came no closer */
+    bool counted;     /* `bounds` begins with those of counted jumps, which were not close enough */
+    bool hopeless;    /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
+    bool first_order; /* the width falls like the spacing or more slowly, not like its square */
     bool rounding_decides; /* rounding alone is wider than asked, or hides the answer */
     prv_limit stopped_by;  /* PRV_LIMIT_NONE as long as something is left to try */
 } prv_refinement;
@@ -30,6 +33,10 @@ typedef struct prv_refinement {
 /* A refinement without passes, aimed at the value by the direction's coarse profiles. */
 void prv_refinement_begin(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_refinement *refinement);
+
+/* If rare large losses would have most of the tilted mass, lets the lattices of an epsilon that is asked for
+ * end above the epsilon expected (tops.h). To be called before the first pass. */
+void prv_refinement_count_tops(prv_refinement *refinement);
 
 /* The width in epsilon (nats) to go for, if the width asked is that at the epsilon `at`. */
 double prv_refinement_width(const prv_refinement *refinement, double at);

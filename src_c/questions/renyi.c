@@ -59,6 +59,15 @@ static prv_excess range_excess(double range, double alpha)
     return e;
 }
 
+/* Components that are left out of a mixture (prv_mechanism.without_rarest) may decide a moment. Without them
+ * one is smaller if the mixture is Q, and greater if it is P. */
+static void forget_what_is_left_out(bool mixture_is_p, prv_excess *e)
+{
+    const double lower = prv_log_sum_below(&e->lower), upper = prv_log_sum_above(&e->upper);
+    *e = (prv_excess)PRV_NO_EXCESS;
+    prv_excess_add(e, mixture_is_p ? -HUGE_VAL : lower, mixture_is_p ? upper : HUGE_VAL);
+}
+
 /* PRV_ERR_MOMENTS for callbacks, PRV_ERR_MEMORY. */
 static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, prv_excess *e)
 {
@@ -70,6 +79,7 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, pr
         return PRV_OK;
     }
     switch (m->base) {
+    case PRV_BASE_TAILS:
     case PRV_BASE_CDFS:
     case PRV_BASE_CURVE: return PRV_ERR_MOMENTS;
     case PRV_BASE_COMBINED:
@@ -78,6 +88,7 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, pr
     case PRV_BASE_ATOMS: *e = prv_discrete_excess(m, add, alpha); return PRV_OK;
     case PRV_BASE_MIXTURE:
         *e = prv_gaussian_excess(&m->mixture->q, &m->mixture->p, add_pair, false, alpha);
+        if (m->without_rarest) forget_what_is_left_out(add_pair, e);
         return PRV_OK;
     case PRV_BASE_GAUSSIAN: *e = sampled_gaussian_excess(m, add_pair, alpha); return PRV_OK;
     case PRV_BASE_BOUNDED_RANGE:

@@ -104,6 +104,43 @@ static prv_status a_sample_without_replacement(void)
     return status;
 }
 
+/* More steps than an accountant has room for at first, and parts of others. */
+static prv_status an_accountant(void)
+{
+    prv_accountant *a = NULL, *copy = NULL;
+    prv_mechanism *m = NULL, *whole = NULL;
+    prv_status status = prv_accountant_new(&a);
+    for (int i = 0; i < 10 && status == PRV_OK; i++) {
+        status = prv_mechanism_gaussian(1.0 + i, &m);
+        if (status == PRV_OK) status = prv_accountant_add(a, m, 1);
+        prv_mechanism_free(m);
+    }
+    size_t length = 0;
+    const prv_step *steps = status == PRV_OK ? prv_accountant_steps(a, &length) : NULL;
+    if (status == PRV_OK) status = prv_mechanism_composed(steps, length, &whole);
+    if (status == PRV_OK) status = prv_accountant_copy(a, &copy);
+    prv_accountant_free(a);
+    prv_accountant_free(copy);
+    prv_mechanism_free(whole);
+    return status;
+}
+
+/* Steps read from a text: arrays, lists on one sample, a table that is stated. */
+static prv_status a_file(void)
+{
+    static const char text[] =
+        "{\"steps\": [{\"type\": \"PoissonSubsampled\", \"sampling_probability\": 0.5, \"mechanism\": "
+        "[{\"type\": \"Gaussian\", \"noise_multiplier\": 2}, [{\"type\": \"Laplace\", \"scale\": 3}, 2]]}, "
+        "{\"type\": \"FromTable\", \"losses\": [-0.5, 0.5], \"probabilities\": [0.375, 0.625], "
+        "\"neighbors\": \"any\"}, {\"type\": \"BallsInBins\", \"mechanism\": {\"type\": \"Gaussian\", "
+        "\"noise_multiplier\": 2}, \"bins\": 5, \"epochs\": 3}]}";
+    prv_accountant *a = NULL;
+    const prv_status status = prv_accountant_from_json(text, sizeof text - 1, NULL, NULL, &a);
+    if (status != PRV_OK && a != NULL) abort();
+    prv_accountant_free(a);
+    return status;
+}
+
 /* Calls with transforms. */
 static prv_status with_provider(job call)
 {
@@ -273,6 +310,8 @@ static void allocations(void)
     every_allocation(a_subsampled_mixture, "a subsampled mixture, scaled");
     every_allocation(a_group_without_noise, "groups without noise, and of one");
     every_allocation(a_sample_without_replacement, "a sample without replacement");
+    every_allocation(an_accountant, "an accountant");
+    every_allocation(a_file, "a file");
     every_allocation(replaced_records, "replaced records");
     every_allocation(shuffled_batches, "shuffled batches");
     for (int i = 0; i < 4; i++) {

@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 
 #include "asking.h"
+#include "no_callbacks.h"
 
 #if defined(__SSE__) || defined(__SSE2__) || defined(__x86_64__)
 #include <xmmintrin.h>
@@ -120,24 +121,22 @@ static const mode modes[] = {
 
 /* ---- Every function of the header -------------------------------------------------------------------- */
 
-static prv_mechanism *base, *made;
+static prv_mechanism *base, *table, *made;
 static prv_history *history;
+static prv_sweep *sweep;
+static prv_accountant *accountant;
 static prv_step step;
 static prv_options options;
 static prv_bounds bounds;
+static size_t text_length;
 static const double delta = 1e-5, epsilon = 1.0, rate = 0.1, order = 2.0;
 static const double values[] = {0.0, 1.0}, masses[] = {0.5, 0.5}, noises[] = {0.7, 1.1};
 static const uint64_t counts[] = {2, 3};
 
-static int no_cdfs(void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p)
+static int no_pass(void *context, const prv_witness_pass *pass)
 {
-    (void)context, (void)losses, (void)length, (void)cdf_q, (void)cdf_p;
-    return 1;
-}
-static int no_curve(void *context, const double *epsilons, size_t length, double *deltas)
-{
-    (void)context, (void)epsilons, (void)length, (void)deltas;
-    return 1;
+    (void)context, (void)pass;
+    return 0;
 }
 
 #define CALL(name, arguments)                                                                                \
@@ -154,7 +153,9 @@ CALL(prv_mechanism_bounded_range, (0.7, &made))
 CALL(prv_mechanism_randomized_response, (0.7, 3, &made))
 CALL(prv_mechanism_table, (values, masses, 2, 0.0, &made))
 CALL(prv_mechanism_cdfs, (no_cdfs, NULL, 0.0, &made))
+CALL(prv_mechanism_tails, (no_tails, NULL, 1, &made))
 CALL(prv_mechanism_curve, (no_curve, NULL, 0.0, &made))
+CALL(prv_mechanism_stated, (table, PRV_RELATION_ANY, 1, &made))
 CALL(prv_mechanism_poisson_subsampled, (base, 0.1, &made))
 CALL(prv_mechanism_subsampled_without_replacement, (base, 0.1, &made))
 CALL(prv_mechanism_truncated_poisson_gaussian, (0.7, 0.1, 100, 20, &made))
@@ -162,14 +163,22 @@ CALL(prv_mechanism_shuffled_from_below, (0.7, 10, 0, &made))
 CALL(prv_mechanism_scaled, (base, PRV_NOISE_SCALE, 1.1, &made))
 CALL(prv_mechanism_gaussian_mixture, (0.7, values, masses, 2, &made))
 CALL(prv_mechanism_group_gaussian, (0.7, 0.1, 3, &made))
+CALL(prv_mechanism_fixed_size_group_gaussian, (0.7, 100, 10, 3, &made))
 CALL(prv_mechanism_gaussians, (noises, counts, 2, &made))
 CALL(prv_mechanism_composed, (&step, 1, &made))
 CALL(prv_mechanism_random_allocation, (base, 3, &made))
 CALL(prv_mechanism_random_selection, (base, 3, 2, &made))
 CALL(prv_epsilon, (&step, 1, &options, &delta, 1, &bounds, NULL))
 CALL(prv_delta, (&step, 1, &options, &epsilon, 1, &bounds, NULL))
+CALL(prv_witness, (&step, 1, &options, 1, delta, no_pass, NULL, &bounds))
 CALL(prv_history_epsilon, (history, &step, 1, &options, &delta, 1, &bounds, NULL))
+CALL(prv_sweep_epsilon, (sweep, counts, &delta, 1, &options, &bounds, NULL))
 CALL(prv_history_delta, (history, &step, 1, &options, &epsilon, 1, &bounds, NULL))
+CALL(prv_accountant_epsilon, (accountant, &options, &delta, 1, &bounds, NULL))
+CALL(prv_accountant_delta, (accountant, &options, &epsilon, 1, &bounds, NULL))
+CALL(prv_accountant_add, (accountant, base, 1))
+CALL(prv_steps_to_json, (&step, 1, NULL, 0, &text_length))
+CALL(prv_accountant_to_json, (accountant, NULL, NULL, 0, &text_length))
 CALL(prv_dpsgd_epsilon, (0.7, 0.1, 10, 1e-5, &bounds))
 CALL(prv_dpsgd_delta, (0.7, 0.1, 10, 1.0, &bounds))
 CALL(prv_power, (&step, 1, &options, &rate, 1, &bounds, NULL))
@@ -204,11 +213,40 @@ static prv_status call_prv_check_steps(void)
 {
     return prv_check_steps(&step, 1, PRV_ADD);
 }
+static prv_status call_prv_sweep_new(void)
+{
+    prv_sweep *s = NULL;
+    const prv_status status = prv_sweep_new(base, &s);
+    prv_sweep_free(s);
+    return status;
+}
 static prv_status call_prv_history_new(void)
 {
     prv_history *h = NULL;
     const prv_status status = prv_history_new(&h);
     prv_history_free(h);
+    return status;
+}
+static prv_status call_prv_accountant_new(void)
+{
+    prv_accountant *a = NULL;
+    const prv_status status = prv_accountant_new(&a);
+    prv_accountant_free(a);
+    return status;
+}
+static prv_status call_prv_accountant_copy(void)
+{
+    prv_accountant *a = NULL;
+    const prv_status status = prv_accountant_copy(accountant, &a);
+    prv_accountant_free(a);
+    return status;
+}
+static prv_status call_prv_accountant_from_json(void)
+{
+    static const char text[] = "{\"steps\": []}";
+    prv_accountant *a = NULL;
+    const prv_status status = prv_accountant_from_json(text, sizeof text - 1, NULL, NULL, &a);
+    prv_accountant_free(a);
     return status;
 }
 static prv_status call_prv_fft_provider_new(void)
@@ -238,7 +276,9 @@ static const function functions[] = {
     COMPUTES(prv_mechanism_randomized_response),
     COMPUTES(prv_mechanism_table),
     COMPUTES(prv_mechanism_cdfs),
+    COMPUTES(prv_mechanism_tails),
     COMPUTES(prv_mechanism_curve),
+    COMPUTES(prv_mechanism_stated),
     COMPUTES(prv_mechanism_poisson_subsampled),
     COMPUTES(prv_mechanism_subsampled_without_replacement),
     COMPUTES(prv_mechanism_truncated_poisson_gaussian),
@@ -246,14 +286,22 @@ static const function functions[] = {
     COMPUTES(prv_mechanism_scaled),
     COMPUTES(prv_mechanism_gaussian_mixture),
     COMPUTES(prv_mechanism_group_gaussian),
+    COMPUTES(prv_mechanism_fixed_size_group_gaussian),
     COMPUTES(prv_mechanism_gaussians),
     COMPUTES(prv_mechanism_composed),
     COMPUTES(prv_mechanism_random_allocation),
     COMPUTES(prv_mechanism_random_selection),
     COMPUTES(prv_epsilon),
     COMPUTES(prv_delta),
+    COMPUTES(prv_witness),
     COMPUTES(prv_history_epsilon),
     COMPUTES(prv_history_delta),
+    COMPUTES(prv_sweep_epsilon),
+    COMPUTES(prv_accountant_epsilon),
+    COMPUTES(prv_accountant_delta),
+    COMPUTES(prv_steps_to_json),
+    COMPUTES(prv_accountant_to_json),
+    COMPUTES(prv_accountant_from_json),
     COMPUTES(prv_dpsgd_epsilon),
     COMPUTES(prv_dpsgd_delta),
     COMPUTES(prv_dpsgd_noise),
@@ -266,6 +314,10 @@ static const function functions[] = {
     TELLS(prv_mechanism_check_neighbors),
     TELLS(prv_check_steps),
     TELLS(prv_history_new),
+    TELLS(prv_sweep_new),
+    TELLS(prv_accountant_new),
+    TELLS(prv_accountant_copy),
+    TELLS(prv_accountant_add),
     TELLS(prv_fft_provider_new),
 };
 
@@ -317,6 +369,28 @@ static int progress(void *context, const prv_progress *now)
     return 0;
 }
 
+/* The library's own transforms, but the last of each pair of a query leaves the mode. */
+static prv_fft own_transforms;
+static void inverse(void *plan, void *in, void *out)
+{
+    own_transforms.inverse(plan, in, out);
+    set_by_callback();
+}
+static prv_status plan(void *context, size_t length, prv_fft *fft)
+{
+    const prv_fft_provider *library = context;
+    const prv_status status = library->plan(library->context, length, &own_transforms);
+    *fft = own_transforms;
+    fft->inverse = inverse;
+    return status;
+}
+static int witness(void *context, const prv_witness_pass *pass)
+{
+    (void)context, (void)pass;
+    set_by_callback();
+    return 0;
+}
+
 static prv_status of_mechanism(prv_mechanism *mechanism)
 {
     const prv_step own = {mechanism, 2};
@@ -344,6 +418,20 @@ static void every_callback(const mode *m)
     status = of_mechanism(base);
     options.progress = NULL;
     check(status == expected, "%s, from progress: %s", name, prv_status_message(status));
+    prv_fft_provider *library = NULL;
+    if (prv_fft_provider_new(&library) != PRV_OK) abort();
+    const prv_fft_provider given = {library, plan};
+    prv_options convolved = options;
+    convolved.fft = &given;
+    convolved.engine = PRV_ENGINE_CONVOLUTION;
+    const prv_step often = {base, 1000};
+    status = prv_epsilon(&often, 1, &convolved, &delta, 1, &bounds, NULL);
+    back();
+    check(status == expected, "%s, from transforms: %s", name, prv_status_message(status));
+    prv_fft_provider_free(library);
+    status = prv_witness(&often, 1, &options, 1, delta, witness, NULL, &bounds);
+    back();
+    check(status == expected, "%s, from a witness: %s", name, prv_status_message(status));
 }
 
 int main(void)
@@ -353,7 +441,11 @@ int main(void)
         abort();
     options = options_of(0.1);
     base = gaussian(2.0);
+    if (prv_sweep_new(base, &sweep) != PRV_OK) abort();
+    if (prv_mechanism_table(values, masses, 2, 0.0, &table) != PRV_OK) abort();
     step = (prv_step){base, 2};
+    if (prv_accountant_new(&accountant) != PRV_OK || prv_accountant_add(accountant, base, 2) != PRV_OK)
+        abort();
     check(prv_check_arithmetic() == PRV_OK, "the arithmetic that this program starts with");
     every_function(NULL);
     every_callback(NULL);
@@ -363,7 +455,10 @@ int main(void)
     }
     check(prv_check_arithmetic() == PRV_OK, "the arithmetic that this program ends with");
     prv_history_free(history);
+    prv_sweep_free(sweep);
+    prv_accountant_free(accountant);
     prv_mechanism_free(base);
+    prv_mechanism_free(table);
     prv_fft_provider_free(provider);
     return summary();
 }

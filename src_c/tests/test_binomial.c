@@ -19,8 +19,41 @@ static int close_to(double found, long double truth, double error)
     return fabs((double)((long double)found / truth - 1.0L)) <= error;
 }
 
+/* n over k, for n <= 60, exact. */
+static uint64_t choices(unsigned n, unsigned k)
+{
+    uint64_t c = 1;
+    for (unsigned j = 0; j < k; j++) c = c * (n - j) / (j + 1);
+    return c;
+}
+
+static void hypergeometric(void)
+{
+    int within = 1;
+    for (unsigned size = 2; size <= 60; size++)
+        for (unsigned marked = 1; marked < size; marked++)
+            for (unsigned drawn = 1; drawn <= size - marked; drawn++) {
+                double masses[61];
+                const unsigned most = marked < drawn ? marked : drawn;
+                prv_hypergeometric_probabilities(size, marked, drawn, masses);
+                for (unsigned k = 0; k <= most; k++) {
+                    const long double truth = (long double)choices(marked, k) *
+                                              (long double)choices(size - marked, drawn - k) /
+                                              (long double)choices(size, drawn);
+                    within = within && close_to(masses[k], truth, 2.0 * DBL_EPSILON);
+                }
+            }
+    check(within, "marked ones among those drawn without replacement");
+    double rare[61];
+    check(prv_hypergeometric_probabilities(100, 20, 20, rare), "all are normal doubles");
+    check(!prv_hypergeometric_probabilities((uint64_t)1 << 32, 60, 60, rare) && rare[60] == 0.0,
+          "what is below the normal doubles is left out");
+    check(!prv_binomial_probabilities(60, 0x1p-40, 0.0, rare) && rare[60] == 0.0, "... of coins, too");
+}
+
 int main(void)
 {
+    hypergeometric();
     int within = 1;
     for (unsigned n = 1; n <= 60; n++)
         for (unsigned k = 1; k <= n; k++) {

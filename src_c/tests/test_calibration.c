@@ -200,6 +200,29 @@ static void ends(void)
     prv_mechanism_free(m);
 }
 
+/* The probability 0.1 * 0.77 is no double, and scaled noise has the very product. Exact value: mpmath, 40
+ * digits.
+ */
+static void samples_of_samples_are_scaled(void)
+{
+    const long double exact = 2.2456475773500797325e-05L;
+    prv_mechanism *twice = sampled(sampled(gaussian(1.0), 0.1), 0.77);
+    prv_mechanism *scaled = NULL;
+    if (prv_mechanism_scaled(twice, PRV_NOISE_SCALE, 2.0, &scaled) != PRV_OK) abort();
+    const prv_step step = {scaled, 1};
+    prv_options o = prv_options_default();
+    o.neighbors = PRV_REMOVE;
+    o.delta_relative_error = 1e-12;
+    const double epsilon = 0.25;
+    prv_bounds delta;
+    check(prv_delta(&step, 1, &o, &epsilon, 1, &delta, NULL) == PRV_OK, "delta");
+    check(delta.lower <= exact && exact <= delta.upper, "%.20g <= %.20Lg <= %.20g", delta.lower, exact,
+          delta.upper);
+    check(prv_mechanism_description(scaled)->kind == PRV_KIND_SCALED, "no double tells its probability");
+    prv_mechanism_free(scaled);
+    prv_mechanism_free(twice);
+}
+
 /* A scaled mechanism is the one that its constructor makes. */
 static void scaling(void)
 {
@@ -249,6 +272,38 @@ static void scaling(void)
     }
 }
 
+/* Searches that rounding or what has run before stop: they end soon, without large passes. */
+static void searches_end(void)
+{
+    prv_options o = options_for(PRV_REMOVE);
+    prv_calibration c;
+    /* So many steps that rounding hides the estimate: the upper bound alone tells which of them are allowed.
+     */
+    prv_mechanism *m = subsampled(19.92, 1.909e-6);
+    const prv_step step = {m, 1};
+    prv_status status = prv_calibrate(&step, 1, 0, PRV_STEPS, 9.038, 6.593e-5, 1e-4, &o, &c);
+    check(status == PRV_OK && c.factor > 1e13 && c.epsilon.upper <= 9.038 && c.next_epsilon.upper > 9.038 &&
+              c.next_factor <= c.factor * (1.0 + 1e-4) && c.compositions <= 60,
+          "steps that rounding hides: %.9g of [%.9g, %.9g] after %zu compositions", c.factor, c.epsilon.lower,
+          c.epsilon.upper, c.compositions);
+    prv_mechanism_free(m);
+    /* The pair of truncated batches misses the target already, though no data sets are known that do. */
+    prv_mechanism *before, *sample = subsampled(0.8496, 0.001933);
+    if (prv_mechanism_truncated_poisson_gaussian(1.251, 0.0007744, 28699, 30, &before) != PRV_OK) abort();
+    const prv_step steps[] = {{before, 2}, {sample, 3479}};
+    prv_bounds alone;
+    o.eps_error = 1e-3;
+    const double delta = 3.379e-7;
+    if (prv_epsilon(steps, 1, &o, &delta, 1, &alone, NULL) != PRV_OK) abort();
+    status = prv_calibrate(steps, 2, 1, PRV_SAMPLING_PROBABILITY, 0.06227, delta, 1e-4, &o, &c);
+    check(alone.lower < 0.06227 && alone.upper > 0.06227 && status == PRV_ERR_TARGET &&
+              c.epsilon.lower <= alone.upper && c.epsilon.upper >= alone.lower,
+          "what has run before has [%.9g, %.9g], so that nothing is left: %d", alone.lower, alone.upper,
+          (int)status);
+    prv_mechanism_free(before);
+    prv_mechanism_free(sample);
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -256,6 +311,8 @@ int main(void)
     parameters();
     ends();
     scaling();
+    samples_of_samples_are_scaled();
+    searches_end();
     prv_fft_provider_free(provider);
     return summary();
 }

@@ -1,7 +1,9 @@
 /* Checks the masses of cells against long double closed forms. */
 #include "check.h"
 
+#include "numerics/rounding.h"
 #include "mechanisms/replace_one.h"
+#include "mechanisms/subsampled.h"
 #include "mechanisms/support.h"
 #include "lattices/cells.h"
 
@@ -503,6 +505,23 @@ static void discrete(void)
     prv_mechanism_free(m);
 }
 
+/* Losses of samples, and what they say they are off by. */
+static void sampled_losses(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 20000; trial++) {
+        const double p = random_below(2) ? log_uniform(1e-305, 1.0) : uniform(0.0, 1.0);
+        const double size = random_below(2) ? log_uniform(1e-9, 700.0) : uniform(700.0, 1400.0);
+        const double y = random_below(2) ? size : -size;
+        const long double q = (long double)p, growth = q * expm1l((long double)y);
+        const long double exact = growth < -0.5L ? logl((1.0L - q) + q * expl((long double)y))
+                                                 : log1pl(growth);
+        const long double off = fabsl((long double)prv_subsampled_loss(y, p) - exact);
+        held = held && off <= (long double)prv_subsampled_loss_error(y, 0.0) * fabsl(exact) + DBL_TRUE_MIN;
+    }
+    check(held, "losses of samples are off by no more than they say");
+}
+
 int main(void)
 {
     static const double noises[] = {0.3, 1.0, 5.0, 100.0};
@@ -540,5 +559,6 @@ int main(void)
     deep_tails();
     no_sampling();
     discrete();
+    if (PRV_LONG_EPSILON < DBL_EPSILON) sampled_losses();
     return summary();
 }

@@ -18,7 +18,7 @@ typedef struct composition {
 static void compose(composition *c)
 {
     const prv_step step = {c->mechanism, c->runs};
-    check(prv_direction_new(&step, 1, PRV_REMOVE, 0, NULL, &c->direction) == PRV_OK, "a direction");
+    check(prv_direction_new(&step, 1, PRV_REMOVE, 0, NULL, NULL, &c->direction) == PRV_OK, "a direction");
 }
 
 static void compose_pairs(composition *c, double epsilon, double delta, size_t runs)

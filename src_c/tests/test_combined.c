@@ -2,13 +2,17 @@
  * refusals. */
 #include "asking.h"
 
+#include "numerics/wide.h"
 #include "mechanisms/mechanism.h"
 #include "lattices/combining.h"
 #include "lattices/ratio_average.h"
 #include "lattices/ratio_cells.h"
+#include "lattices/ratio_discretize.h"
+#include "lattices/ratio_ends.h"
 #include "lattices/ratio_merging.h"
 #include "lattices/ratio_mixture.h"
 #include "lattices/ratio_product.h"
+#include "lattices/ratio_thinning.h"
 
 /* Cells of random masses and means, many of them empty: convex functions lose, and those that move with the
  * safe side. */
@@ -46,6 +50,49 @@ static void merging(void)
     }
     check(held, "merging lowers the convex functions that its side needs");
     check(whole, "... and makes no mass");
+}
+
+/* Heavy outcomes among many light ones: all of them are merged, so that the mean stays where it was. */
+static void heavy_outcomes(void)
+{
+    enum { CELLS = 800 };
+    int held = 1, kept = 1;
+    for (int trial = 0; trial < 400; trial++) {
+        const double step = log_uniform(1e-5, 1e-3);
+        const int up = trial % 2;
+        double mass[CELLS], upper[CELLS], null[CELLS + 1] = {0.0};
+        for (int c = 0; c < CELLS; c++) {
+            mass[c] = 1e-3 * uniform(0.5, 1.0);
+            upper[c] = mass[c] * uniform(0.0, 1.0);
+        }
+        for (int heavy = 0; heavy < 3; heavy++) {
+            const size_t c = 150 + 250 * (size_t)heavy + (size_t)random_below(100);
+            mass[c] += uniform(0.1, 0.3);
+            upper[c] = mass[c] * uniform(0.0, 1.0);
+        }
+        if (trial % 3 == 0) null[0] = 0.2; /* an outcome on a point stays there, or is lent */
+        double before = null[0], after = 0.0;
+        for (int c = 0; c < CELLS; c++) before += exp(step * c) * (mass[c] + upper[c] * expm1(step));
+        double a[20], convex_before[20], convex_after[20] = {0.0};
+        for (int k = 0; k < 20; k++) {
+            a[k] = exp(step * uniform(0.0, CELLS));
+            convex_before[k] = null[0] * fmax(up ? a[k] - 1.0 : 1.0 - a[k], 0.0);
+            for (int c = 0; c < CELLS; c++) {
+                const double mean = exp(step * c) * (1.0 + upper[c] / mass[c] * expm1(step));
+                convex_before[k] += mass[c] * fmax(up ? a[k] - mean : mean - a[k], 0.0);
+            }
+        }
+        prv_ratio_merge(mass, upper, CELLS, step, up, null);
+        for (int c = 0; c <= CELLS; c++) {
+            after += null[c] * exp(step * c);
+            for (int k = 0; k < 20; k++)
+                convex_after[k] += null[c] * fmax(up ? a[k] - exp(step * c) : exp(step * c) - a[k], 0.0);
+        }
+        kept = kept && fabs(after - before) <= 1e-3 * step * before;
+        for (int k = 0; k < 20; k++) held = held && convex_after[k] <= convex_before[k] + 1e-12 * before;
+    }
+    check(held, "merging heavy outcomes lowers convex functions");
+    check(kept, "... and keeps their mean");
 }
 
 /* A law of random masses on few or many points, some far from 0. */
@@ -119,6 +166,174 @@ static void places(void)
           "... nor are cells made that say nothing");
 }
 
+/* A law of random masses on every point, or on fewer, in stretches; of mass 1 in all. */
+static void law_of_stretches(double spacing, int64_t first, prv_ratio_law *law)
+{
+    if (prv_ratio_law_new(40 + (size_t)random_below(260), law) != PRV_OK) abort();
+    law->spacing = spacing;
+    law->first = first;
+    double sum = 0.0;
+    uint64_t stride = 1;
+    for (size_t i = 0; i < law->length; i++) {
+        if (random_below(40) == 0) stride = 1u << random_below(7);
+        const uint64_t number = (uint64_t)(law->first + (int64_t)i);
+        if (number % stride == 0) law->null[i] = exp(-uniform(0.0, 40.0));
+        sum += law->null[i];
+    }
+    for (size_t i = 0; i < law->length; i++) law->null[i] /= sum;
+}
+
+static long double value_of(const prv_ratio_law *law, long double a, int rises)
+{
+    long double sum = rises ? law->infinite : law->zero;
+    for (size_t i = 0; i < law->length; i++) {
+        const long double r = expl((long double)prv_ratio_point(law, i));
+        sum += law->null[i] * fmaxl(rises ? r - a : 1.0L - a * r, 0.0L);
+    }
+    return sum;
+}
+
+/* The average of all pairs of points, one by one. */
+static long double value_of_pairs(const prv_ratio_law *x, const prv_ratio_law *y, double w, long double a,
+                                  int rises)
+{
+    long double sum = 0.0L;
+    for (size_t i = 0; i < x->length; i++) {
+        if (x->null[i] == 0.0) continue;
+        const long double r = (long double)w * expl((long double)prv_ratio_point(x, i));
+        for (size_t j = 0; j < y->length; j++) {
+            const long double both = r + (1.0L - (long double)w) * expl((long double)prv_ratio_point(y, j));
+            sum += (long double)x->null[i] * y->null[j] * fmaxl(rises ? both - a : 1.0L - a * both, 0.0L);
+        }
+    }
+    return sum;
+}
+
+/* Averages of laws in stretches, against all pairs of their points. The mean of R need not be 1, so that the
+ * law from above need not have its mass; the tests are of convex functions alone. */
+static void averages(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 120; trial++) {
+        const int add = trial % 2, below = trial / 2 % 2, same = trial % 3 == 0;
+        const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        const double spacing = log_uniform(1e-4, 0.05), w = same ? 0.5 : uniform(0.01, 0.5);
+        const int64_t first = -20 - (int64_t)random_below(200);
+        prv_ratio_law a, b, average = {0};
+        law_of_stretches(spacing, first, &a);
+        law_of_stretches(spacing, first + (int64_t)random_below(100), &b);
+        const prv_ratio_law *other = same ? &a : &b;
+        check(prv_ratio_average(&a, other, w, 1u << random_below(3), &side, &average) == PRV_OK,
+              "an average");
+        for (int k = 0; k < 6; k++) {
+            const long double at = expl((long double)uniform(-100.0, 150.0) * spacing);
+            const long double exact = value_of_pairs(&a, other, w, add ? 1.0L / at : at, !add);
+            const long double found = value_of(&average, add ? 1.0L / at : at, !add);
+            const long double off = 1e-13L * (1.0L + at);
+            held = held && (below ? found <= exact + off : found >= exact - off);
+            close = close && (below || found - exact <= spacing * (1.0L + at));
+        }
+        prv_ratio_law_free(&a);
+        prv_ratio_law_free(&b);
+        prv_ratio_law_free(&average);
+    }
+    check(held, "averages lie on the safe side of all pairs of points");
+    check(close, "... and near to them from above");
+}
+
+/* Laws with fewer points far from 0, against the laws that they were. */
+static void thinning(void)
+{
+    int held = 1, close = 1, fewer = 0, wider = 0;
+    for (int trial = 0; trial < 800; trial++) {
+        const int add = trial % 2, below = trial / 2 % 2;
+        const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        const double spacing = log_uniform(1e-5, 0.02), share = spacing * log_uniform(1.0, 1e4);
+        const double coarser = trial % 8 < 4 ? 1.0 : log_uniform(1.0, 1e3);
+        prv_ratio_law law, before;
+        law_of_stretches(spacing, -20 - (int64_t)random_below(500), &law);
+        check(prv_ratio_law_copy(&law, &before) == PRV_OK &&
+                  prv_ratio_thin(&side, share, coarser, &law) == PRV_OK,
+              "a thinned law");
+        wider += law.spacing > before.spacing;
+        fewer += prv_ratio_point_count(&law) < prv_ratio_point_count(&before);
+        for (int k = 0; k < 20; k++) {
+            const double at = exp(uniform(-500.0, 300.0) * spacing), a = add ? 1.0 / at : at;
+            const long double exact = value_of(&before, a, !add), found = value_of(&law, a, !add);
+            /* Points are doubles, and from below they may be moved by what the law says. */
+            const long double off = (2.0L * (law.shift - before.shift) + 1e-15L) * (1.0L + at);
+            held = held && (below ? found <= exact + off : found >= exact - off);
+            close = close && fabsl(found - exact) <= expm1l(64.0L * spacing) * (1.0L + at);
+        }
+        prv_ratio_law_free(&law);
+        prv_ratio_law_free(&before);
+    }
+    check(held, "laws with fewer points lie on the safe side");
+    check(close && fewer > 300, "... near to the laws that they were, and %d have fewer", fewer);
+    check(wider > 50, "... %d of them on a wider lattice", wider);
+}
+
+/* The mass of a law under the null measure, less 1, to a part of PRV_WIDE_UNIT for each point. */
+static double beyond_one(const prv_ratio_law *law)
+{
+    prv_wide sum = prv_wide_add(prv_wide_of(-1.0), prv_wide_of(law->zero));
+    for (size_t i = 0; i < law->length; i++) sum = prv_wide_add(sum, prv_wide_of(law->null[i]));
+    return prv_wide_value(sum);
+}
+
+/* Laws whose mass is 1 to some roundings, with heavy points at the ends: an ulp of them to the wrong side
+ * would be seen. */
+static void ends(void)
+{
+    int whole = 1, close = 1, absorbed = 0;
+    for (int trial = 0; trial < 3000; trial++) {
+        const int add = trial % 2, below = trial / 2 % 2;
+        const double low_cut = below ? 1e-9 : 0.0;
+        const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, low_cut, 0.0, NULL};
+        prv_ratio_law law;
+        random_law(log_uniform(1e-3, 0.1), &side, &law);
+        for (size_t i = 0; i < law.length; i++) law.null[i] *= 0.4;
+        law.null[add ? law.length - 1 : (size_t)below] += 0.3;
+        law.null[law.length / 2] += 0.2;
+        law.zero = 0.0;
+        const double size = 1.0 + beyond_one(&law), aim = below ? 1.0 - log_uniform(1e-12, 1e-8) : 1.0;
+        for (size_t i = 0; i < law.length; i++) law.null[i] *= aim / size * uniform(1.0 - 2e-15, 1.0 + 2e-15);
+        if (below && !add) absorbed += -beyond_one(&law) <= 4.0 * low_cut;
+        prv_ratio_complete(&side, &law);
+        const double beyond = beyond_one(&law), measured = 8.0 * (double)law.length * PRV_WIDE_UNIT;
+        whole = whole && (below ? beyond <= measured : beyond >= -measured);
+        close = close && (below ? beyond >= -2e-8 : beyond <= 1e-14);
+        prv_ratio_law_free(&law);
+    }
+    check(whole, "a completed law has no less mass than 1 from above, and no more from below");
+    check(close && absorbed > 200, "... and nearly as much; of %d the mass at R = 0 was merged", absorbed);
+}
+
+/* Laws of noise on a lattice, whose masses are widened by all that rounding may have done to them. */
+static void discretised(void)
+{
+    const prv_options plain = options_of(0.1);
+    int whole = 1, close = 1;
+    for (int trial = 0; trial < 40; trial++) {
+        const int add = trial % 2, below = trial / 2 % 2;
+        const prv_ratio_side side = {add,   below ? PRV_DOMINATED : PRV_DOMINATING, 1e-20, 1e-20, 1e-20,
+                                     &plain};
+        const double noise = log_uniform(0.5, 5.0), spacing = log_uniform(0.003, 0.03);
+        const int64_t reach = (int64_t)(9.0 / noise / spacing + 1.0 / (noise * noise * spacing));
+        const prv_ratio_points points = {0.5 / (noise * noise), spacing, -reach, reach, 0, false};
+        prv_mechanism *m = gaussian(noise);
+        prv_ratio_law law = {0};
+        check(prv_ratio_discretize(m, &side, &points, &law) == PRV_OK, "the law of a Gaussian");
+        const double beyond = beyond_one(&law), measured = 8.0 * (double)law.length * PRV_WIDE_UNIT;
+        whole = whole && (below ? beyond <= measured : beyond >= -measured);
+        close = close && fabs(beyond) <= 1e-9;
+        prv_ratio_law_free(&law);
+        prv_mechanism_free(m);
+    }
+    check(whole, "laws of noise have no less mass than 1 from above, and no more from below");
+    check(close, "... and nearly as much");
+}
+
 static long double binomial(int n, int k, long double p)
 {
     return expl(lgammal(n + 1.0L) - lgammal(k + 1.0L) - lgammal(n - k + 1.0L) + k * logl(p) +
@@ -165,6 +380,26 @@ static void allocations(void)
         }
     check(held, "the binomial sums lie between the bounds");
     check(close, "... which are close");
+}
+
+/* One step of many batches, to the width asked. */
+static void closeness(void)
+{
+    prv_mechanism *base = gaussian(1.0), *m = NULL;
+    check(prv_mechanism_random_allocation(base, 8, &m) == PRV_OK, "an allocation");
+    const prv_step step = {m, 1};
+    const prv_options o = options_of(1e-4);
+    const double delta = 1e-5, epsilon = 1.0;
+    prv_bounds b;
+    prv_report r;
+    prv_status status = prv_epsilon(&step, 1, &o, &delta, 1, &b, &r);
+    check(status == PRV_OK && r.accurate && b.upper - b.lower <= 1.01e-4, "an epsilon within %g, as asked",
+          b.upper - b.lower);
+    status = prv_delta(&step, 1, &o, &epsilon, 1, &b, &r);
+    check(status == PRV_OK && r.accurate && b.upper - b.lower <= 1e-3 * b.upper,
+          "a delta within %g of itself", (b.upper - b.lower) / b.upper);
+    prv_mechanism_free(m);
+    prv_mechanism_free(base);
 }
 
 static void refusals(void)
@@ -217,8 +452,14 @@ int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     merging();
+    heavy_outcomes();
     places();
+    averages();
+    thinning();
+    ends();
+    discretised();
     allocations();
+    closeness();
     refusals();
     histories();
     prv_fft_provider_free(provider);

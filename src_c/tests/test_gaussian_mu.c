@@ -82,6 +82,22 @@ static void compositions_of_gaussians(void)
     }
 }
 
+/* The same where delta is bounded by lattices and not by a formula: bounds of mu that are wide hold it. */
+static void wide_bounds(void)
+{
+    prv_mechanism *m = gaussian(2.0);
+    const prv_step step = {m, 9};
+    prv_options o = options_of(0.1);
+    o.engine = PRV_ENGINE_CONVOLUTION;
+    const double mu = 1.5, deltas[] = {1e-9, 1e-6, 1e-3, 0.1};
+    prv_bounds b[4];
+    const prv_status status = prv_gaussian_mu(&step, 1, &o, deltas, 4, b, NULL);
+    for (size_t i = 0; i < 4; i++)
+        check(status == PRV_OK && b[i].lower <= mu && mu <= b[i].upper && b[i].lower > 0.9 * mu,
+              "by lattices, delta %g: %.9g in [%.9g, %.9g]", deltas[i], mu, b[i].lower, b[i].upper);
+    prv_mechanism_free(m);
+}
+
 static void edges(void)
 {
     prv_mechanism *m = gaussian(1.0), *leaky = NULL;
@@ -109,6 +125,7 @@ int main(void)
     chords();
     complements();
     compositions_of_gaussians();
+    wide_bounds();
     edges();
     prv_fft_provider_free(provider);
     return summary();

@@ -108,8 +108,56 @@ static void sums_of_the_beginning_are_its_spectrum(void)
     prv_growing_plan_free(&plan);
 }
 
+/* One run, lengthened: the sums that many runs add, and the frequencies that suffice for fewer runs. */
+static void one_run_repeated_is_many(void)
+{
+    prv_lattice y = random_lattice(2);
+    const prv_lattice *list = &y;
+    y.infinite_mass = 1e-9;
+    const prv_window window = {.shift_up = 1.0,
+                               .shift_down = 1.0,
+                               .tolerance = 1e-9,
+                               .low_epsilon = 0.0,
+                               .high_epsilon = 4.0,
+                               .room_to_grow = 1.0};
+    const double least = 30.0;
+    prv_growing_plan plan, at_once;
+    prv_growing_spectrum once = {0}, sums = {0}, added = {0};
+    int ok = prv_growing_plan_once(&y, least, tilt, &window, 1e9, &plan, &once) == PRV_OK &&
+             prv_growing_plan_new(&list, &least, 1, spacing, tilt, &window, 1e9, &at_once) == PRV_OK;
+    const prv_spectrum *a = &plan.beginning, *b = &at_once.beginning;
+    check(ok && a->count == b->count && a->points == b->points && a->left_out == b->left_out &&
+              a->low == b->low && plan.unit == at_once.unit,
+          "the frequencies of a plan for one step: %d", (int)a->count);
+    for (double k = least; k <= 2.0 * least; k += 7.0) {
+        prv_spectrum s, t;
+        prv_composed c, d;
+        ok = prv_growing_repeat(&once, &y, k, &sums) == PRV_OK &&
+             prv_growing_begin(&at_once, &added) == PRV_OK &&
+             prv_growing_add(&at_once, &y, k, &added) == PRV_OK &&
+             prv_growing_read(&plan, &sums, &s, &c) == PRV_OK &&
+             prv_growing_read(&at_once, &added, &t, &d) == PRV_OK;
+        check(ok && s.count == t.count && distance(&s, &t) <= s.rounding + t.rounding,
+              "%g runs of one are those added", k);
+        check(fabs(c.tilted.log_moment - d.tilted.log_moment) <= 1e-13 * k && c.lowest == d.lowest &&
+                  c.tilted.total == k && c.tilted.infinite.high == d.tilted.infinite.high &&
+                  c.tilted.relative_error >= 0.999 * d.tilted.relative_error &&
+                  c.tilted.log_error >= 0.999 * d.tilted.log_error && s.rounding >= 0.999 * t.rounding,
+              "... with their errors");
+        prv_spectrum_free(&s);
+        prv_spectrum_free(&t);
+    }
+    prv_growing_free(&once);
+    prv_growing_free(&sums);
+    prv_growing_free(&added);
+    prv_growing_plan_free(&plan);
+    prv_growing_plan_free(&at_once);
+    prv_lattice_free(&y);
+}
+
 int main(void)
 {
     for (int trial = 0; trial < 5; trial++) sums_of_the_beginning_are_its_spectrum();
+    for (int trial = 0; trial < 5; trial++) one_run_repeated_is_many();
     return summary();
 }

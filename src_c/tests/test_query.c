@@ -229,6 +229,26 @@ static int wrong_cdfs(void *context, const double *losses, size_t length, double
     }
     return 0;
 }
+/* Tails of Gaussian noise of shift 1: right, failing, of a great error, nan, rising, or of no pair, by
+ * *context. */
+static int some_tails(void *context, int reversed, const double *losses, size_t length, double *tail_q,
+                      double *tail_p, double *scaled_p, double *error)
+{
+    const int kind = *(const int *)context;
+    (void)reversed; /* the pair equals its reverse */
+    if (kind == 1) return 1;
+    for (size_t i = 0; i < length; i++) {
+        const long double y = losses[i], q = y - 0.5L, p = y + 0.5L;
+        tail_q[i] = (double)(q > 0.0L ? normal_upper(q) : -normal_upper(-q));
+        tail_p[i] = (double)(p > 0.0L ? normal_upper(p) : -normal_upper(-p));
+        scaled_p[i] = (double)fminl(expl(y) * normal_upper(p), 1.0L);
+        if (kind == 3) tail_q[i] = NAN;
+        if (kind == 4) tail_p[i] = -tail_p[i];
+        if (kind == 5) tail_p[i] = tail_q[i];
+    }
+    *error = kind == 2 ? 0x1p-12 : 1e-14;
+    return 0;
+}
 /* Above 1, nan, rising, failing, and a right one. */
 static int wrong_curve(void *context, const double *epsilons, size_t length, double *deltas)
 {
@@ -311,9 +331,11 @@ static void mixed_groups(const prv_step *records)
            "... of the whole group");
     expect(prv_mechanism_subsampled_without_replacement(never, 0.5, &m), PRV_ERR_NEIGHBORS,
            "... of none of it");
-    expect(prv_mechanism_scaled(always, PRV_NOISE_SCALE, 1e300, &m), PRV_OK, "a group, much noise");
-    expect(prv_mechanism_scaled(m, PRV_NOISE_SCALE, 1e300, &m), PRV_ERR_NOISE_MULTIPLIER, "... and too much");
-    prv_mechanism_free(m);
+    prv_mechanism *noisy = NULL;
+    expect(prv_mechanism_scaled(always, PRV_NOISE_SCALE, 1e300, &noisy), PRV_OK, "a group, much noise");
+    expect(prv_mechanism_scaled(noisy, PRV_NOISE_SCALE, 1e300, &m), PRV_ERR_NOISE_MULTIPLIER,
+           "... and too much");
+    prv_mechanism_free(noisy);
     expect(prv_mechanism_scaled(pair, PRV_SAMPLING_PROBABILITY, 1e-310, &m), PRV_ERR_SAMPLING_PROBABILITY,
            "a group, sampled too rarely");
     prv_mechanism *made[] = {pair, three, sampled, always, one, never};
@@ -357,6 +379,19 @@ static void status_codes(void)
     expect(prv_mechanism_group_gaussian(1.0, 2.0, 2, &m), PRV_ERR_SAMPLING_PROBABILITY,
            "group, probability 2");
     expect(prv_mechanism_group_gaussian(1.0, 0.5, 0, &m), PRV_ERR_COMPONENTS, "a group of none");
+    expect(prv_mechanism_fixed_size_group_gaussian(1.0, 100, 10, 1, &m), PRV_ERR_COMPONENTS,
+           "a group of one on samples of fixed size");
+    expect(prv_mechanism_fixed_size_group_gaussian(-1.0, 100, 10, 2, &m), PRV_ERR_NOISE_MULTIPLIER,
+           "... negative noise");
+    expect(prv_mechanism_fixed_size_group_gaussian(1.0, 11, 10, 2, &m), PRV_ERR_BATCHES,
+           "... samples larger than the data set without the group");
+    expect(prv_mechanism_fixed_size_group_gaussian(1.0, 2, 0, 2, &m), PRV_ERR_BATCHES, "... empty samples");
+    prv_mechanism *fixed = NULL;
+    if (prv_mechanism_fixed_size_group_gaussian(1.0, 100, 10, 2, &fixed) != PRV_OK) abort();
+    expect(prv_mechanism_poisson_subsampled(fixed, 0.5, &m), PRV_ERR_PART, "... in a Poisson sample");
+    expect(prv_mechanism_scaled(fixed, PRV_SAMPLING_PROBABILITY, 0.5, &m), PRV_ERR_PARAMETER,
+           "... which have no sampling probability");
+    prv_mechanism_free(fixed);
     expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 0, 1, &m), PRV_ERR_BATCHES,
            "a data set of none");
     expect(prv_mechanism_truncated_poisson_gaussian(1.0, 0.5, 9, UINT64_MAX, &m), PRV_ERR_BATCHES,
@@ -395,6 +430,27 @@ static void status_codes(void)
            "a sample of replaced records");
     expect(prv_mechanism_subsampled_without_replacement(table, 0.5, &m), PRV_ERR_NEIGHBORS,
            "a table replaced");
+    prv_mechanism *replaced = NULL, *any = NULL, *above = NULL;
+    expect(prv_mechanism_stated(good, PRV_RELATION_ANY, 1, &m), PRV_ERR_NEIGHBORS, "noise is not one's own");
+    expect(prv_mechanism_stated(table, (prv_relation)3, 1, &m), PRV_ERR_OPTIONS, "no such relation");
+    if (prv_mechanism_stated(table, PRV_RELATION_REPLACE_ONE, 1, &replaced) != PRV_OK ||
+        prv_mechanism_stated(table, PRV_RELATION_ANY, 1, &any) != PRV_OK ||
+        prv_mechanism_stated(table, PRV_RELATION_ADD_OR_REMOVE, 0, &above) != PRV_OK)
+        abort();
+    check(prv_mechanism_check_neighbors(replaced, PRV_REPLACE_ONE) == PRV_OK &&
+              prv_mechanism_check_neighbors(replaced, PRV_ADD) == PRV_ERR_NEIGHBORS &&
+              prv_mechanism_check_neighbors(any, PRV_REPLACE_ONE) == PRV_OK &&
+              prv_mechanism_check_neighbors(any, PRV_REMOVE) == PRV_OK &&
+              prv_mechanism_check_neighbors(above, PRV_REPLACE_ONE) == PRV_ERR_NEIGHBORS,
+          "tables are for the neighbours that they were stated for");
+    expect(prv_mechanism_poisson_subsampled(replaced, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "a sample of replaced ones");
+    expect(prv_mechanism_subsampled_without_replacement(any, 0.5, &m), PRV_ERR_NEIGHBORS,
+           "a sample of fixed size of a table");
+    expect(prv_mechanism_composed(&(prv_step){above, 2}, 1, &m), PRV_ERR_PART, "an upper bound as a part");
+    prv_mechanism_free(replaced);
+    prv_mechanism_free(any);
+    prv_mechanism_free(above);
     expect(prv_mechanism_subsampled_without_replacement(good, 1.5, &m), PRV_ERR_SAMPLING_PROBABILITY, "1.5");
     check(prv_mechanism_check_neighbors(response, PRV_ADD) == PRV_ERR_NEIGHBORS &&
               prv_mechanism_check_neighbors(response, PRV_REPLACE_ONE) == PRV_OK &&
@@ -432,12 +488,26 @@ static void status_codes(void)
     prv_calibration calibration;
     expect(prv_calibrate(&step, 1, 0, PRV_SAMPLING_PROBABILITY, 1.0, 1e-5, 1e-3, &o, &calibration),
            PRV_ERR_PARAMETER, "the sampling probability of what is not sampled");
+    expect(prv_calibrate(&step, 1, 2, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-3, &o, &calibration),
+           PRV_ERR_FIXED_COUNT, "two fixed steps of one");
+    expect(prv_calibrate_risk(&step, 1, 2, PRV_NOISE_SCALE, PRV_ADVANTAGE, 0.0, 0.5, 1e-3, &o, &calibration),
+           PRV_ERR_FIXED_COUNT, "... for a risk");
     expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 0.5, &o, &calibration), PRV_ERR_TOLERANCE,
            "tolerance 0.5");
     expect(prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 0.0, 1e-3, &o, &calibration), PRV_ERR_TARGET,
            "delta 0 by noise");
     expect(prv_calibrate_risk(&step, 1, 0, PRV_NOISE_SCALE, PRV_ADVANTAGE, 0.0, 1.5, 1e-3, &o, &calibration),
            PRV_ERR_RISK, "an advantage of 1.5");
+    prv_accountant *nobody = NULL;
+    expect(prv_accountant_from_json("[]", 2, NULL, NULL, &nobody), PRV_ERR_JSON, "no schedule");
+    prv_mechanism *shuffled = NULL;
+    if (prv_mechanism_shuffled_from_below(0.7, 10, 0, &shuffled) != PRV_OK) abort();
+    size_t text_length;
+    expect(prv_mechanism_group_gaussian(1.0, 0.5, 2000, &m), PRV_ERR_GROUP,
+           "a group that samples always have");
+    expect(prv_steps_to_json(&(prv_step){shuffled, 1}, 1, NULL, 0, &text_length), PRV_ERR_NO_JSON,
+           "shuffled batches as JSON");
+    prv_mechanism_free(shuffled);
     /* One more than 2^53 rounds to it. */
     const prv_step many[] = {{good, (uint64_t)1 << 53}, {good, 1}}, more = {good, ((uint64_t)1 << 53) + 1};
     const prv_step most[] = {{good, (uint64_t)1 << 63}, {good, (uint64_t)1 << 63}};
@@ -535,6 +605,26 @@ static void status_codes(void)
                curves[kind]);
         prv_mechanism_free(m);
     }
+    for (int kind = 0; kind < 6; kind++) {
+        static const char *const names[] = {"right tails", "tails that fail", "tails of a great error",
+                                            "a nan tail",  "rising tails",    "tails of no pair"};
+        static const prv_status ends[] = {PRV_OK,      PRV_ERR_CALLBACK, PRV_ERR_CDF,
+                                          PRV_ERR_CDF, PRV_ERR_CDF,      PRV_ERR_CDF_PAIR};
+        if (prv_mechanism_tails(some_tails, &kind, 1, &m) != PRV_OK) abort();
+        own.mechanism = m;
+        expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), ends[kind], names[kind]);
+        prv_mechanism_free(m);
+        if (kind > 0) continue;
+        prv_mechanism *gaussian;
+        if (prv_mechanism_gaussian(1.0, &gaussian) != PRV_OK) abort();
+        prv_bounds exact;
+        const prv_step known = {gaussian, own.count};
+        expect(prv_epsilon(&known, 1, &o, &delta, 1, &exact, NULL), PRV_OK, "the same in closed form");
+        check(b.lower <= exact.upper && exact.lower <= b.upper && b.upper - b.lower < 0.2,
+              "tails that are told: [%.9g, %.9g] holds [%.9g, %.9g]", b.lower, b.upper, exact.lower,
+              exact.upper);
+        prv_mechanism_free(gaussian);
+    }
     int right = 4;
     if (prv_mechanism_curve(wrong_curve, &right, 0.0, &m) != PRV_OK) abort();
     own.mechanism = m;
@@ -602,6 +692,55 @@ static void *ask_both(void *argument)
     return NULL;
 }
 
+static prv_mechanism *sampled_laplace(double scale, double probability)
+{
+    prv_mechanism *base, *sample;
+    if (prv_mechanism_laplace(scale, 1.0, &base) != PRV_OK) abort();
+    if (prv_mechanism_poisson_subsampled(base, probability, &sample) != PRV_OK) abort();
+    prv_mechanism_free(base);
+    return sample;
+}
+
+/* Small passes answer as all passes do, or say that larger ones would come closer. */
+static void small_passes(void)
+{
+    const double delta = 4e-6;
+    prv_mechanism *m = sampled_laplace(8.444, 0.03989);
+    const prv_step step = {m, 24601};
+    static const struct {
+        double width;
+        prv_limit limit;
+    } cases[] = {{0.1, PRV_LIMIT_NONE}, {7e-5, PRV_LIMIT_ENGINE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prv_options o = options_of(cases[i].width);
+        prv_bounds b, all;
+        prv_report r;
+        o.engine = PRV_ENGINE_SMALL;
+        const prv_status status = prv_epsilon(&step, 1, &o, &delta, 1, &b, &r);
+        check(status == PRV_OK && r.limit == cases[i].limit && r.memory <= 32000000 &&
+                  r.accurate == (r.limit == PRV_LIMIT_NONE),
+              "small passes at width %g: [%.9g, %.9g], limit %d, %zu bytes", cases[i].width, b.lower, b.upper,
+              (int)r.limit, r.memory);
+        o.eps_error = 0.1;
+        o.engine = PRV_ENGINE_AUTO;
+        if (prv_epsilon(&step, 1, &o, &delta, 1, &all, NULL) != PRV_OK) abort();
+        check(b.lower <= all.upper && all.lower <= b.upper, "... where all passes are");
+        if (cases[i].limit == PRV_LIMIT_NONE)
+            check(b.lower == all.lower && b.upper == all.upper, "... to the bit, as none was left out");
+    }
+    /* A mesh that is asked for is made, whatever it takes. */
+    prv_options o = options_of(1e-3);
+    prv_bounds small, all;
+    o.mesh_size = 2e-6;
+    o.engine = PRV_ENGINE_SMALL;
+    const prv_step few = {m, 10};
+    if (prv_epsilon(&few, 1, &o, &delta, 1, &small, NULL) != PRV_OK) abort();
+    o.engine = PRV_ENGINE_AUTO;
+    if (prv_epsilon(&few, 1, &o, &delta, 1, &all, NULL) != PRV_OK) abort();
+    check(small.lower == all.lower && small.upper == all.upper, "a mesh size makes small passes like all");
+    prv_mechanism_free(m);
+}
+
 static void threads(void)
 {
     enum { THREADS = 4 };
@@ -659,7 +798,7 @@ static void what_kept_bounds_wide(void)
         prv_limit limit;
     } cases[] = {{1e-3, 0.0, (size_t)1 << 30, PRV_LIMIT_NONE},
                  {1e-7, 0.0, (size_t)1 << 18, PRV_LIMIT_MEMORY},
-                 {1e-12, 0.0, (size_t)1 << 24, PRV_LIMIT_ROUNDING},
+                 {1e-12, 0.0, (size_t)1 << 26, PRV_LIMIT_ROUNDING},
                  {1e-3, 0.05, (size_t)1 << 30, PRV_LIMIT_MESH_SIZE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         prv_options o = options_of(cases[i].width);
@@ -677,6 +816,39 @@ static void what_kept_bounds_wide(void)
     prv_mechanism_free(base);
 }
 
+/* The direction told is the one that is worse if asked alone. Below epsilon 0 and at high rates, that is
+ * 'add'. */
+static void deciding_direction(void)
+{
+    prv_mechanism *m = subsampled(1.0, 0.2);
+    const prv_step step = {m, 10.0};
+    const double places[2][2] = {{-0.5, 0.5}, {0.01, 0.9}};
+    int told[2][2] = {{0, 0}, {0, 0}}, right = 1;
+    for (int kind = 0; kind < 2; kind++)
+        for (int i = 0; i < 2; i++) {
+            const prv_neighbors asked[3] = {PRV_ADD_OR_REMOVE, PRV_REMOVE, PRV_ADD};
+            prv_bounds b[3];
+            prv_report r[3];
+            for (int j = 0; j < 3; j++) {
+                prv_options o = options_of(0.01);
+                o.neighbors = asked[j];
+                const double *x = &places[kind][i];
+                check((kind ? prv_power(&step, 1, &o, x, 1, &b[j], &r[j])
+                            : prv_delta(&step, 1, &o, x, 1, &b[j], &r[j])) == PRV_OK,
+                      "an answer");
+            }
+
+            const int adds = b[2].upper > b[1].upper;
+            right = right && r[1].direction == PRV_REMOVE && r[2].direction == PRV_ADD &&
+                    r[0].direction == (adds ? PRV_ADD : PRV_REMOVE);
+            told[kind][adds]++;
+        }
+    check(right, "the direction that decides is told");
+    check(told[0][0] == 1 && told[0][1] == 1 && told[1][0] == 1 && told[1][1] == 1,
+          "... removing and adding by turns");
+    prv_mechanism_free(m);
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -689,6 +861,8 @@ int main(void)
     what_kept_bounds_wide();
     status_codes();
     threads();
+    small_passes();
+    deciding_direction();
     prv_fft_provider_free(provider);
     return summary();
 }

@@ -252,6 +252,27 @@ static void ends(void)
     prv_mechanism_free(m);
 }
 
+/* Bounds on either side of a target say nothing about it. */
+static void undecided(void)
+{
+    static const prv_risk_target targets[] = {
+        {PRV_ADVANTAGE, 0.0, 0.5}, {PRV_POWER, 0.1, 0.5}, {PRV_BAYES_RISK, 0.5, 0.5}};
+    const prv_bounds across = {0.4, 0.5, 0.6}, below = {0.3, 0.35, 0.4}, above = {0.6, 0.65, 0.7};
+    for (size_t i = 0; i < 3; i++) {
+        const prv_risk_target *t = &targets[i];
+        const bool private = t->risk != PRV_BAYES_RISK; /* if its value is small */
+        check(!prv_meets_risk(t, &across) && !prv_misses_risk(t, &across) &&
+                  prv_meets_risk(t, private ? &below : &above) &&
+                  !prv_misses_risk(t, private ? &below : &above) &&
+                  prv_misses_risk(t, private ? &above : &below) &&
+                  !prv_meets_risk(t, private ? &above : &below),
+              "risk %d: its target is met, missed, or neither is known", (int)t->risk);
+    }
+    const prv_risk_target likely = {PRV_BAYES_RISK, 0.75, 0.1}, rare = {PRV_BAYES_RISK, 0.25, 0.1};
+    check(prv_least_risk(&likely) == 0.25 && prv_least_risk(&rare) == 0.25,
+          "a guess without the output errs with the less likely of both");
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -261,6 +282,7 @@ int main(void)
     closed_forms();
     parameters();
     ends();
+    undecided();
     prv_fft_provider_free(provider);
     return summary();
 }

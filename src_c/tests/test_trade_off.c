@@ -101,15 +101,18 @@ static void edges(void)
     prv_bounds both[6], add[6], remove[6];
     prv_options one = o;
     one.neighbors = PRV_ADD;
-    prv_report reports[6];
+    prv_report reports[6], adding[6];
     int ok = prv_power(&step, 1, &o, rates, 6, both, reports) == PRV_OK &&
-             prv_power(&step, 1, &one, rates, 6, add, NULL) == PRV_OK;
+             prv_power(&step, 1, &one, rates, 6, add, adding) == PRV_OK;
     one.neighbors = PRV_REMOVE;
     ok = ok && prv_power(&step, 1, &one, rates, 6, remove, NULL) == PRV_OK;
     check(ok && both[0].upper == 0.0 && both[5].lower == 1.0, "rates 0 and 1");
     int attained = ok;
     for (size_t i = 0; i < 6; i++) attained = attained && reports[i].attained && reports[i].accurate;
     check(attained, "... and all others: bounds of a pair that data sets have");
+    int added = ok;
+    for (size_t i = 0; i < 6; i++) added = added && adding[i].direction == PRV_ADD;
+    check(added, "the direction is told, also of rates 0 and 1");
     int larger = ok, grows = ok;
     for (size_t i = 0; i < 6; i++) {
         larger = larger && both[i].upper == fmax(add[i].upper, remove[i].upper) &&

@@ -5,6 +5,7 @@ import copy
 import pytest
 
 import prvcore as prv
+from prvcore._outward import UP, formatted
 from tests.support.checkout import ROOT, program_of
 
 pytest.importorskip("opacus", reason="opacus is not installed")
@@ -85,7 +86,7 @@ def test_the_training_of_the_tutorial_reports_epsilon_after_each_epoch(capsys):
     reported = capsys.readouterr().out.splitlines()
     assert len(reported) == 3
     for epoch, line in enumerate(reported, start=1):
-        spent = f"{prv.dpsgd_epsilon(1.1, 100 / 2000, 20 * epoch, 1e-5).upper:.3f}"
+        spent = formatted(prv.dpsgd_epsilon(1.1, 100 / 2000, 20 * epoch, 1e-5).upper, ".3f", UP)
         assert line == f"epoch {epoch}: epsilon {spent}"
         assert f" {spent} after" in page.read_text("utf-8")
 

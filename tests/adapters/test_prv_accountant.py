@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import prvcore as prv
-from prvcore._rounding import quotient_rounded_down
+from prvcore._quotients import quotient_rounded_down
 from prvcore.adapters import prv_accountant as ours
 
 ERRORS = {"eps_error": 0.05, "delta_error": 1e-10}
@@ -35,6 +35,7 @@ def test_mechanisms_are_those_of_prvcore():
     assert ours.ApproximateDPMechanism(0.1, 1e-6) == prv.ApproximateDP(0.1, 1e-6)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_quotients_are_rounded_down(numerator, denominator):
     from fractions import Fraction

@@ -29,6 +29,7 @@ def test_counts_of_zeros_and_ones_leave_less():
     )
 
 
+@pytest.mark.slow
 @given(
     noise=st.floats(1e-3, 1e3),
     ratio=st.floats(1.001, 100.0),

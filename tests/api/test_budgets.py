@@ -4,6 +4,7 @@ import copy
 import inspect
 import math
 import pickle
+import re
 from fractions import Fraction
 
 import pytest
@@ -27,6 +28,7 @@ def budget():
     return prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA)
 
 
+@pytest.mark.slow
 def test_remaining_steps_are_the_most():
     accountant = prv.Accountant(neighbors="remove")
     accountant.add(prv.Laplace(10.0), 2)
@@ -58,6 +60,7 @@ def test_a_filter_lets_through_all_that_is_left_and_no_more(budget):
     assert certified(budget.accountant.history).upper <= EPSILON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [prv.NoisyCount(1.6, centred=True), [prv.Laplace(5.0)]])
 def test_what_runs_beside_a_step_counts_wherever_steps_do(budget, beside):
     both = {**STEP, "beside": beside}
@@ -142,6 +145,8 @@ def decisions(monkeypatch):
     return asked
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # a table of one atom is wide
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(strategies.mechanisms, strategies.counts), min_size=1, max_size=4),
@@ -384,6 +389,7 @@ def test_a_restored_adaptive_filter_lets_nothing_through_after_other_mechanisms(
         restored.add(prv.Gaussian(50.0))
 
 
+@pytest.mark.slow
 def test_an_odometer_of_many_readings_is_pickled():
     odometer = prv.PrivacyOdometer(prv.Accountant(), DELTA)
     other = copy.copy(odometer)  # of the same accountant, whose readings count for both
@@ -424,6 +430,29 @@ def test_a_budget_can_be_used_up_by_exact_sums(parts, fits):
     room = prv.PrivacyFilter(prv.Accountant(), 1.0 + 1e-9, 0.0)
     for part in parts:
         room.add(prv.PureDP(part))
+
+
+def test_decimal_numbers_that_do_not_fit_as_stored_are_told_what_to_do():
+    budget = prv.PrivacyFilter(prv.Accountant(), epsilon=1.0, delta=0.0)
+    budget.add(prv.PureDP(0.1))
+    with pytest.raises(prv.BudgetExceededError) as caught:
+        budget.add(prv.PureDP(0.9))
+    text = str(caught.value)
+    assert "The epsilons add up to 2.8e-17 more than the budget" in text
+    (larger,) = re.findall(r"epsilon=(\S+)$", text)
+    budget = prv.PrivacyFilter(prv.Accountant(), epsilon=float(larger), delta=0.0)
+    budget.add(prv.PureDP(0.1))
+    budget.add(prv.PureDP(0.9))
+    deltas = prv.PrivacyFilter(prv.Accountant(), epsilon=2.0, delta=3e-18)
+    deltas.add(prv.ApproximateDP(1.0, 1e-18))
+    with pytest.raises(prv.BudgetExceededError, match=r"The deltas add up to .*e-34 more"):
+        deltas.add(prv.ApproximateDP(1.0, 2e-18))
+    for more in (prv.PureDP(0.95), prv.Gaussian(0.5)):  # these exceed it by more than rounding
+        other = prv.PrivacyFilter(prv.Accountant(), epsilon=1.0, delta=1e-6)
+        other.add(prv.PureDP(0.1))
+        with pytest.raises(prv.BudgetExceededError) as caught:
+            other.add(more)
+        assert "add up" not in str(caught.value)
 
 
 def test_a_budget_can_be_used_up_by_exact_sums_of_deltas():

@@ -111,6 +111,7 @@ def test_terms_of_training_are_those_of_accounting(capsys, arguments):
     assert printed(capsys, *arguments, *TRAINING) == printed(capsys, *arguments, *OF_TRAINING)
 
 
+@pytest.mark.slow
 def test_a_sweep_has_the_columns_and_the_picture_of_what_was_given(capsys, tmp_path, monkeypatch):
     arguments = ["sweep", "--noise-multiplier", "1.1", "1.2", "--delta", "1e-5"]
     figures = pytest.importorskip("matplotlib.figure")
@@ -175,6 +176,7 @@ def test_what_is_missing_or_misread_is_named(capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_memory_may_have_units(capsys):
     answers = {
         printed(capsys, *EPSILON, "--memory-limit", size) for size in ("1e9", "1GB", "1000MB")
@@ -182,6 +184,7 @@ def test_memory_may_have_units(capsys):
     assert len(answers) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "verdict", "status"), [("1.14", "holds", 0), ("1.13", "does not hold", 3)]
 )
@@ -204,6 +207,7 @@ def test_claims_are_checked(capsys, epsilon, verdict, status):
     assert json.loads(capsys.readouterr().out)["verdict"] == verdict
 
 
+@pytest.mark.slow
 def test_a_claim_within_the_bounds_is_not_decided(capsys):
     claim = ["check", "--epsilon", "1.1354", "--delta", "1e-5", "--noise-multiplier", "1.1"]
     claim += [*TRAINING, "--delta-relative-error", "0.1"]
@@ -229,6 +233,7 @@ def test_a_claim_that_no_data_sets_refute_is_told_apart(capsys, tmp_path):
     assert "no data sets are known that reach the upper bound" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_no_step_and_any_number_of_them(capsys):
     target = ["steps", "--epsilon", "1", "--delta", "1e-5", "--noise-multiplier"]
     assert cli.main([*target, "0.1", "--sampling-probability", "0.5"]) == 3
@@ -236,6 +241,7 @@ def test_no_step_and_any_number_of_them(capsys):
     assert "any number" in printed(capsys, *target, "1", "--sampling-probability", "0")
 
 
+@pytest.mark.slow
 def test_what_is_printed_can_be_read_again(capsys, tmp_path, monkeypatch):
     answer = printed(capsys, *EPSILON, "--json")
     file = tmp_path / "answer.json"
@@ -360,6 +366,87 @@ def test_noise_is_the_librarys_calibration(capsys):
     assert prv.eps_from_delta(step, 1e-5, counts=1000).lower <= 2
 
 
+def test_the_noise_is_also_told_with_few_digits_and_rounded_up(capsys):
+    first = printed(capsys, "noise", *TARGET, "--sampling-probability", "0.01", "--steps", "1000")
+    exact, short = re.search(r": (\S+) \(rounded up: (\S+)\)$", first.splitlines()[0]).groups()
+    assert len(short) <= 6 < len(exact)
+    assert Fraction(exact) <= Fraction(short) <= Fraction(exact) + Fraction(1, 1000)
+
+
+@pytest.mark.slow
+def test_risks_are_those_of_the_library(capsys):
+    curve = prv.compose(prv.PoissonSubsampledGaussian(1.1, 256 / 60_000), 3525)
+    points = ["--prior", "0.5", "--false-positive-rate", "0.01", "--delta", "1e-5"]
+    arguments = ["risk", "--noise-multiplier", "1.1", *TRAINING]
+    answer = json.loads(printed(capsys, *arguments, *points, "--json"))
+    asked = {
+        "advantage": ({}, curve.total_variation()),
+        "power": ({"false_positive_rate": 0.01}, curve.power(0.01)),
+        "bayes_risk": ({"prior": 0.5}, curve.bayes_risk(0.5)),
+        "gaussian_mu": ({"delta": 1e-5}, curve.gaussian_mu(1e-5)),
+    }
+    for name, (at, bounds) in asked.items():
+        assert answer[name] == {**at, **bounds._asdict()}
+    out = printed(capsys, *arguments, *points)
+    assert [line for line in out.splitlines() if line[0] not in " a"] == [
+        "power at false positive rate = 0.01",
+        "bayes risk at prior = 0.5",
+        "gaussian mu at delta = 1e-05",
+    ]
+    assert numbers(out)["upper"].startswith("0.1135")
+    assert out.count("upper") == 4
+    assert printed(capsys, *arguments).count("upper") == 1
+
+
+@pytest.mark.slow
+def test_reports_are_those_of_the_library(capsys):
+    plan = prv.dpsgd_schedule(60_000, 256, 15, loader="opacus")
+    arguments = ["report", "--noise-multiplier", "1.1", *TRAINING, "--loader", "opacus"]
+    out = printed(capsys, *arguments, "--delta", "1e-5", "--digits", "6")
+    assert out == plan.report(1.1, 1e-5, digits=6) + "\n"
+    assert printed(capsys, *arguments, "--epsilon", "1") == plan.delta(1.1, 1).report() + "\n"
+    curve = prv.compose(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000, neighbors="add")
+    out = printed(capsys, "report", *SETTING, "--delta", "1e-7", "--neighbors", "add")
+    assert out == curve.report(delta=1e-7) + "\n"
+    for bad, told in (
+        (["--delta", "1e-5", "--epsilon", "1"], "not allowed with argument --delta"),
+        (["--delta", "1e-5", "--digits", "0"], "argument --digits: digits must be in [1, 17]"),
+        ([], "one of the arguments --delta --epsilon is required"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            cli.main([*arguments, *bad])
+        assert stop.value.code == 2
+        assert told in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbors", ["add-or-remove", "replace-one"])
+def test_shuffles_lie_between_the_bound_from_below_and_a_known_order(capsys, neighbors):
+    run = ["--noise-multiplier", "1.1", "--batches", "235", "--epochs", "15"]
+    arguments = ["shuffled", *run, "--neighbors", neighbors]
+    for given, wanted in (({"delta": 1e-5}, "epsilon"), ({"epsilon": 9.0}, "delta")):
+        ((name, point),) = given.items()
+        lower = prv.shuffled_lower_bound(1.1, 235, 15, neighbors=neighbors, **given)
+        known = prv.compose(prv.Gaussian(1.1), 15, neighbors=neighbors)
+        upper = getattr(known, wanted)(point).upper
+        out = printed(capsys, *arguments, f"--{name}", str(point))
+        title, low, high = out.splitlines()
+        assert title.startswith(f"{wanted} of shuffled batches at {name} = {point!r}, for a record")
+        assert Fraction(low.split()[1]) <= Fraction(lower) < Fraction(upper)
+        assert Fraction(upper) <= Fraction(high.split()[1])
+        answer = json.loads(printed(capsys, *arguments, f"--{name}", str(point), "--json"))
+        assert (answer["wanted"], answer["lower"], answer["upper"]) == (wanted, lower, upper)
+
+
+def test_a_shuffle_is_refused_as_a_sampler(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([*EPSILON, "--sampler", "shuffled"])
+    assert stop.value.code == 2
+    told = capsys.readouterr().err
+    assert "argument --sampler: must not be 'shuffled': of shuffled batches only a lower" in told
+    assert "prvcore shuffled" in told
+
+
 def test_the_noise_of_a_schedule_is_a_factor_and_says_so(capsys, tmp_path):
     schedule = tmp_path / "one.json"
     step = {"type": "PoissonSubsampledGaussian", "noise_multiplier": 2.0}
@@ -369,6 +456,7 @@ def test_the_noise_of_a_schedule_is_a_factor_and_says_so(capsys, tmp_path):
     assert answer["assumed"]["steps"][0]["noise_multiplier"] == answer["value"] * 2.0
 
 
+@pytest.mark.slow
 def test_steps_are_the_most(capsys):
     arguments = ["steps", *TARGET, "--noise-multiplier", "1", "--sampling-probability", "0.01"]
     answer = json.loads(printed(capsys, *arguments, "--json"))
@@ -475,6 +563,7 @@ def test_a_schedule_is_composed(capsys, tmp_path):
     assert answer["upper"] == prv.compose(steps).epsilon(1e-7).upper
 
 
+@pytest.mark.slow
 def test_explain_says_what_dominates(capsys, tmp_path):
     path = tmp_path / "schedule.toml"
     path.write_text(TOML)
@@ -538,6 +627,7 @@ def test_a_reader_that_stops_reading(tmp_path):
         assert process.wait(60) == 1
 
 
+@pytest.mark.slow
 def test_completion(capsys):
     shells = shtab.SUPPORTED_SHELLS
     for shell in shells:
@@ -547,9 +637,10 @@ def test_completion(capsys):
         assert "noise-multiplier" in capsys.readouterr().out
 
 
-COMMANDS = ("epsilon", "delta", "noise", "steps", "curve", "sweep", "explain")
+COMMANDS = tuple(cli._COMMANDS)
 
 
+@pytest.mark.slow
 def test_version_and_help(capsys):
     helps = [[command, "--help"] for command in COMMANDS]
     for arguments in (["--version"], ["--help"], *helps):

@@ -104,6 +104,7 @@ def test_power_is_the_greater_of_both_directions():
     assert both.lower == max(add.lower, remove.lower)
 
 
+@pytest.mark.slow
 def test_no_test_beats_guessing_by_more_than_the_total_variation():
     curve = prv.compose(STEP, 1000)
     rates = np.linspace(0.0, 1.0, 21)
@@ -244,6 +245,7 @@ def test_powers_at_tiny_rates_are_as_close(exponent):
         assert bounds.upper <= 1.25 * bounds.lower
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_a_picture_without_points_says_so():
     pyplot = pytest.importorskip("matplotlib.pyplot")

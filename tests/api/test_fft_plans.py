@@ -65,6 +65,7 @@ def test_repeated_transforms_have_the_same_bits():
     assert first[1].tobytes() == second[1].tobytes()
 
 
+@pytest.mark.slow
 def test_eight_threads_share_plans():
     rng = np.random.default_rng(1)
     lengths = [600, 625, 640, 648]  # planned by whichever thread comes first
@@ -102,6 +103,7 @@ def test_read_only_buffers_are_refused():
         fft_plans.inverse(aligned(np.ones(9, complex)), values)
 
 
+@pytest.mark.slow
 def test_short_transforms_are_the_cores_own(tmp_path):
     """They import nothing, and give the same bits after pyFFTW was imported."""
     code = (
@@ -111,7 +113,7 @@ def test_short_transforms_are_the_cores_own(tmp_path):
         "    curve = prv.compose(steps, engine='convolution', eps_error=1e-3)\n"
         "    return curve.epsilon(1e-2), curve.error_budget(delta=1e-2).transform_length\n"
         "before = ask()\n"
-        "assert 0 < before[1] <= 2**17, before\n"
+        "assert 0 < before[1] <= 2**20, before\n"
         "assert 'pyfftw' not in sys.modules\n"
         "import prvcore._core.fft_plans\n"
         "assert 'pyfftw' in sys.modules and ask() == before\n"

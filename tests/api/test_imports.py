@@ -15,24 +15,28 @@ PACKAGE = ROOT / "prvcore"  # the sources: what is installed has none of the mod
 
 # A room imports itself and rooms before it. A module that is in no folder is named.
 ROOMS = {
-    "tools": ("_names", "_errors", "_outward", "_rounding", "_tables", "_progress", "_arguments"),
+    "tools": ("_names", "_errors", "_outward", "_quotients", "_tables", "_progress", "_arguments"),
     "core": ("_core",),
     "mechanisms": ("_pickling", "_steps", "mechanisms"),
+    "files": ("files",),
     "composing": (
         "_settings",
         "_bounds",
+        "_in_words",
         "_report",
         "_targets",
         "_plot",
         "_composed_steps",
         "_warnings",
+        "_witness",
         "_curve",
         "_compose",
+        "_calibration",
+        "_scaled_steps",
         "_calibrate",
         "_explain",
     ),
     "stages": ("stages",),
-    "files": ("files",),
     "budgets": ("budgets",),
     "dpsgd": ("_parallel", "dpsgd"),
     "sampling": ("sampling",),
@@ -106,6 +110,7 @@ def room(module):
     return number
 
 
+@pytest.mark.slow
 def test_every_arrow_is_seen():
     top, _ = arrows()
     assert {"_plot", "_core.composition", "_composed_steps"} <= top["_curve"]
@@ -115,12 +120,14 @@ def test_every_arrow_is_seen():
     assert "" in top["_cli"]
 
 
+@pytest.mark.slow
 def test_there_is_no_circle():
     top, late = arrows()
     graph = {name: top.get(name, set()) | late.get(name, set()) for name in MODULES}
     assert list(TopologicalSorter(graph).static_order())  # CycleError says which
 
 
+@pytest.mark.slow
 def test_no_arrow_runs_back_between_rooms():
     top, late = arrows()
     back = [
@@ -137,6 +144,7 @@ def test_every_module_is_in_a_room():
     assert [room(module) for module in MODULES]
 
 
+@pytest.mark.slow
 def test_only_what_is_heavy_is_imported_late():
     assert arrows()[1] == LATE
 

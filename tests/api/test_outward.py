@@ -1,5 +1,6 @@
 """Numbers that are shown never promise more than is known: they are rounded to the safe side."""
 
+import json
 import pickle
 import re
 from fractions import Fraction
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import prvcore as prv
-from prvcore._outward import DOWN, NEAREST, UP, formatted, rounded
+from prvcore._outward import DOWN, NEAREST, UP, RoundedDown, RoundedUp, formatted, rounded
 
 NUMBERS = st.floats(-1e300, 1e300)
 SPECIFICATIONS = st.builds(
@@ -27,6 +28,7 @@ def number(text):
     return Fraction(plain[:-1]) / 100 if plain.endswith("%") else Fraction(plain)
 
 
+@pytest.mark.slow
 @given(NUMBERS, SPECIFICATIONS)
 def test_formatted_numbers_are_on_the_safe_side(value, specification):
     low, high = (formatted(value, specification, side) for side in (DOWN, UP))
@@ -34,6 +36,7 @@ def test_formatted_numbers_are_on_the_safe_side(value, specification):
     assert formatted(value, specification, NEAREST) in (low, high)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-30, 1e30), st.integers(1, 15), st.sampled_from("efg"))
 def test_few_digits_look_as_floats_do(value, digits, kind):
     if kind != "f" or abs(value) < 10.0 ** (15 - digits):
@@ -41,6 +44,7 @@ def test_few_digits_look_as_floats_do(value, digits, kind):
         assert formatted(value, text, NEAREST) == format(value, text)
 
 
+@pytest.mark.slow
 @given(NUMBERS, st.integers(-5, 20))
 def test_rounded_numbers_are_on_the_safe_side(value, decimals):
     assert rounded(value, decimals, DOWN) <= value <= rounded(value, decimals, UP)
@@ -142,3 +146,28 @@ def test_a_sweep_is_shown_as_a_table_of_its_shape():
     assert repr(found).startswith("SweepCalibrations(value=array([[")
     alone = prv.dpsgd_steps(0.8, 0.01, 1.0, 1e-5)
     assert repr(alone).endswith(f"settings={alone.settings!r})")
+
+
+def test_bounds_that_are_floats_are_rounded_to_their_side():
+    for kind, shown, kept in (
+        (RoundedDown, ("5.9", "599%", "5.99941"), (5.99, 5)),
+        (RoundedUp, ("6.0", "600%", "5.99941"), (6.0, 6)),
+    ):
+        bound = kind(5.99941)
+        assert (f"{bound:.1f}", f"{bound:.0%}", f"{bound}") == shown
+        assert (round(bound, 2), round(bound)) == kept
+        assert pickle.loads(pickle.dumps(bound)) == bound == 5.99941
+        assert json.dumps(bound) == "5.99941"
+    assert f"{prv.shuffled_lower_bound(1.1, 235, 15, delta=1e-5):.1f}" == "5.9"  # 5.9992
+    noise = prv.adaptive_clipping_noise(1.0, deviation=0.8, centred=True)
+    assert (f"{noise:.6f}", round(noise, 6)) == ("1.281026", 1.281026)
+    assert noise < 1.281026
+
+
+def test_the_ends_of_scalar_bounds_are_shown_on_the_safe_side():
+    bounds = prv.Bounds(0.7036, 0.70365, 0.7031 + 0.0006)
+    assert (f"{bounds.lower:.3f}", f"{bounds.upper:.3f}") == ("0.703", "0.704")
+    assert (round(bounds.lower, 2), round(bounds.upper, 2)) == (0.7, 0.71)
+    spent = prv.compose(prv.Gaussian(2.0)).epsilon(1e-6)
+    for one in (spent, spent._replace(estimate=spent.lower), prv.Bounds._make(tuple(spent))):
+        assert float(f"{one.lower:.2f}") <= one.lower <= one.upper <= float(f"{one.upper:.2f}")

@@ -42,6 +42,7 @@ def exact_epsilon(mu, delta):
 OWN = pytest.mark.parametrize("own", [by_curve, by_cdfs])
 
 
+@pytest.mark.slow
 @OWN
 @pytest.mark.parametrize("mu", [0.1, 1.0, 3.0, 5.0])
 @pytest.mark.parametrize("count", [1, 10, 100])

@@ -102,6 +102,7 @@ def test_nothing_is_told_where_it_is_false(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_bar_is_shown_of_every_call(capsys):
     pytest.importorskip("tqdm", reason="tqdm is not installed")
     curve, bounds = prv.compose(STEP, 300), []

@@ -1,12 +1,20 @@
 """The sentences for a paper: every number in them is on the safe side, and nothing is left out."""
 
+import copy
+import pickle
 import re
 
+import numpy as np
 import pytest
 
 import prvcore as prv
+from prvcore._in_words import steps_in_words
 
 STEP = prv.PoissonSubsampledGaussian(1.1, 256 / 60_000)
+WORDS = (
+    "3,525 times Gaussian noise with noise multiplier 1.1 on a Poisson sample (each record with "
+    "probability 0.004266666666666667, independently of all others)"
+)
 CURVE = prv.compose([(STEP, 3525), prv.Laplace(20.0)], neighbors="remove")
 
 
@@ -20,7 +28,7 @@ def test_what_is_reported_is_no_less_than_the_bounds(point):
     low, high = (float(end) for end in re.search(r"in \[(\S+), (\S+)\]", text).groups())
     assert low <= bounds.lower <= bounds.upper <= high == upper
     assert upper - low <= 1e-2 * upper
-    for part in (repr(STEP), "3,525 times", "once", "one record removed", prv.__version__):
+    for part in (WORDS, "3,525 times", "once", "one record removed", prv.__version__):
         assert part in text
     assert text.startswith(f"At {given} = {value!r}, {wanted} is at most")
 
@@ -63,6 +71,164 @@ def test_calibrations_report_their_target(target, start):
     assert text.startswith(start)
     assert "3,525 times" in text
     assert prv.__version__ in text
+
+
+QUANTITIES = {
+    "epsilon": (1e-5, "At delta = 1e-05, epsilon is at most"),
+    "delta": (1.0, "At epsilon = 1.0, delta is at most"),
+    "power": (0.01, "At a false positive rate of 0.01, the power of a membership test is at most"),
+    "trade_off": (
+        0.01,
+        "At a false positive rate of 0.01, the type II error of a membership test is at least",
+    ),
+    "bayes_risk": (0.3, "At a prior of 0.3, the chance of a wrong guess which data set was used"),
+    "gaussian_mu": (1e-5, "For deltas from 1e-05 on, the mu of a Gaussian mechanism"),
+    "renyi_divergence": (8.0, "The Renyi divergence of order 8.0 is at most"),
+}
+LOWER_IS_CLAIMED = ("trade_off", "bayes_risk")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_bounds_report_what_they_are_of(quantity):
+    point, start = QUANTITIES[quantity]
+    bounds = getattr(CURVE, quantity)(point)
+    text = bounds.report()
+    assert text.startswith(start)
+    claimed = float(re.search(r"is at (?:most|least) (\S+) ", text)[1])
+    low, high = (float(end) for end in re.search(r"in \[(\S+), (\S+)\]", text).groups())
+    assert low <= bounds.lower <= bounds.upper <= high
+    assert claimed == (low if quantity in LOWER_IS_CLAIMED else high)
+    for part in (WORDS, "3,525 times", "one record removed", "certified", prv.__version__):
+        assert part in text
+    assert round(bounds, 4).report().startswith(start)
+    copied = pickle.loads(pickle.dumps(bounds))
+    assert copied == bounds
+    assert copied.report() == copy.copy(bounds).report() == text
+
+
+def test_bounds_of_many_points_report_a_line_for_each():
+    points = np.array([[1e-6, 1e-5]])
+    bounds = CURVE.epsilon(points)
+    points[:] = 0.5  # what the caller does later changes nothing
+    *lines, last = bounds.report().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["At delta = 1e-06", "At delta = 1e-05"]
+    assert all(line.endswith("]).") for line in lines)
+    assert last.startswith("Certified for neighbouring data sets with one record removed. ")
+    assert pickle.loads(pickle.dumps(bounds)).report() == bounds.report()
+
+
+def test_bounds_that_know_nothing_say_so():
+    for bounds in (prv.Bounds(1.0, 2.0, 3.0), CURVE.epsilon(1e-5)._replace(lower=0.0)):
+        with pytest.raises(ValueError, match="do not know what they are of: ask the PrivacyCurve"):
+            bounds.report()
+
+
+def test_bounds_of_others_report_the_same():
+    accountant = prv.Accountant()
+    accountant.step(noise_multiplier=1.1, sampling_probability=256 / 60_000, count=3525)
+    text = prv.compose(STEP, 3525).epsilon(1e-5).report()
+    assert accountant.epsilon(1e-5).report() == text
+    assert prv.PrivacyFilter(accountant, 2.0, 1e-5).spent().report() == text
+    found = prv.calibrate(STEP, 3525, epsilon=2, delta=1e-5)
+    assert found.bounds.report() == found.report()
+    for noise in (1.1, 1.2, 1.3, 1.4):  # enough for the accountant to keep its handles
+        accountant.step(noise_multiplier=noise, sampling_probability=0.01)
+    assert accountant.epsilon(1e-5).report() == accountant.curve().report(delta=1e-5)
+
+
+def test_sweeps_report_a_line_for_each_setting():
+    plan = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=[10, 15])
+    found = plan.epsilon(noise_multiplier=1.1, delta=1e-5)
+    first, second = found.report().splitlines()
+    steps = prv.PoissonSubsampledGaussian(1.1, 256 / 60_000)
+    alone = prv.compose(steps, 3525).report(delta=1e-5)
+    training = "The training: 60,000 records, 15 epochs, batches of 256 records on average. "
+    assert second == alone.replace("Computed", f"{training}Computed")
+    assert plan.report(1.1, 1e-5) == found.report()
+    assert "2,350 times" in first
+    assert pickle.loads(pickle.dumps(found)).report() == found.report()
+    scalar = prv.dpsgd_delta(1.1, 0.01, 100, 1.0, neighbors="remove")
+    assert scalar.report().startswith("At epsilon = 1.0, delta is at most ")
+    assert "one record removed" in scalar.report()
+
+
+def test_trainings_are_told_as_they_were_drawn():
+    opacus = prv.dpsgd_schedule(60_000, 256, 0.5, loader="opacus", drop_last=True)
+    text = opacus.report(1.1, 1e-5)
+    assert (
+        "60,000 records, 0.5 epochs, batches of 256.4 records on average (batch size 256), drawn"
+        in text
+    )
+    assert "Opacus makes of a PyTorch loader that leaves out the last, smaller batch." in text
+    few = prv.dpsgd_schedule(1000, 256, 15, loader="opacus", drop_last=True)  # three batches
+    assert "batches of 333.3 records on average (batch size 256)" in few.report(1.1, 1e-5)
+    allocated = prv.dpsgd_schedule(1000, 300, 2, sampler="random-allocation")  # four of them
+    text = allocated.report(5.0, 1e-5)
+    assert "batches of 250.0 records on average (batch size 300)." in text
+    fixed = prv.dpsgd_schedule(1000, 50, 1, accumulation_steps=2, sampler="fixed-size")
+    text = fixed.report(3.0, 1e-5, neighbors="replace-one")
+    assert "1,000 records, 1 epoch, batches of 50 records, 2 of which make a step." in text
+    assert "on a sample of fixed size (0.1 of the records, drawn without replacement)" in text
+
+
+def test_mechanisms_are_told_in_words():
+    gradient, count = prv.Gaussian(1.5), prv.NoisyCount(10.0, centred=False)
+    told = {
+        prv.PoissonSubsampled([gradient, (count, 3)], 0.25): "Gaussian noise with noise multiplier "
+        "1.5 and 3 times a noisy count with deviation 10.0 (each record adds 1 or 0), all on a "
+        "Poisson sample (each record with probability 0.25, independently of all others)",
+        prv.RandomAllocation(gradient, 1000): "Gaussian noise with noise multiplier 1.5 on each of "
+        "1,000 batches (each record in one of them, drawn independently of all others)",
+        prv.RandomAllocation(gradient, 10, 2): "(each record in 2 of them,",
+        prv.BallsInBins(gradient, 10, 2): "each of 10 batches in each of 2 epochs (each record in "
+        "one of the batches, drawn once for all epochs, independently of all others)",
+        prv.Laplace(2.0): "Laplace noise of scale 2.0 on a query of sensitivity 1.0",
+        prv.DiscreteGaussian(2.0, 3): "discrete Gaussian noise of scale 2.0 on a query of sensi",
+        prv.PureDP(0.5): "any mechanism that is 0.5-DP",
+        prv.RandomizedResponse(0.75): repr(prv.RandomizedResponse(0.75)),
+    }
+    for mechanism, words in told.items():
+        assert words in steps_in_words([(mechanism, 7)])
+        assert steps_in_words([(mechanism, 7)]).startswith("7 times ")
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (
+            prv.GroupPoissonSubsampledGaussian(4.0, 0.5, 3),
+            "once Gaussian noise with noise multiplier 4.0 on a Poisson sample",
+        ),
+        (
+            prv.GroupSubsampledWithoutReplacementGaussian(4.0, 5000, 7, 3),
+            "once Gaussian noise with noise multiplier 4.0 on a sample of fixed size (7 of 5,000 ",
+        ),
+    ],
+)
+def test_groups_are_not_one_record(step, words):
+    told = prv.compose(step).report(delta=1e-5)
+    assert "data sets with a group of 3 records added or removed" in told
+    assert words in told
+
+
+def test_as_many_digits_as_asked():
+    bounds = prv.compose(STEP, 3525).epsilon(1e-5)
+    for digits in (1, 3, 7, 17):
+        low, high = re.search(r"in \[(\S+), (\S+)\]", bounds.report(digits)).groups()
+        assert float(low) <= bounds.lower <= bounds.upper <= float(high)
+        assert len(high.replace(".", "")) <= digits
+        assert bounds.report(digits) == prv.compose(STEP, 3525).report(delta=1e-5, digits=digits)
+    with pytest.raises(ValueError, match=r"digits must be in \[1, 17\], got 0"):
+        bounds.report(0)
+    with pytest.raises(ValueError, match="digits must be an integer"):
+        bounds.report(2.5)
+
+
+def test_what_is_not_certified_is_not_called_so():
+    curve = prv.compose(STEP, 100, discretization="mean-matching")
+    text = curve.report(delta=1e-5)
+    assert "certified" not in text
+    assert "Theorem 5.5" in text
 
 
 def test_tables():

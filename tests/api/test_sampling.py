@@ -49,22 +49,26 @@ def all_batches(batches):
     return [tuple(batch.tolist()) for batch in batches]
 
 
+@pytest.mark.slow
 def test_poisson_batches_have_every_subset_as_often_as_they_should():
     batches = sampling.PoissonBatches(4, 0.25, 20_000, seed=1)
     assert counted(all_batches(batches), poisson_law(4, Fraction(1, 4))) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_truncated_batches_have_every_subset_as_often_as_they_should():
     batches = sampling.TruncatedPoissonBatches(4, 0.5, 2, 20_000, seed=2)
     assert counted(all_batches(batches), truncated_law(4, Fraction(1, 2), 2)) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_batches_of_fixed_size_have_every_subset_equally_often():
     batches = sampling.FixedSizeBatches(6, 3, 20_000, seed=3)
     law = dict.fromkeys(subsets(6, 3), Fraction(1, 20))
     assert counted(all_batches(batches), law) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_each_record_draws_its_batch_by_itself():
     batches = sampling.RandomAllocationBatches(3, 3, seed=4)
     law = {}
@@ -75,6 +79,7 @@ def test_each_record_draws_its_batch_by_itself():
     assert counted(outcomes, law) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_each_record_draws_some_of_the_batches_by_itself():
     batches = sampling.RandomAllocationBatches(2, 4, 2, seed=10)
     law = {}
@@ -91,6 +96,7 @@ def test_each_record_draws_some_of_the_batches_by_itself():
     assert all_batches(everywhere) == [(0, 1, 2)] * 4
 
 
+@pytest.mark.slow
 def test_bins_are_drawn_once_and_each_is_equally_likely():
     law = dict.fromkeys(itertools.product(range(2), repeat=3), Fraction(1, 8))
     outcomes = []
@@ -103,6 +109,7 @@ def test_bins_are_drawn_once_and_each_is_equally_likely():
     assert counted(outcomes, law) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_passes_are_independent():
     """A record that was in a batch of one pass is as often as any in that of the next."""
     batches = sampling.PoissonBatches(1, 0.5, 1, seed=5)
@@ -123,6 +130,7 @@ def test_sizes_of_large_batches_are_binomial():
     assert stats.chisquare(found[kept], expected[kept]).pvalue > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_the_systems_generator_draws_the_same_law():
     batches = sampling.PoissonBatches(3, 0.5, 8000)
     law = poisson_law(3, Fraction(1, 2))
@@ -274,6 +282,7 @@ def test_the_share_of_a_batch_is_not_rounded_down(part, whole):
         (prv.GroupPoissonSubsampledGaussian(1.0, 0.1, 3), sampling.PoissonBatches),
         (prv.TruncatedPoissonSubsampledGaussian(1.0, 0.1, 50, 6), sampling.TruncatedPoissonBatches),
         (prv.SubsampledWithoutReplacement(prv.Laplace(1.0), 0.1), sampling.FixedSizeBatches),
+        (prv.GroupSubsampledWithoutReplacementGaussian(1.0, 50, 5, 3), sampling.FixedSizeBatches),
         (prv.RandomAllocation(prv.Laplace(1.0), 8), sampling.RandomAllocationBatches),
         (prv.RandomAllocation(prv.Laplace(1.0), 8, 3), sampling.RandomAllocationBatches),
         (prv.BallsInBins(prv.Laplace(1.0), 8, 3), sampling.BallsInBinsBatches),
@@ -283,7 +292,7 @@ def test_mechanisms_have_their_batches(mechanism, kind):
     batches = sampling.batches_of(mechanism, 50, seed=3)
     assert type(batches) is kind
     assert (batches.dataset_size, batches.seed) == (50, 3)
-    if not isinstance(mechanism, prv.GroupPoissonSubsampledGaussian):
+    if not repr(mechanism).startswith("Group"):
         epochs = getattr(mechanism, "epochs", 1)
         base = getattr(mechanism, "mechanism", prv.Gaussian(1.0))
         assert batches.accounted(base, epochs) == [(mechanism, 1)]

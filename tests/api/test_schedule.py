@@ -7,7 +7,9 @@ import jsonschema
 import pytest
 
 import prvcore as prv
+from prvcore.files.mechanisms import mechanism_to_dict
 from prvcore.files.schedule import read_schedule, schedule_from_dict, schedule_schema
+from tests.support.checkout import ROOT
 
 STEP = {"type": "PoissonSubsampledGaussian", "noise_multiplier": 0.8, "sampling_probability": 0.01}
 MECHANISM = prv.PoissonSubsampledGaussian(0.8, 0.01)
@@ -111,6 +113,7 @@ def test_the_schema_that_is_shipped_is_that_of_the_mechanisms():
     assert shipped == schedule_schema()
 
 
+@pytest.mark.slow
 def test_the_schema_judges_as_the_reader_does():
     validator = jsonschema.Draft202012Validator(schedule_schema())
     validator.check_schema(schedule_schema())
@@ -129,3 +132,22 @@ def test_the_schema_judges_as_the_reader_does():
         assert schedule_from_dict({"steps": [nested]}) == ((prv.PoissonSubsampled(of, 0.01), 1),)
     for bad in ({}, {"steps": [{"type": "Gaussian"}]}, {"steps": [{**STEP, "sigma": 1}]}):
         assert not validator.is_valid(bad)
+
+
+SCHEDULES = Path(ROOT, "src_c", "tests", "schedules.inc").read_text("utf-8").splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in SCHEDULES if line.startswith('"')])
+def test_steps_as_the_core_writes_them_are_read_and_written_alike(line):
+    # A string of C is one of JSON, too, if only quotes are escaped.
+    text = json.loads(line.removesuffix(","))
+    values = json.loads(text)
+    ((mechanism, count),) = schedule_from_dict({"steps": [values]})
+    assert count == values["count"]
+    written = mechanism_to_dict(mechanism)
+    del values["count"]
+    left_out = {"selected": 1, "neighbors": "add-or-remove", "attained": True}
+    told = {name: left_out[name] for name in written.keys() - values.keys()}
+    assert {**values, **told} == written
+    jsonschema.validate({"steps": [{**values, "count": count}]}, schedule_schema())

@@ -301,8 +301,8 @@ def test_threads_share_a_composition():
 def test_shapes_are_those_of_the_points():
     points = np.linspace(0.0, 1.0, 6).reshape(2, 3)
     assert [part.shape for part in COMPOSED.delta(points)] == [(2, 3)] * 3
-    assert all(type(part) is float for part in COMPOSED.delta(0.5))
-    assert all(type(part) is float for part in COMPOSED.epsilon(0.5))
+    assert all(isinstance(part, float) for part in COMPOSED.delta(0.5))
+    assert all(isinstance(part, float) for part in COMPOSED.epsilon(0.5))
     assert COMPOSED.delta(points).estimate[1, 2] == COMPOSED.delta(1.0).estimate
     assert COMPOSED.delta([]).lower.shape == (0,)
 

@@ -42,6 +42,7 @@ def test_epochs_are_across_and_noise_has_colours():
     assert "dataset size 60000" in axes.get_title()
 
 
+@pytest.mark.slow
 def test_a_title_says_what_is_not_the_default():
     plan = prv.dpsgd_schedule(1000, 100, [1, 2])
     fixed = "noise multiplier 1, dataset size 1000, batch size 100, delta 1e-05"
@@ -66,6 +67,7 @@ def test_a_title_says_what_is_not_the_default():
     assert found.settings["neighbors"] == "remove"
 
 
+@pytest.mark.slow
 def test_each_parameter_has_a_look_of_its_own():
     noise = np.array([0.8, 1.0, 1.2])[:, None, None]
     bounds = prv.dpsgd_epsilon(noise, np.array([1e-3, 2e-3])[:, None], [100, 1000], 1e-5)
@@ -78,6 +80,7 @@ def test_each_parameter_has_a_look_of_its_own():
     assert len(other.lines) == 4
 
 
+@pytest.mark.slow
 def test_many_values_have_a_scale_of_colours():
     axes = prv.dpsgd_epsilon(np.linspace(0.8, 2, 20)[:, None], 1e-3, [100, 1000], 1e-5).plot()
     assert len({matplotlib.colors.to_hex(line.get_color()) for line in axes.lines}) == 20
@@ -91,6 +94,7 @@ def test_what_a_logarithmic_axis_has_not_is_left_out_and_said():
     assert "are not drawn" in axes.texts[0].get_text()
 
 
+@pytest.mark.slow
 def test_an_empty_picture_says_why():
     axes = prv.dpsgd_epsilon(0.0, 0.5, [1, 100], 1e-5).plot()
     assert "epsilon is 0 or infinite at every setting" in axes.texts[-1].get_text()
@@ -102,6 +106,7 @@ def test_one_setting_is_a_point():
     assert drawn(bounds.plot()) == [(100, bounds.upper)]
 
 
+@pytest.mark.slow
 def test_too_many_parameters_are_refused_by_name():
     bounds = prv.dpsgd_epsilon(
         np.linspace(0.8, 2, 6)[:, None, None, None],

@@ -41,10 +41,25 @@ def test_each_setting_has_the_bits_of_a_call_of_its_own(options):
         assert tuple(part[i] for part in found) == alone
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_that_share_a_plan_have_the_bits_of_calls_of_their_own(seed):
+    rng = np.random.default_rng(seed)
+    noise = np.exp(rng.uniform(np.log(0.5), np.log(6.0), (2, 1)))
+    probability, deltas = 10.0 ** rng.uniform(-5, -1), 10.0 ** rng.uniform(-10, -5, 2)
+    steps = np.unique((10.0 ** rng.uniform(0, 5, 12)).astype(int))
+    delta = rng.choice(deltas, steps.size)
+    found = prv.dpsgd_epsilon(noise, probability, steps, delta, workers=1 + seed % 2)
+    for i, j in np.ndindex(found.upper.shape):
+        alone = single(float(noise[i, 0]), probability, steps[j], float(delta[j]))
+        assert tuple(part[i, j] for part in found) == alone
+
+
 def test_delta_is_swept_as_epsilon_is():
     epsilons = np.array([-0.5, 0.0, 1.5, np.inf])
     found = prv.dpsgd_delta(0.8, 1e-3, 500, epsilons)
-    assert same(found, single(0.8, 1e-3, 500, epsilons, "delta"))
+    alone = [single(0.8, 1e-3, 500, epsilon, "delta") for epsilon in epsilons]
+    assert same(found, [np.array(part) for part in zip(*alone, strict=True)])
 
 
 @pytest.mark.parametrize("workers", [None, 2, 5])
@@ -59,6 +74,7 @@ def test_the_order_of_settings_does_not_matter(grid):
     assert same(found, [part.reshape(-1)[order] for part in grid])
 
 
+@pytest.mark.slow
 def test_least_noise_is_that_of_calibrate():
     probabilities, epsilons = np.array([[1e-3], [2e-2]]), np.array([0.5, 4.0, 40.0])
     found = prv.dpsgd_noise_multiplier(probabilities, 500, epsilons, 1e-6)
@@ -303,11 +319,30 @@ def test_samplers_are_the_mechanisms_they_name(sampler):
     assert prv.eps_from_delta(again, 1e-5, counts=count, neighbors=neighbors).upper <= 2.0 + 1e-3
 
 
+@pytest.mark.parametrize(("sampler", "unit"), [("fixed-size", 1), ("random-allocation", 8)])
+def test_the_most_steps_of_a_sampler(sampler, unit):
+    neighbors = "replace-one" if sampler == "fixed-size" else "add-or-remove"
+    found = prv.dpsgd_steps(3.0, 1 / 8, 4.0, 1e-5, sampler=sampler, neighbors=neighbors)
+    assert found.value % unit == 0
+    assert found.next_value == found.value + unit
+    both = prv.dpsgd_epsilon(
+        3.0, 1 / 8, [found.value, found.next_value], 1e-5, sampler=sampler, neighbors=neighbors
+    )
+    assert both.lower[0] <= 4.0 <= both.upper[1]
+    assert found.settings["sampler"] == sampler
+
+
+def test_the_most_steps_of_balls_in_bins_are_not_searched_for():
+    with pytest.raises(ValueError, match="each number of epochs is a mechanism of its own"):
+        prv.dpsgd_steps(3.0, 1 / 8, 4.0, 1e-5, sampler="balls-in-bins")
+
+
 def test_an_epoch_that_ends_early_lies_between_whole_ones():
     upper = prv.dpsgd_epsilon(2.0, 1 / 8, [8, 10, 14, 16], 1e-5, sampler="random-allocation").upper
     assert (np.diff(upper) > 0.0).all()
 
 
+@pytest.mark.slow
 def test_a_part_of_an_epoch_is_enumerated():
     """Two of three batches: each has the record with probability 1/3, and 1/3 none has it."""
     noise, epsilon = 1.0, 0.3
@@ -330,7 +365,9 @@ def test_a_part_of_an_epoch_is_enumerated():
         ("random-allocation", 0.0, 10, "sampling_probability must be 1 / batches"),
         ("balls-in-bins", 0.25, 10, "steps must be whole epochs"),
         ("fixed-size", 0.25, 10, "replace-one"),
-        ("shuffled", 0.25, 10, "sampler must be one of"),
+        ("shuffled", 0.25, 10, "sampler must be one of .* shuffled_lower_bound"),
+        ("shuffle", 0.25, 10, "sampler must be one of .* shuffled_lower_bound"),
+        ("sorted", 0.25, 10, "sampler must be one of"),
     ],
 )
 def test_samplers_refuse_in_words(sampler, probability, steps, message):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import prvcore as prv
 
 
+@pytest.mark.slow
 @given(
     size=st.integers(1, 10**9),
     batch=st.integers(1, 10**6),

@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 import prvcore as prv
-from prvcore import _calibrate, _settings, _targets
+from prvcore import _scaled_steps, _settings, _targets
 from prvcore._core import composition, fft_plans, mechanism, status
 from prvcore.dpsgd import plan, shuffled, sweeps
 
@@ -75,7 +75,7 @@ def test_every_call_that_computes_has_the_same_arguments_for_how(call):
         (_settings.Discretization, lambda **o: prv.compose([], **o), "discretization"),
         (_settings.Engine, lambda **o: prv.compose([], **o), "engine"),
         (
-            _calibrate.Parameter,
+            _scaled_steps.Parameter,
             lambda **o: prv.calibrate(prv.Gaussian(1.0), epsilon=1.0, delta=0.1, **o),
             "parameter",
         ),

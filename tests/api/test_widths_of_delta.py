@@ -68,6 +68,7 @@ def test_mass_at_infinity_counts_as_a_part_of_delta():
             assert 1 - missed * (1 - mpmath.mpf(finite.lower)) <= bounds.upper
 
 
+@pytest.mark.slow
 def test_zero_asks_for_the_width_in_epsilon_alone():
     step = prv.PoissonSubsampledGaussian(1.0, 0.01)
     narrow = prv.compose(step, 1000, delta_relative_error=0, eps_error=1e-6)
@@ -164,6 +165,7 @@ def test_a_delta_below_the_promised_ones_composes_nothing(steps, epsilon):
     assert prv.compose(steps, eps_error=0.1).epsilon(1e-301).lower <= epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [1e-2, 1e-4])
 def test_a_delta_that_is_the_mass_at_infinity_composes_nothing(part):
     """Two-point losses of 1,000 steps, by a sum of 60 digits: most of delta is at infinity."""

@@ -46,6 +46,7 @@ def test_nor_in_a_composition():
     holds(prv.compose(ON_A_MESH, 3, mesh_size=0.125).epsilon(1e-18), 1.13409, 1.1341)
 
 
+@pytest.mark.slow
 def test_a_crowd_of_atoms_in_one_cell_adds_up():
     n = 65536
     each = (int(0.4999 / n * 2**54) + 0.499) * 2.0**-54
@@ -54,6 +55,7 @@ def test_a_crowd_of_atoms_in_one_cell_adds_up():
     holds(prv.compose(crowd).delta(0.0), "0.315997067360178", "0.315997067360179")
 
 
+@pytest.mark.slow
 def test_the_sum_that_normalises_a_table_counts():
     n = 2**19
     table = prv.FromTable(
@@ -93,6 +95,7 @@ def test_mass_at_infinity_may_come_last(delta):
     assert accountant.epsilon(1e-5).lower == math.inf
 
 
+@pytest.mark.slow
 def test_products_of_many_probabilities_round_as_often():
     random.seed(1)
     step, mass, exact = prv.ApproximateDP(1.0, 0.5625), 0.5625, Fraction(0.5625)

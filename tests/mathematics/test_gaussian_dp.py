@@ -43,6 +43,7 @@ def test_a_gaussian_composition_has_its_own_mu_where_delta_rounds_to_1(mu, count
     assert np.all((mu * (1 - 1e-14) <= bounds.upper) & (bounds.upper <= 1.15 * mu))
 
 
+@pytest.mark.slow
 def test_a_single_step_whose_masses_underflow_has_a_mu():
     assert 400.0 * (1 - 1e-14) <= prv.compose(prv.Gaussian(1 / 400)).gaussian_mu(1e-5).upper < 1e3
 
@@ -69,6 +70,7 @@ def test_the_distance_of_delta_from_1_is_that_of_the_mu_or_more():
         assert np.logaddexp(norm.logcdf(x), at + norm.logsf(x + upper)) <= log_distance + 1e-9
 
 
+@pytest.mark.slow
 def test_functions_tell_nothing_of_the_distance_of_delta_from_1():
     curve = prv.compose(
         prv.FromCDFs(lambda y: norm.cdf(y, 200, 20), lambda y: norm.cdf(y, -200, 20))
@@ -133,6 +135,7 @@ def test_mass_at_infinity_has_no_mu():
     assert 0.0 < curve.gaussian_mu(2e-3).upper < 1.0
 
 
+@pytest.mark.slow
 def test_both_discretizations_agree():
     steps = [(prv.Gaussian(noise_multiplier=20), 100)]
     for settings in ({}, {"discretization": "mean-matching", "eps_error": 0.01}):

@@ -1,7 +1,9 @@
 """Groups of records: what one more sample makes of them, and that they mix with nothing else."""
 
+import itertools
 import json
 import math
+from collections import Counter
 from fractions import Fraction
 
 import mpmath as mp
@@ -15,11 +17,17 @@ Group = prv.GroupPoissonSubsampledGaussian
 MIXED = "must all be for neighbours that differ by one record, or by groups of one size"
 
 
-def exact_delta(noise, probability, size, epsilon, direction):
+def binomial(probability, size):
+    """Return the probabilities of so many sampled members of a group, as fractions."""
+    p = Fraction(probability)
+    return [math.comb(size, k) * p**k * (1 - p) ** (size - k) for k in range(size + 1)]
+
+
+def exact_delta(noise, weights, epsilon, direction):
     """Return delta of one step to 40 digits: the root of an increasing loss, and normal tails."""
     with mp.workdps(60):
-        s, p = mp.mpf(noise), mp.mpf(probability.numerator) / probability.denominator
-        weights = [mp.binomial(size, k) * p**k * (1 - p) ** (size - k) for k in range(size + 1)]
+        s = mp.mpf(noise)
+        weights = [mp.mpf(w.numerator) / w.denominator for w in map(Fraction, weights)]
 
         def ratio(z):  # of the mixture to N(0, s^2)
             return mp.fsum(
@@ -71,7 +79,7 @@ def test_each_member_of_a_group_enters_a_sample_by_itself(
     for probability in outer:
         mechanism = prv.PoissonSubsampled(mechanism, probability)
         product *= Fraction(probability)
-    truth = exact_delta(noise, product, size, epsilon, direction)
+    truth = exact_delta(noise, binomial(product, size), epsilon, direction)
     lower, _, upper = prv.delta_from_eps(mechanism, epsilon, neighbors=direction)
     assert mp.mpf(float(lower)) <= truth <= mp.mpf(float(upper))
     assert upper <= 1.01 * truth + 1e-300
@@ -95,6 +103,132 @@ def test_the_values_of_an_independent_reader(noise, inner, size, outer, epsilon,
     bounds = prv.delta_from_eps(mechanism, epsilon, neighbors=direction)
     assert bounds.lower <= truth + 5e-7
     assert bounds.upper >= truth - 5e-7
+
+
+Fixed = prv.GroupSubsampledWithoutReplacementGaussian
+
+
+def law_of_sums(records, size):
+    """Enumerate all samples of this size: each sum with its probability."""
+    sums = Counter(sum(sample) for sample in itertools.combinations(records, size))
+    return {value: Fraction(count, sums.total()) for value, count in sums.items()}
+
+
+FIXED = [(1.0, 8, 3, 2, 0.5), (3.0, 9, 4, 3, 0.2), (0.7, 10, 1, 4, 2.0), (5.0, 12, 6, 5, 0.1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(("noise", "records", "drawn", "group", "epsilon"), FIXED)
+def test_samples_of_fixed_size_are_those_of_an_enumeration(
+    noise, records, drawn, group, epsilon, direction
+):
+    law = law_of_sums([1] * group + [-1] * (records - group), drawn)
+    assert set(law_of_sums([-1] * (records - group), drawn)) == {-drawn}
+    weights = [law.get(2 * k - drawn, 0) for k in range(group + 1)]
+    assert sum(weights) == 1
+    truth = exact_delta(noise / 2, weights, epsilon, direction)  # centres 2 k
+    step = Fixed(noise, records, drawn, group)
+    lower, _, upper = prv.delta_from_eps(step, epsilon, neighbors=direction, eps_error=1e-4)
+    assert mp.mpf(float(lower)) <= truth <= mp.mpf(float(upper))
+    assert upper <= truth * 1.01
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        lambda: prv.GroupSubsampledWithoutReplacementGaussian(2.0, 5000, 900, 4095),
+        lambda: prv.GroupPoissonSubsampledGaussian(1.0, 0.5, 2000),
+        lambda: prv.GroupPoissonSubsampledGaussian(0.0, 0.5, 901),
+    ],
+)
+def test_groups_that_nearly_every_sample_has_are_refused(group):
+    # A sample without a member, whose probability decides the greatest loss of 'add', is no double.
+    with pytest.raises(ValueError, match="at least the probability 2\\^-900"):
+        prv.compose(group())
+
+
+@pytest.mark.slow
+def test_the_greatest_loss_of_large_groups():
+    step = prv.GroupPoissonSubsampledGaussian(1.0, 0.5, 890)
+    curve = prv.compose(step, neighbors="add")
+    assert curve.epsilon(1e-5).upper <= math.nextafter(890 * math.log(2.0) + 1e-9, math.inf)
+    assert curve.delta(890.0 * math.log(2.0) + 1e-9).upper <= 1e-290
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("probability", "size"), [(1e-7, 40), (1e-7, 50), (1e-7, 60), (1e-5, 200), (0.3, 5)]
+)
+def test_members_that_are_hardly_ever_together_count_in_renyi_divergences(probability, size):
+    # Of order 2 that is log sum w(j) w(k) e^(j k), j and k being members in two samples.
+    step = prv.GroupPoissonSubsampledGaussian(1.0, probability, size)
+    bounds = prv.compose(step, neighbors="remove").renyi_divergence(2.0)
+    with mp.workprec(200):
+        p = mp.mpf(probability)
+        weights = [mp.binomial(size, k) * p**k * (1 - p) ** (size - k) for k in range(size + 1)]
+        pairs = itertools.product(enumerate(weights), repeat=2)
+        exact = mp.log(mp.fsum(v * w * mp.exp(j * k) for (j, v), (k, w) in pairs))
+        assert bounds.lower <= exact <= bounds.upper
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_no_records_lose_more_on_samples_of_fixed_size(seed):
+    rng = np.random.default_rng(seed)
+    records, group = int(rng.integers(6, 10)), int(rng.integers(2, 4))
+    drawn = int(rng.integers(1, records - group + 1))
+    values = [int(v) for v in rng.choice([-4, -2, 0, 2, 4], records)]  # in quarters
+    noise, z = rng.uniform(0.5, 3.0), np.linspace(-40.0, 40.0, 200_001)
+
+    def density(law):
+        return sum(
+            float(w) * np.exp(-0.5 * ((z - v / 4) / noise) ** 2) / noise / math.sqrt(2 * math.pi)
+            for v, w in law.items()
+        )
+
+    with_group, without = (density(law_of_sums(part, drawn)) for part in (values, values[group:]))
+    for epsilon in (0.0, 0.3, 1.0):
+        for direction, p, q in (("remove", without, with_group), ("add", with_group, without)):
+            delta = np.maximum(q - math.exp(epsilon) * p, 0.0).sum() * (z[1] - z[0])
+            step = Fixed(noise, records, drawn, group)
+            assert delta <= prv.delta_from_eps(step, epsilon, neighbors=direction).upper + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("records", "drawn", "group"), [(50, 7, 3), (4000, 60, 2000), (2**32, 1, 2)]
+)
+def test_a_group_on_samples_of_fixed_size_is_seen_without_noise(records, drawn, group):
+    unseen = Fraction(math.comb(records - drawn, group), math.comb(records, group))
+    lower, _, upper = prv.delta_from_eps(Fixed(0.0, records, drawn, group), 20, neighbors="remove")
+    assert Fraction(lower) <= 1 - unseen <= Fraction(upper)
+    assert upper <= (1 - unseen) * (1 + Fraction(1, 10**9))
+
+
+def test_a_scaled_group_on_samples_of_fixed_size_keeps_its_sizes():
+    found = prv.calibrate(Fixed(1.0, 1000, 20, 3), 100, epsilon=2.0, delta=1e-6)
+    step = Fixed(found.value, 1000, 20, 3)
+    again = prv.eps_from_delta(step, 1e-6, 100)
+    assert again.lower <= 2.0
+    assert again.estimate == pytest.approx(2.0, rel=1e-2)
+    assert found.bounds.lower <= again.upper
+    assert again.lower <= found.bounds.upper
+
+
+def test_groups_on_samples_of_fixed_size_refuse_in_words():
+    step = Fixed(1.0, 100, 10, 3)
+    with pytest.raises(ValueError, match="batch_size must be at most"):
+        Fixed(1.0, 12, 10, 3)
+    with pytest.raises(ValueError, match="group_size must be"):
+        Fixed(1.0, 100, 10, 1)
+    for whole in (prv.PoissonSubsampled(step, 0.5), prv.RandomAllocation(step, 4)):
+        with pytest.raises(ValueError, match="cannot be parts of other mechanisms"):
+            prv.compose(whole)
+    with pytest.raises(ValueError, match=MIXED):
+        prv.compose([step, Group(1.0, 0.1, 4)])
+    prv.compose([step, Group(1.0, 0.1, 3)])
+    with pytest.raises(ValueError, match="no dominating pair"):
+        prv.compose(step, neighbors="replace-one")
 
 
 def test_a_group_of_one_is_a_record():

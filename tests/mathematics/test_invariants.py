@@ -83,6 +83,7 @@ def contains_the_gaussian_value(bounds, noise, count, delta):
     return above and (lower == 0.0 or gaussian_delta(lower, mu) >= delta * (1.0 - 1e-12))
 
 
+@pytest.mark.slow
 @many
 @given(noises, counts, deltas, log_uniform(3e-3, 3.0))
 def test_every_mesh_contains_the_exact_gaussian_value(noise, count, delta, mesh):
@@ -113,6 +114,7 @@ def test_nearly_one_outcome_reaches_the_greatest_loss(count, delta):
     assert lower >= (greatest - count * 1e-8 - 2 * delta) * (1 - 1e-3)
 
 
+@pytest.mark.slow
 @few
 @given(gaussians, laplaces, counts, counts, deltas)
 def test_order_does_not_change_a_bit(a, b, m, n, delta):
@@ -120,6 +122,7 @@ def test_order_does_not_change_a_bit(a, b, m, n, delta):
     assert prv.compose([(b, n), (a, m)], eps_error=3e-2).epsilon(delta) == one
 
 
+@pytest.mark.slow
 @few
 @given(mechanisms, counts, counts, deltas)
 def test_equal_objects_are_one_mechanism(mechanism, m, n, delta):
@@ -180,6 +183,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.slow
 @few
 @pytest.mark.parametrize("family", FAMILIES)
 @given(parameters, shares, counts, deltas)
@@ -296,6 +300,7 @@ SYMMETRIC = st.one_of(
 )
 
 
+@pytest.mark.slow
 @few
 @given(st.lists(st.tuples(SYMMETRIC, counts), min_size=1, max_size=2), st.floats(0.0, 2.0))
 def test_directions_are_each_others_reverse(steps, epsilon):
@@ -313,6 +318,7 @@ def test_directions_are_each_others_reverse(steps, epsilon):
         assert low - rounding <= here.upper
 
 
+@pytest.mark.slow
 @few
 @given(unsampled, counts, deltas)
 def test_unsampled_mechanisms_have_one_direction(mechanism, count, delta):
@@ -326,6 +332,7 @@ def test_unsampled_mechanisms_have_one_direction(mechanism, count, delta):
 # ---- Changes of variables, post-processing ---------------------------------------------------
 
 
+@pytest.mark.slow
 @few
 @given(noises, log_uniform(0.1, 10.0), st.sampled_from([0.25, 2.0, 1024.0]), counts, deltas)
 def test_the_unit_of_the_query_does_not_matter(noise, sensitivity, unit, count, delta):

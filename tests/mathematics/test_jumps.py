@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import prvcore as prv
+from tests.support.quadrature import two_steps
 from tests.support.strategies import log_uniform
 
 # a forced convolution may stay wider than asked, and is a bound all the same
@@ -29,6 +30,7 @@ def curve(noise, p, steps, **options):
     return prv.PrivacyCurve(steps, neighbors="remove", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "p", "steps", "delta"), RARE)
 def test_rare_jumps_are_counted_to_the_width_asked(noise, p, steps, delta):
     counted, convolved = curve(noise, p, steps), curve(noise, p, steps, engine="convolution")
@@ -36,6 +38,8 @@ def test_rare_jumps_are_counted_to_the_width_asked(noise, p, steps, delta):
     budget = counted.error_budget(delta=delta)
     assert budget.engine == "jumps"
     assert budget.accurate
+    assert 0.0 <= budget.truncation < budget.discretization
+    assert budget.rounding >= 0.0
     assert budget.transforms == budget.frequencies == budget.transform_length == 0
     assert b.upper - b.lower <= 1e-3 * max(b.lower, 1e-3) * (1 + 1e-9)
     assert b.lower <= other.upper
@@ -49,10 +53,32 @@ def test_delta_of_rare_jumps(noise, p, steps, delta):
     other = curve(noise, p, steps, engine="convolution").delta(epsilon)
     assert b.lower <= other.upper
     assert other.lower <= b.upper
-    assert b.lower <= delta * 1.1
-    assert b.upper >= delta * 0.9
+    assert delta * 0.9 <= b.lower <= delta * 1.1
+    assert delta * 0.9 <= b.upper <= delta * 1.1
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "steps", "epsilon"),
+    [
+        (prv.PoissonSubsampledGaussian(1.509, 5.957e-6), 49217, 6.808),
+        (prv.PoissonSubsampledGaussian(1.287, 1.909e-6), 70360, 0.996),
+        (prv.GroupPoissonSubsampledGaussian(1.264, 1e-5, 3), 40, 5.0),
+    ],
+)
+def test_tiny_deltas_are_counted(mechanism, steps, epsilon):
+    counted, convolved = (
+        prv.PrivacyCurve([(mechanism, steps)], neighbors="remove", engine=engine)
+        for engine in ("auto", "convolution")
+    )
+    b, other = counted.delta(epsilon), convolved.delta(epsilon)
+    budget = counted.error_budget(epsilon=epsilon)
+    assert budget.engine == "jumps"
+    assert budget.accurate
+    assert b.lower <= other.upper
+    assert other.lower <= b.upper
+
+
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     noise=log_uniform(0.3, 3.0),
@@ -68,31 +94,12 @@ def test_no_engine_refutes_what_counting_proves(noise, p, steps, delta, width):
     assert other.lower <= b.upper
 
 
-def one_step(noise, p, epsilon):
-    """Return delta of one step at any epsilon, by its closed form."""
-    below = mpmath.expm1(epsilon) + p
-    if below <= 0:
-        return -mpmath.expm1(epsilon)
-    z = noise * mpmath.log(below / p) + 1 / (2 * noise)
-    return p * mpmath.ncdf(1 / noise - z) - below * mpmath.ncdf(-z)
-
-
-def two_steps(noise, p, epsilon):
-    """Return delta of two steps: one, at what the other leaves, integrated over its noise."""
-
-    def integrand(z):
-        density = (1 - p) * mpmath.npdf(z) + p * mpmath.npdf(z, 1 / noise)
-        loss = mpmath.log1p(p * mpmath.expm1((z - 1 / (2 * noise)) / noise))
-        return density * one_step(noise, p, epsilon - loss)
-
-    knots = [mpmath.mpf(k) / 2 for k in range(-22, 51)]
-    return mpmath.quad(integrand, knots, error=True)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "p", "epsilon"), [(0.5, 1e-5, 0.01), (0.35, 1e-4, 4.0)])
 def test_two_steps_by_quadrature(noise, p, epsilon):
     with mpmath.workdps(18):
-        exact, error = two_steps(mpmath.mpf(noise), mpmath.mpf(p), mpmath.mpf(epsilon))
+        step = mpmath.mpf(noise), mpmath.mpf(p)
+        exact, error = two_steps(step, step, mpmath.mpf(epsilon))
         assert error < 1e-5 * exact
         b = curve(noise, p, 2, eps_error=1e-5).delta(epsilon)
         assert b.lower <= exact + error
@@ -143,6 +150,7 @@ def advantage_of_one_jump(noise, p, steps, epsilon):
     return max(advantage(mpmath.mpf(i) / 20) for i in range(20, 100))
 
 
+@pytest.mark.slow
 def test_rounding_of_very_many_steps_ends_the_counting():
     setting, delta = (0.3, 1e-12, 2**31 - 1), 1e-12
     counted = curve(*setting)

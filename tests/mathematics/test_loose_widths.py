@@ -43,6 +43,7 @@ def test_the_truth_lies_within_loose_bounds(row):
         assert upper - lower <= width * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["add", "remove", "add-or-remove"])
 @pytest.mark.parametrize(
     "steps",

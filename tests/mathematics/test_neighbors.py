@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,6 +65,7 @@ def bounded_range_delta(epsilons, size):
     return np.where(epsilons < -size, -np.expm1(np.minimum(epsilons, 0.0)), inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [-1.0, -0.02, 0.0, 0.02, 1.0, 3.0])
 @pytest.mark.parametrize(("noise", "p"), [(1.0, 0.125), (0.8, 0.01), (4.0, 0.5)])
 def test_gaussian_noise_on_a_poisson_sample(noise, p, epsilon):
@@ -177,6 +179,7 @@ def test_compositions_of_pairs_are_those_of_the_cdfs(pair, count, engine):
         assert b.lower <= a.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 30])
 def test_compositions_of_mirrored_mixtures_are_those_of_the_privacy_curve(count):
     step = prv.PoissonSubsampledGaussian(1.0, 0.125)
@@ -409,3 +412,66 @@ def test_calibration_of_replaced_records():
     assert found.curve.neighbors == "replace-one"
     again = prv.SubsampledWithoutReplacement(prv.Gaussian(found.value), 0.01)
     assert prv.compose(again, 1000, **REPLACED).epsilon(1e-6).lower <= 2.0
+
+
+def replaced_answers(epsilon, categories):
+    """The laws of an answer by randomized response under one answer and under another, exactly."""
+    own = Fraction(epsilon) / (Fraction(epsilon) + categories - 1)
+    other = (1 - own) / (categories - 1)
+    q = [own, other] + [other] * (categories - 2)
+    return q, [q[1], q[0], *q[2:]]
+
+
+def table_of(q, p, **statement):
+    """A table of the losses of a pair."""
+    masses = {}
+    for a, b in zip(q, p, strict=True):
+        masses[a / b] = masses.get(a / b, 0) + a
+    ratios = sorted(masses)
+    losses = [math.log(r) for r in ratios]
+    return prv.FromTable(losses, [float(masses[r]) for r in ratios], **statement)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "any"])
+@pytest.mark.parametrize("orders", list(itertools.product([False, True], repeat=3)))
+def test_a_stated_pair_composes_in_any_order(relation, orders):
+    # Later steps may swap the roles of both data sets: the sum over all outcomes, exactly.
+    pairs = [replaced_answers(r, k) for r, k in ((2, 2), (3, 3), (Fraction(3, 2), 4))]
+    steps = [table_of(q, p, neighbors=relation) for q, p in pairs]
+    curve = prv.compose(steps, neighbors="replace-one")
+    laws = [(p, q) if swap else (q, p) for (q, p), swap in zip(pairs, orders, strict=True)]
+    for epsilon in (0.0, 0.5, 1.5):
+        a = Fraction(math.exp(epsilon))
+        exact = sum(
+            max(math.prod(x for x, _ in outcome) - a * math.prod(y for _, y in outcome), 0)
+            for outcome in itertools.product(*(list(zip(q, p, strict=True)) for q, p in laws))
+        )
+        bounds = curve.delta(epsilon)
+        assert bounds.lower - 1e-9 <= exact <= bounds.upper + 1e-9
+        assert bounds.upper - bounds.lower < 1e-3
+
+
+def test_a_statement_is_for_its_relation_alone():
+    table = table_of(*replaced_answers(2, 2), neighbors="replace-one")
+    with pytest.raises(ValueError, match="replace-one"):
+        prv.compose(table)
+    with pytest.raises(ValueError, match="no dominating pair"):
+        prv.compose(prv.SubsampledWithoutReplacement(table, 0.5), neighbors="replace-one")
+    with pytest.raises(ValueError, match="neighbors"):
+        table_of(*replaced_answers(2, 2), neighbors="zero-out")
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_an_upper_bound_is_no_lower_one(sampled):
+    table = table_of(*replaced_answers(2, 2), attained=False)
+    step = prv.PoissonSubsampled(table, 0.25) if sampled else table
+    noise = prv.Gaussian(2.0)
+    both, alone = prv.compose([step, noise], [4, 3]), prv.compose(noise, 3)
+    bounds = both.epsilon(1e-3)
+    assert not both.attained
+    assert abs(bounds.lower - alone.epsilon(1e-3).lower) < 1e-3
+    stated = table_of(*replaced_answers(2, 2))
+    exact = prv.compose([prv.PoissonSubsampled(stated, 0.25) if sampled else stated, noise], [4, 3])
+    assert exact.epsilon(1e-3).lower <= bounds.upper
+    other = prv.compose(step).epsilon(1e-3)
+    assert other.lower == 0.0

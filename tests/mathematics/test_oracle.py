@@ -79,6 +79,7 @@ def test_sums_of_mixtures_are_what_doubles_say(direction):
         assert float(value.mid()) == pytest.approx(found, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [2.0, 3.0, 5.0])
 def test_moments_by_nodes_are_the_closed_form(order):
     for step in (
@@ -142,6 +143,7 @@ def test_the_oracle_finds_the_truth(row):
     assert abs(value - truth) <= slack * truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "way"),
     [
@@ -155,6 +157,7 @@ def test_each_way_of_the_oracle_is_taken(name, way):
     assert the_oracle_says(row)[1] == way
 
 
+@pytest.mark.slow
 def test_worst_cases_are_those_of_others():
     # exact optima: two adaptive bounded ranges (arXiv:1909.13830); linear programmes over extreme
     # triples; all records in a disc, on a grid

@@ -39,6 +39,7 @@ EPS_ERROR, DELTA_ERROR = 0.1, 1e-10
 # ---- The paper's algorithm ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [
@@ -86,6 +87,7 @@ def test_mesh_and_error_are_each_others_inverse():
     assert compose_prv.eps_error_of([300, 700], h, DELTA_ERROR) == pytest.approx(0.07, rel=1e-14)
 
 
+@pytest.mark.slow
 def test_lengths_have_small_odd_factors():
     def smooth(number):
         for factor in (3, 5, 7):
@@ -102,6 +104,7 @@ def test_lengths_have_small_odd_factors():
 # ---- Koskela et al. ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mesh", "delta_error"), [(1e-2, 1e-6), (1e-3, 1e-12)])
 def test_the_fourier_accountant_contains_the_closed_form(mesh, delta_error):
     plain, count = SubsampledGaussian(10.0, 1.0), 50
@@ -114,6 +117,7 @@ def test_the_fourier_accountant_contains_the_closed_form(mesh, delta_error):
         assert lower <= epsilon <= upper
 
 
+@pytest.mark.slow
 def test_both_roundings_of_the_fourier_accountant_lie_a_mesh_apart_in_every_step():
     plain, count, mesh = SubsampledGaussian(0.8, 1e-2), 40, 1e-3
     composed = fourier_accountant.compose_rounded(plain, count, mesh, 1e-14)
@@ -152,6 +156,7 @@ def test_the_closed_form_and_its_inverse(mu):
             assert closed_form.gaussian_epsilon(exact, mu) == pytest.approx(epsilon, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["prvcore", "paper (numpy)", "Koskela et al. (numpy)"])
 def test_peers_that_need_nothing_contain_the_truth(name):
     peer = peers.find(name)

@@ -310,6 +310,7 @@ def test_bounds_hold_the_closed_form(draw, seed):
                 assert bounds.upper <= bounds.lower * (1 + 2e-4), told
 
 
+@pytest.mark.slow
 def test_bounds_of_many_distinct_steps_hold_their_sum():
     steps = [prv.Gaussian(5.0 + i / 7) for i in range(3000)]
     with mp.workdps(50):

@@ -85,6 +85,7 @@ def test_the_value_of_a_linear_program():
     assert bounds.upper >= 0.1715135
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("p", [0.1, 0.6])

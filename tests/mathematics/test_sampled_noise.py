@@ -110,6 +110,7 @@ def exact_delta(law, count, epsilon):
     return mp.fsum(deltas)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize(("scale", "probability"), [(0.5, 0.25), (0.75, 0.0078125)])
 @pytest.mark.parametrize("epsilon", [0.015625, 0.25, 1.0, 3.0])

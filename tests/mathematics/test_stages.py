@@ -43,6 +43,7 @@ def delta_of(lattice, epsilon):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_multiplier", [0.5, 1.0, 30.0])
 def test_cells_of_a_gaussian_are_its_closed_form(noise_multiplier):
     mu = 1.0 / noise_multiplier
@@ -61,6 +62,7 @@ def test_cells_of_a_gaussian_are_its_closed_form(noise_multiplier):
     assert cells.knots.tolist() == knots.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_multiplier", [0.6, 2.0])
 @pytest.mark.parametrize("spacing", [0.25, 0.03])
 def test_gaussian_curves_lie_between_those_of_both_lattices(noise_multiplier, spacing):
@@ -85,6 +87,7 @@ def test_gaussian_curves_lie_between_those_of_both_lattices(noise_multiplier, sp
             assert abs(delta_of(above, e) - (ends[0] + chord * (ends[1] - ends[0]))) < 1e-13
 
 
+@pytest.mark.slow
 def test_a_finer_mesh_brings_both_lattices_closer():
     widths = []
     for spacing in (0.2, 0.1, 0.05):
@@ -140,6 +143,7 @@ def test_each_side_of_functions_of_ones_own_has_its_cells():
 # ---- The paper's lattice -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half_length", [10, 300])
 def test_the_mean_matched_lattice_has_the_conditional_mean_and_the_masses_of_its_cells(half_length):
     spacing, noise_multiplier = 0.05, 1.3
@@ -185,6 +189,7 @@ def exact_powers(lattice, count):
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transforms", [True, False])
 @pytest.mark.parametrize("tilt", [0.0, 3.0])
 @pytest.mark.parametrize("length", [64, 99, 512])
@@ -251,6 +256,7 @@ COMPOSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COMPOSED)
 @pytest.mark.parametrize(("tilt", "length"), [(0.5, 128), (2.0, 256), (0.5, 512), (6.0, 512)])
 @pytest.mark.parametrize("seed", range(3))
@@ -338,6 +344,7 @@ def staged(steps, delta, budget, width, engine, direction):
     return found["dominated"].lower, found["dominating"].upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "delta", "width"),
     [
@@ -354,7 +361,7 @@ def staged(steps, delta, budget, width, engine, direction):
 @pytest.mark.parametrize("mesh_size", [1e-2, 1e-3])
 @pytest.mark.parametrize("engine", ["convolution", "spectrum"])
 @pytest.mark.parametrize("direction", ["remove", "add"])
-def test_the_stages_together_give_the_bits_of_compose(
+def test_the_stages_together_give_the_bounds_of_compose(
     steps, delta, width, mesh_size, engine, direction
 ):
     curve = prv.compose(
@@ -363,7 +370,8 @@ def test_the_stages_together_give_the_bits_of_compose(
     steps = list(zip(curve.mechanisms, curve.counts, strict=True))
     bounds, budget = curve.epsilon(delta), curve.error_budget(delta=delta)
     lower, upper = staged(steps, delta, budget, width, engine, direction)
-    assert (lower, upper) == (bounds.lower, bounds.upper)
+    # but for last bits: a curve begins its search for epsilon elsewhere
+    assert (lower, upper) == pytest.approx((bounds.lower, bounds.upper), rel=1e-13, abs=0.0)
 
 
 @pytest.mark.parametrize("steps", [1, 1000])

@@ -27,6 +27,7 @@ def gaussian_epsilon(noise, count, delta):
         return float(low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "count", "delta"),
     [(30.0, 1000, "1e-100"), (2.0, 10, "1e-300"), (1.0, 1, "1e-300"), (100.0, 10_000, "1e-200")],
@@ -45,6 +46,7 @@ def test_gaussians(noise, count, delta):
     assert at.upper < 2.0 * float(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", ["0.5", "1e-5", "1e-20"])
 @pytest.mark.parametrize("noise", [0.02, 0.015, 0.005, 1e-3])
 @pytest.mark.parametrize("count", [1, 2, 100])

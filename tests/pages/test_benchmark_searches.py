@@ -20,6 +20,7 @@ def searches():
         sys.path.remove(str(ROOT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["calibrate", "filter"])
 def test_a_question_is_the_same_whatever_is_asked_before(searches, capsys, kind):
     asked = []

@@ -47,6 +47,7 @@ LIST = [
      "sampling_probability": 1e-5, "count": 2000},
     {"type": "DiscreteGaussian", "scale": 5, "count": 2},
 ]  # fmt: skip
+QUICK = [LIST[0], LIST[2]]  # noise for a target is found fast
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -58,7 +59,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 def served(folder):
     handler = functools.partial(Handler, directory=folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))  # s, until it sees the end
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/calculator/", server
@@ -74,9 +75,17 @@ class Page:
     def __init__(self, driver, address):
         self.driver, self.address = driver, address
 
-    def open(self, fragment=""):
-        self.driver.get("about:blank")
-        self.driver.get(f"{self.address}index.html#{fragment}")
+    def open(self, fragment="", *, anew=False):
+        """Show a setting: anew, or in the page that is there, as a link to another setting does."""
+        if anew or not self.driver.current_url.startswith(self.address):
+            self.driver.get("about:blank")
+            self.driver.get(f"{self.address}index.html#{fragment}")
+        else:
+            self.run(
+                "(history.replaceState(null, '', `#${arguments[0]}`),"
+                " dispatchEvent(new HashChangeEvent('hashchange')))",
+                fragment,
+            )
         self.settled()
 
     def run(self, script, *given):
@@ -102,9 +111,8 @@ class Page:
 
     def drawn(self):
         """Wait until the curves are those of the setting, too."""
-        time.sleep(0.3)  # curves are asked a moment after the last change
         self.wait(
-            "document.getElementById('curves').ariaBusy === 'false'"
+            "!document.getElementById('curves').classList.contains('outdated')"
             " && !document.getElementById('save-json').disabled"
         )
 
@@ -136,7 +144,8 @@ class Page:
         )
         self.find(button).click()
         end = time.monotonic() + PATIENCE
-        while not file.exists():
+        # Chromium reserves the name with an empty file, over which it then moves the whole one.
+        while not file.exists() or file.stat().st_size == 0:
             assert time.monotonic() < end, f"{name} was not saved"
             time.sleep(0.05)
         return file.read_text("utf-8")
@@ -166,12 +175,16 @@ def driver():
         yield driver
 
 
-@pytest.fixture
-def page(site, driver):
+@pytest.fixture(scope="module")
+def address(site):
     with served(site) as (address, _):
-        yield Page(driver, address)
-        assert driver.get_log("browser") == []  # no errors, no warnings
-        driver.get("about:blank")
+        yield address
+
+
+@pytest.fixture
+def page(address, driver):
+    yield Page(driver, address)
+    assert driver.get_log("browser") == []  # no errors, no warnings
 
 
 def expected(bounds, shown):
@@ -189,13 +202,14 @@ def test_training_terms_give_the_values_and_the_sentence_of_python(page, tmp_pat
     training = prv.dpsgd_schedule(dataset_size=60_000, batch_size=256, epochs=15)
     step = prv.PoissonSubsampledGaussian(1.1, training.sampling_probability)
     curve = prv.compose(step, training.steps, neighbors=neighbors)
+    page.drawn()
     told = json.loads(page.saved(tmp_path, "save-json", "prvcore.json"))
     epsilon = curve.epsilon(1e-5)
     assert (told["epsilon"]["lower"], told["epsilon"]["upper"]) == SAME(
         (epsilon.lower, epsilon.upper)
     )
     expected(epsilon, page.bounds())
-    assert page.text("sentence") == curve.report(delta=1e-5)
+    assert page.text("sentence") == training.report(1.1, 1e-5, neighbors=neighbors)
     delta = curve.delta(2.0)
     assert told["delta_at_target"]["upper"] == SAME(delta.upper)
     found = training.noise_multiplier(epsilon=2, delta=1e-5, neighbors=neighbors)
@@ -206,33 +220,107 @@ def test_training_terms_give_the_values_and_the_sentence_of_python(page, tmp_pat
 
 
 @pytest.mark.parametrize("epochs", ["0.3", "1.5", "2e1", "7"])
-def test_parts_of_epochs_have_the_steps_of_python(page, tmp_path, epochs):
+def test_parts_of_epochs_have_the_steps_of_python(page, epochs):
     page.open(f"terms=training&dataset_size=1000&batch_size=96&epochs={epochs}&noise_multiplier=2")
-    told = json.loads(page.saved(tmp_path, "save-json", "prvcore.json"))
     training = prv.dpsgd_schedule(dataset_size=1000, batch_size=96, epochs=float(epochs))
-    assert told["values"]["steps"] == training.steps
-    assert told["values"]["sampling_probability"] == training.sampling_probability
+    assert page.text("sentence") == training.report(2.0, 1e-5)
+
+
+def same_from_calls(page, capsys, monkeypatch):
+    """Compare what is shown with what the calls print that are shown."""
+    exec(page.text("python"), {})
+    printed = capsys.readouterr().out
+    found = re.search(r"lower=(\S+), .*upper=([^,)]+)", printed.splitlines()[0])
+    expected(SimpleNamespace(lower=float(found[1]), upper=float(found[2])), page.bounds())
+    command, _, rest = page.text("command").partition(" <<'JSON'\n")
+    if rest:
+        lines = io.TextIOWrapper(io.BytesIO(rest.removesuffix("JSON").encode()))
+        monkeypatch.setattr("sys.stdin", lines)
+    said = []
+    for line in command.splitlines():
+        assert cli.main([*shlex.split(line)[1:], "--json"]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    expected(SimpleNamespace(lower=said[0]["lower"], upper=said[0]["upper"]), page.bounds())
+    return printed, said
 
 
 def test_calls_of_python_and_of_the_command_line_give_the_same(page, capsys, monkeypatch):
     accounting = "terms=accounting&sampling_probability=256/60000&steps=3525&noise_multiplier=0.9"
-    written = json.dumps({"steps": LIST})
+    written = json.dumps({"steps": QUICK})
     for fragment in (
         f"{TRAINING}&delta=1e-6",
         f"{accounting}&neighbors=remove",
         f"terms=list&list={written}",
     ):
         page.open(fragment)
-        exec(page.text("python"), {})
-        printed = capsys.readouterr().out
-        found = re.search(r"lower=(\S+), .*upper=([^,)]+)", printed.splitlines()[0])
-        expected(SimpleNamespace(lower=float(found[1]), upper=float(found[2])), page.bounds())
-        command, _, rest = page.text("command").partition(" <<'JSON'\n")
-        if rest:
-            lines = io.TextIOWrapper(io.BytesIO(rest.removesuffix("JSON").encode()))
-            monkeypatch.setattr("sys.stdin", lines)
-        assert cli.main([*shlex.split(command)[1:], "--json"]) == 0
-        expected(SimpleNamespace(**json.loads(capsys.readouterr().out)), page.bounds())
+        printed, said = same_from_calls(page, capsys, monkeypatch)
+        page.wait("!document.getElementById('more').classList.contains('outdated')")
+        shown = float(re.search(r"(\S+) is enough", page.text("noise"))[1])
+        value = float(re.search(r"value=([^,]+),", printed.splitlines()[1])[1])
+        assert value == pytest.approx(shown, rel=2e-3)
+        assert [one["value"] for one in said[1:]] in ([], [value])
+
+
+SAMPLERS = {
+    "poisson": {},
+    "opacus": {"loader": "opacus"},
+    "opacus-drop-last": {"loader": "opacus", "drop_last": True},
+    "fixed-size": {"sampler": "fixed-size"},
+    "random-allocation": {"sampler": "random-allocation"},
+    "balls-in-bins": {"sampler": "balls-in-bins"},
+}
+
+
+def test_every_sampler_gives_the_values_the_sentence_and_the_calls_of_python(
+    page, capsys, monkeypatch
+):
+    page.open("terms=training")
+    offered = page.run("[...document.getElementById('sampler').options].map(({value}) => value)")
+    assert set(offered) == {*SAMPLERS, "in-order"}
+    for sampler, named in SAMPLERS.items():
+        neighbors = "replace-one" if sampler == "fixed-size" else "add-or-remove"
+        page.open(
+            f"terms=training&dataset_size=1000&batch_size=96&epochs=3&noise_multiplier=2"
+            f"&sampler={sampler}&neighbors={neighbors}"
+        )
+        training = prv.dpsgd_schedule(1000, 96, 3, **named)
+        expected(training.epsilon(2.0, 1e-5, neighbors=neighbors), page.bounds())
+        assert page.text("sentence") == training.report(2.0, 1e-5, neighbors=neighbors)
+        same_from_calls(page, capsys, monkeypatch)
+    page.open("terms=training&dataset_size=1000&batch_size=96&epochs=3&sampler=in-order")
+    expected(prv.compose(prv.Gaussian(1.1), 3).epsilon(1e-5), page.bounds())
+    same_from_calls(page, capsys, monkeypatch)
+
+
+def test_a_part_of_an_epoch_of_random_allocation_has_the_values_of_python(
+    page, capsys, monkeypatch
+):
+    page.open(
+        "terms=accounting&sampling_probability=1/7&steps=10&noise_multiplier=2"
+        "&sampler=random-allocation"
+    )
+    found = prv.dpsgd_epsilon(2.0, 1 / 7, 10, 1e-5, sampler="random-allocation")
+    expected(found, page.bounds())
+    same_from_calls(page, capsys, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "name", "told"),
+    [
+        ("terms=training&sampler=fixed-size", "neighbors", "one record replaced"),
+        ("terms=training&sampler=balls-in-bins&neighbors=replace-one", "neighbors", "no bound"),
+        ("terms=training&sampler=balls-in-bins&epochs=1.5", "epochs", "whole epochs"),
+        (
+            "terms=accounting&sampler=random-allocation&sampling_probability=0.3",
+            "sampling_probability",
+            "1 / (batches of an epoch)",
+        ),
+    ],
+)
+def test_what_a_sampler_does_not_have_is_told_beside_its_field(page, fragment, name, told):
+    page.open(fragment)
+    assert told in page.text(f"{name}-fault")
+    assert told in page.text("epsilon-bounds")
 
 
 def test_a_list_of_mechanisms_gives_the_values_and_the_sentence_of_python(page):
@@ -241,16 +329,18 @@ def test_a_list_of_mechanisms_gives_the_values_and_the_sentence_of_python(page):
     curve = prv.compose(steps)
     expected(curve.epsilon(1e-6), page.bounds())
     assert page.text("sentence") == curve.report(delta=1e-6)
+    page.open(f"terms=list&delta=1e-6&target=2&list={json.dumps({'steps': QUICK})}")
+    steps = prv.read_schedule(io.BytesIO(json.dumps({"steps": QUICK}).encode()))
     factor = prv.calibrate(steps, epsilon=2, delta=1e-6).value
-    page.wait("document.getElementById('noise').textContent.includes('is enough')")
+    page.wait("!document.getElementById('more').classList.contains('outdated')")
     shown = float(re.search(r"all noise times (\S+) is enough", page.text("noise"))[1])
     assert factor * (1 - 3e-4) <= shown <= factor * (1 + 2e-3)
 
 
 def test_every_mechanism_that_can_be_added_is_answered(page):
     page.open("terms=list")
-    page.type("list", '{"steps": []}')
-    assert "at least one step" in page.text("list-fault")
+    page.set("list", '{"steps": []}', "input")
+    assert "at least one" in page.text("list-fault")
     kinds = page.run("[...document.getElementById('kind').options].map(({value}) => value)")
     assert len(kinds) >= 15
     for kind in kinds:
@@ -260,6 +350,7 @@ def test_every_mechanism_that_can_be_added_is_answered(page):
         page.set("list", '{"steps": []}', "input")
         page.set("kind", kind, "change")
         page.find("add").click()
+        assert page.run("document.activeElement.value") == kind
         page.settled()
         steps = prv.read_schedule(
             io.BytesIO(page.run("document.getElementById('list').value").encode())
@@ -268,6 +359,47 @@ def test_every_mechanism_that_can_be_added_is_answered(page):
         curve = prv.compose(steps, neighbors=neighbors)
         expected(curve.epsilon(1e-5), page.bounds())
         assert page.text("sentence") == curve.report(delta=1e-5)
+
+
+def test_rows_are_changed_moved_and_removed_by_the_keyboard(page):
+    page.open(f"terms=list&delta=1e-6&list={json.dumps({'steps': LIST[:3]})}")
+
+    def listed():
+        return json.loads(page.find("list").get_property("value"))["steps"]
+
+    def focused():
+        return page.run("document.activeElement.ariaLabel")
+
+    def right():
+        page.settled()
+        steps = prv.read_schedule(io.BytesIO(page.find("list").get_property("value").encode()))
+        expected(prv.compose(steps).epsilon(1e-6), page.bounds())
+
+    page.type("row-0-noise_multiplier", "1.5")
+    page.type("row-1-count", "12")
+    page.type("row-2-mechanism-noise_multiplier", "2")
+    page.type("row-2-sampling_probability", "1/1000")
+    changed = listed()
+    assert [changed[0]["noise_multiplier"], changed[1]["count"]] == [1.5, 12]
+    assert changed[2]["mechanism"] == {"type": "Gaussian", "noise_multiplier": 2}
+    assert changed[2]["sampling_probability"] == 1e-3
+    right()
+    page.driver.find_element("css selector", "#row-0 .down").send_keys(Keys.ENTER)
+    assert [step["type"] for step in listed()] == [LIST[i]["type"] for i in (1, 0, 2)]
+    assert focused() == "Move down mechanism 2"  # it is still in hand
+    assert "mechanism 2 of 3" in page.text("rows-done")
+    page.driver.find_element("css selector", "#row-0 .remove").send_keys(Keys.SPACE)
+    assert [step["type"] for step in listed()] == [LIST[i]["type"] for i in (0, 2)]
+    assert focused() == "Remove mechanism 1"
+    page.find("row-0-type").send_keys("Laplace")
+    assert listed()[0] == {"type": "Laplace", "scale": 20, "count": 1}
+    page.find("row-1-mechanism-type").send_keys("Laplace")
+    assert listed()[1]["mechanism"] == {"type": "Laplace", "scale": 20}
+    right()
+    page.type("row-1-mechanism-scale", "much")
+    page.wait("document.getElementById('list-fault').textContent.startsWith('Mechanism 2: scale')")
+    assert "faulty" in page.find("row-1").get_attribute("class")
+    assert page.find("row-1-mechanism-scale").get_property("value") == "much"
 
 
 def test_sliders_move_their_numbers_and_the_answer_by_the_keyboard(page):
@@ -327,7 +459,7 @@ def test_while_a_slider_moves_the_last_answer_is_that_of_the_last_setting(page):
     ],
 )
 def test_a_fault_is_told_beside_its_field(page, name, text, told):
-    page.open(f"{TRAINING}&delta=1e-5")
+    page.open(f"{TRAINING}&delta=1e-5&target=2")
     before = page.find(name).get_property("value")
     page.type(name, text or Keys.BACKSPACE)
     assert told in page.text(f"{name}-fault")
@@ -354,7 +486,7 @@ def test_a_fault_is_told_beside_its_field(page, name, text, told):
 )
 def test_a_fault_of_the_list_is_told_beside_it(page, text, told):
     page.open("terms=list")
-    page.type("list", text)
+    page.set("list", text, "input")
     page.wait(
         "document.getElementById('list-fault').textContent.toLowerCase().includes(arguments[0])",
         told,
@@ -375,7 +507,7 @@ def test_a_link_holds_the_whole_setting(page):
     page.wait("document.getElementById('delta').value === '1e-7'")
     page.settled()
     assert page.bounds() == shown
-    page.open(link.partition("#")[2])
+    page.open(link.partition("#")[2], anew=True)
     assert page.bounds() == shown
     assert page.find("neighbors").get_property("value") == "remove"
 
@@ -433,11 +565,11 @@ def test_it_works_without_a_network_once_it_was_loaded(site, driver):
         page = Page(driver, address)
         page.open(f"{TRAINING}&delta=1e-5")
         driver.execute_async_script("navigator.serviceWorker.ready.then(arguments[0])")
-        page.open(f"{TRAINING}&delta=1e-5")
+        page.open(f"{TRAINING}&delta=1e-5", anew=True)
         shown = page.bounds()
         server.shutdown()
         server.server_close()
-        page.open(f"{TRAINING}&delta=1e-5")
+        page.open(f"{TRAINING}&delta=1e-5", anew=True)
         assert page.bounds() == shown
         driver.get("about:blank")
     driver.get_log("browser")  # what the network did not have
@@ -451,7 +583,7 @@ def test_every_control_has_a_name_and_a_phone_needs_no_sideways_scrolling(page):
             page.open(f"terms={terms}")
             assert page.run("document.documentElement.scrollWidth") <= 360
             controls = page.driver.find_elements(
-                "css selector", "input, select, textarea, button, canvas"
+                "css selector", "input, select, textarea, button, summary, canvas"
             )
             assert len(controls) > 20
             assert all(control.accessible_name for control in controls if control.is_displayed())

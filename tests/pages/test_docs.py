@@ -1,5 +1,6 @@
 """The examples of the documentation, and whether it has everything."""
 
+import ast
 import doctest
 import re
 import shlex
@@ -63,6 +64,7 @@ def test_what_a_command_shows_comes_out(options, tmp_path, monkeypatch, capsys):
     for name, text in blocks(page, "toml", r"   :caption: (\S+)\n"):
         (tmp_path / name).write_text(textwrap.dedent(text), "utf-8")
     sessions = "".join(textwrap.dedent(text) for text in blocks(page, "console"))
+    sessions = re.sub(r" \\\n +", " ", sessions)  # lines that go on
     commands = re.split(r"^\$ prvcore ", sessions, flags=re.MULTILINE)[1:]
     if find_spec("matplotlib") is None:
         commands = [command for command in commands if " --plot " not in command]
@@ -95,9 +97,109 @@ def test_the_snippets_of_embedding_are_those_that_ctest_and_the_example_package_
     assert all((page.parent / name).resolve().is_file() for name in included)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_what_a_docstring_shows_comes_out(example, options):
     assert doctest.DocTestRunner(optionflags=options).run(example).failed == 0
+
+
+def programs():
+    """Return the programs of pages and docstrings, each with the file that has it."""
+    pages = [
+        *DOCS.rglob("*.rst"),
+        *DOCS.rglob("*.md"),
+        *ROOT.glob("*.md"),
+        *ROOT.glob("*/README.md"),
+    ]
+    found = []
+    for page in pages:
+        if {"generated", "_build"} & set(page.parts):
+            continue
+        text = page.read_text("utf-8")
+        found += [(page, doctest.script_from_examples(text))] if ">>> " in text else []
+        found += [(page, textwrap.dedent(block)) for block in blocks(page, "python")]
+        fenced = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        found += [(page, block) for block in fenced]
+    for module in sorted((ROOT / "prvcore").rglob("*.py")):
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                found += [(module, doctest.script_from_examples(text))] if ">>> " in text else []
+    return found
+
+
+class RoundedToNearest(ast.NodeVisitor):
+    """Finds where a program shows one end of bounds with fewer digits than it has."""
+
+    def __init__(self, program):
+        self.ends, self.found = {"lower", "upper"}, []
+        self.visit(ast.parse(program))
+
+    def is_end(self, node):
+        match node:
+            case ast.Attribute(ast.Call(ast.Name(id="round"))):  # of bounds, to the safe side
+                return False
+            case ast.Attribute(attr="lower" | "upper"):
+                return True
+            case ast.Name(id=name) | ast.Call(ast.Name(id=name)) if name in self.ends:
+                return True
+            case ast.Subscript(inner) | ast.Call(ast.Name(id="float"), [inner]):
+                return self.is_end(inner)
+        return False
+
+    def learn(self, name, value):
+        (self.ends.add if self.is_end(value) else self.ends.discard)(name)
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        match node.targets:
+            case [ast.Name(id=name)]:
+                self.learn(name, node.value)
+
+    def visit_FunctionDef(self, node):
+        self.generic_visit(node)
+        match node.body[-1]:
+            case ast.Return(value):
+                self.learn(node.name, value)
+
+    def visit_FormattedValue(self, node):
+        self.generic_visit(node)
+        if node.format_spec is not None and self.is_end(node.value):
+            self.found.append(ast.unparse(node))
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Name(id="round") | ast.Attribute(attr="format"), values):
+                self.found += [ast.unparse(node)] if any(map(self.is_end, values)) else []
+
+
+@pytest.mark.slow
+def test_no_end_of_bounds_is_rounded_to_the_nearest():
+    shown = programs()
+    assert len(shown) > 50
+    for where, program in shown:
+        assert not RoundedToNearest(program).found, where
+    for wrong in (
+        'f"{bounds.upper:.2f}"',
+        "round(bounds.lower, 2)",
+        'spent = curve.epsilon(1e-5).upper\nprint(f"{spent:.3f}")',
+        'lower, _, upper = curve.epsilon(1e-5)\nprint("{:.3f}".format(upper))',
+        'def of(n):\n    return curve(n).epsilon(1e-5).upper\nf"{of(3):.2f}"',
+    ):
+        assert RoundedToNearest(wrong).found, wrong
+
+
+def test_what_may_be_claimed_of_batches_is_what_the_page_computes():
+    text = (DOCS / "pitfalls.rst").read_text("utf-8")
+    wanted = [example.want for example in doctest.DocTestParser().get_examples(text)]
+    computed = set(re.findall(r"\d+\.\d+", " ".join(wanted)))
+    table = text.partition(".. list-table:: Batches of 15")[2].partition("\n\nIf a record is in k")[
+        0
+    ]
+    claimed = set(re.findall(r"\d+\.\d+", table.partition("header-rows")[2]))
+    assert len(claimed) >= 8
+    assert claimed <= computed
 
 
 def test_every_public_name_has_a_page():
@@ -164,6 +266,7 @@ def core():
     return {path: re.sub(r"/\*.*?\*/", " ", texts[path], flags=re.DOTALL) for path in files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [
@@ -184,6 +287,7 @@ def test_every_name_in_a_proof_is_one_of_the_code(page):
     assert not names - known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     ["src_c/composition/SPECTRUM.md", "src_c/composition/JUMPS.md", "src_c/mechanisms/PAIRS.md"],

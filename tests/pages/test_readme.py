@@ -16,6 +16,7 @@ PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 SHELL = re.search(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1].splitlines()
 
 
+@pytest.mark.slow
 def test_the_examples_run_and_print_what_is_shown():
     names = {}
     for block in PYTHON:
@@ -36,6 +37,23 @@ def test_the_bounds_that_are_shown_are_rounded_outwards():
     noise = float(re.search(r"^# noise multiplier (\S+) is enough", PYTHON[0], re.MULTILINE)[1])
     enough = prv.PoissonSubsampledGaussian(noise, 256 / 60_000)
     assert prv.eps_from_delta(enough, 1e-5, counts=3525).upper <= 2.0
+
+
+def test_the_run_has_the_epsilon_of_the_loader_of_opacus():
+    call = re.search(r"`prv\.dpsgd_schedule\((.*?)\)\.report\((.*?)\)`", README)
+    assert (call[1], call[2]) == (
+        '60_000, 256, 15, loader="opacus"',
+        "noise_multiplier=1.1, delta=1e-5",
+    )
+    kept, dropped = (
+        prv.dpsgd_schedule(60_000, 256, 15, loader="opacus", drop_last=drop)
+        for drop in (False, True)
+    )
+    assert (kept.sampling_probability, dropped.sampling_probability) == (1 / 235, 1 / 234)
+    assert "here 1/235 instead of 256/60,000" in README
+    most, most_dropped = (plan.epsilon(1.1, 1e-5).upper for plan in (kept, dropped))
+    said = f"epsilon is at most {most:.4f} for this run ({most_dropped:.4f} with `drop_last`)."
+    assert said in README
 
 
 def test_it_opens_with_two_commands(capsys):
@@ -70,7 +88,8 @@ def test_the_site_opens_as_the_readme_does():
         assert ours.split("**")[1] == theirs.split("**")[1]
     typed = re.findall(r"^(?:>>>|\.\.\.) ?(.*)$", index, re.MULTILINE)
     lines = [line for line in PYTHON[0].splitlines() if line and not line.startswith("# ")]
-    assert typed == lines
+    assert typed[: len(lines)] == lines
+    assert 'loader="opacus"' in typed[len(lines)]  # what the README says in a sentence
     printed = [
         line for line in index.splitlines() if line.startswith(("epsilon lies", "noise mul"))
     ]

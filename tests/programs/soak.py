@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import ctypes
 import gc
+import pickle
 import resource
 import sys
 import time
@@ -46,6 +47,12 @@ def calls(prv):
 
         return ask
 
+    def spend(epsilon):
+        budget = prv.PrivacyFilter(prv.Accountant(), epsilon, 1e-5)
+        allowed = [budget.allows(noise_multiplier=1.0 + i, count=2) for i in range(3)]
+        budget.step(noise_multiplier=50.0)
+        return allowed, budget.spent()
+
     def stop(progress):
         raise LookupError
 
@@ -83,6 +90,40 @@ def calls(prv):
         "accountant": lambda i: accountant.step(
             noise_multiplier=1.0 + i % 3, sampling_probability=0.01
         ),
+        "several on one sample": lambda i: prv.compose(
+            prv.PoissonSubsampled(
+                [prv.PureDP(0.1 + 0.01 * (i % 17)), prv.DiscreteLaplace(3.0)], 0.1
+            ),
+            1 + i % 5,
+            eps_error=0.1,
+        ).epsilon(1e-3),
+        "allocation": lambda i: prv.compose(
+            prv.RandomAllocation(prv.Gaussian(2.0 + i % 5), 2 + i % 3), eps_error=0.3
+        ).epsilon(1e-2),
+        "replaced records": lambda i: prv.compose(
+            prv.SubsampledWithoutReplacement(prv.Laplace(2.0 + i % 5), 0.05),
+            3,
+            neighbors="replace-one",
+            eps_error=0.1,
+        ).epsilon(1e-3),
+        "renyi": lambda i: prv.compose(poisson(1.0 + i % 7, 0.01), 10).renyi_divergence(
+            2.0 + i % 5
+        ),
+        "gaussian mu": lambda i: prv.compose(prv.PureDP(0.5 + 0.1 * (i % 5)), 2).gaussian_mu(1e-3),
+        "bayes risk": lambda i: prv.compose(prv.Gaussian(1.0 + i % 7)).bayes_risk(
+            0.1 + 0.1 * (i % 8)
+        ),
+        "witness": lambda i: prv.compose(
+            prv.DiscreteLaplace(1.0 + i % 9), 1 + i % 5, eps_error=0.1
+        ).witness(delta=1e-3)["claim"],
+        "calibration": lambda i: (
+            prv.calibrate(prv.Gaussian(1.0), epsilon=1.0 + i % 3, delta=1e-5).value
+        ),
+        "filter": lambda i: spend(1.0 + i % 3),
+        "report": lambda i: prv.compose(prv.Gaussian(1.0 + i % 97)).epsilon(1e-5).report,
+        "pickle": lambda i: pickle.loads(
+            pickle.dumps(prv.compose(poisson(1.0 + i % 9, 0.01), 3))
+        ).epsilon(1e-3),
         "power": lambda i: prv.compose(prv.Gaussian(3.0)).power(1e-3 * (1 + i % 900)),
     }
 

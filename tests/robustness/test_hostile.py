@@ -37,6 +37,7 @@ KINDS = {
     prv.PoissonSubsampledGaussian: 2,
     prv.TruncatedPoissonSubsampledGaussian: 4,
     prv.GroupPoissonSubsampledGaussian: 3,
+    prv.GroupSubsampledWithoutReplacementGaussian: 4,
     prv.MixtureOfGaussians: 3,
     prv.DiscreteGaussian: 2,
     prv.DiscreteLaplace: 2,
@@ -135,6 +136,7 @@ WORDS = st.one_of(
     st.sampled_from(
         [
             *("epsilon", "delta", "noise", "steps", "curve", "sweep", "explain"),
+            *("risk", "report", "shuffled", "--prior", "--digits", "--batches", "--epochs"),
             *("--noise-multiplier", "--sampling-probability", "--steps", "--delta", "--epsilon"),
             *("--eps-error", "--neighbors", "--memory-limit", "--schedule", "--json", "--help"),
             *("1", "0.5", "1e-5", "100", "nan", "inf", "-1", "1e400", "9" * 400, "", "--", "\x00"),

@@ -195,6 +195,7 @@ def test_long_runs_of_additions_are_told_as_one_would():
     assert accountant == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distinct", [2, 7])
 def test_threads_that_ask_and_threads_that_add(distinct):
     accountant, done = filled(distinct), threading.Event()
@@ -356,6 +357,7 @@ def test_no_part_of_delta_is_read_twice(readings):
         assert odometer.taken == len(taken)
 
 
+@pytest.mark.slow
 def test_a_reading_that_is_interrupted_was_taken_or_not():
     def make():
         odometer = prv.PrivacyOdometer(filled(1), DELTA, readings=2)

@@ -34,6 +34,7 @@ def answers(setting):
     return curve.epsilon(1e-6), curve.delta(0.5)
 
 
+@pytest.mark.slow
 def test_eight_threads_give_the_bits_of_one():
     work = SETTINGS * 4
     with ThreadPoolExecutor(8) as pool:  # before the single thread, so that plans are made here
@@ -42,6 +43,7 @@ def test_eight_threads_give_the_bits_of_one():
     assert together == alone * 4
 
 
+@pytest.mark.slow
 def test_sixty_four_threads_give_the_bits_of_one():
     alone = [answers(setting) for setting in SETTINGS]
     ready = threading.Barrier(64, timeout=60)
@@ -55,6 +57,7 @@ def test_sixty_four_threads_give_the_bits_of_one():
     assert together == [alone[i % len(SETTINGS)] for i in range(64)]
 
 
+@pytest.mark.slow
 def test_eight_threads_may_share_a_curve():
     curve = prv.compose([(prv.Gaussian(30.0), 100), (prv.PoissonSubsampledGaussian(0.8, 1e-2), 50)])
     deltas = [10.0**-i for i in range(1, 9)] * 4

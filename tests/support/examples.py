@@ -50,6 +50,7 @@ BUILT_IN = [
     prv.PoissonSubsampled(prv.Laplace(scale=1.0), sampling_probability=0.1),
     prv.PoissonSubsampled(prv.ApproximateDP(1.0, 1e-5), sampling_probability=0.1),
     prv.GroupPoissonSubsampledGaussian(2.0, sampling_probability=0.01, group_size=3),
+    prv.GroupSubsampledWithoutReplacementGaussian(4.0, 1000, batch_size=10, group_size=3),
     prv.TruncatedPoissonSubsampledGaussian(2.0, 0.01, dataset_size=1000, maximum_batch_size=15),
     prv.MixtureOfGaussians(2.0, sensitivities=[0.0, 1.0, 2.5], probabilities=[0.8, 0.15, 0.05]),
     prv.DiscreteGaussian(scale=5.0),
@@ -59,7 +60,7 @@ BUILT_IN = [
     prv.PoissonSubsampled([prv.Gaussian(1.2), prv.NoisyCount(0.8, centred=True)], 0.01),
     prv.PoissonSubsampled([prv.Gaussian(2.0), prv.Laplace(2.0)], 0.1),
     prv.RandomAllocation(prv.Gaussian(2.0), batches=10),
-    prv.BallsInBins(prv.Laplace(4.0), bins=5, epochs=2),
+    prv.BallsInBins(prv.Gaussian(2.0), bins=5, epochs=2),
 ]
 OWN = [
     prv.FromCDFs(gaussian_cdf_q, gaussian_cdf_p),

@@ -1,0 +1,28 @@
+/* All pairs of points of two laws on one lattice, added up in the cells that their averages lie in. */
+#ifndef PRV_RATIO_PAIRS_H
+#define PRV_RATIO_PAIRS_H
+
+#include "lattices/ratio_cells.h"
+
+/* The average w R_1 + (1 - w) R_2 of points of a and b, w in [2^-64, 1/2], on a lattice `finer` times finer,
+ * a power of two. */
+typedef struct prv_ratio_averaging {
+    const prv_ratio_law *a, *b;
+    double weight;
+    unsigned finer;
+    const prv_ratio_side *side;
+} prv_ratio_averaging;
+
+/* log(w + (1 - w) e^d), w in (0, 1). `error`: by how much it may be off at most, the rounding included of an
+ * exponent to which it is added. */
+double prv_ratio_log_average(double weight, double d, double *error);
+
+/* What places of averages may be off by at most if both points are at most so far apart, nats. */
+double prv_ratio_error_of_pairs(double weight, double farthest);
+
+/* Adds all pairs to cells made for them, and counts their terms. O(points of a times points of b): pairs
+ * whose numbers differ by d have averages in the same place between points. Errors: PRV_ERR_MEMORY,
+ * PRV_ERR_INTERRUPTED, those of callbacks. */
+prv_status prv_ratio_add_pairs(const prv_ratio_averaging *averaging, prv_ratio_cells *cells);
+
+#endif

@@ -1,0 +1,35 @@
+/* Stretches of a law on a lattice: runs of points a stride apart, outside of which there is no mass. Laws
+ * that were thinned (ratio_thinning.h) have mass on every second point or fewer far from where it matters. */
+#ifndef PRV_RATIO_STRETCHES_H
+#define PRV_RATIO_STRETCHES_H
+
+#include "lattices/ratio_law.h"
+
+/* Strides are powers of two up to this one. Stretches begin and end at its multiples, or with the law. */
+#define PRV_WIDEST_STRIDE 32
+
+/* More are not told apart: each two of them are visited together. */
+enum { PRV_MOST_STRETCHES = 13 };
+
+/* `count` points from `first` on, which is a multiple of `stride`, by their numbers in the lattice. */
+typedef struct prv_ratio_stretch {
+    int64_t first;
+    size_t stride, count;
+} prv_ratio_stretch;
+
+/* The greatest multiple of the widest stride that is not above `number`. */
+static inline int64_t prv_ratio_block_of(int64_t number)
+{
+    const int64_t rest = number % PRV_WIDEST_STRIDE;
+    return number - (rest < 0 ? rest + PRV_WIDEST_STRIDE : rest);
+}
+
+/* At most PRV_MOST_STRETCHES stretches that hold all mass on points. *count is their number. O(length).
+ * PRV_ERR_MEMORY. */
+prv_status prv_ratio_find_stretches(const prv_ratio_law *law, prv_ratio_stretch *stretches, size_t *count);
+
+/* The masses of every `every`-th point of a stretch, from its point number `from` on: *count of them. */
+void prv_ratio_copy_stretch(const prv_ratio_law *law, const prv_ratio_stretch *stretch, size_t from,
+                            size_t every, double *masses, size_t *count);
+
+#endif

@@ -1,0 +1,244 @@
+#include "planning/alignment.h"
+
+#include <math.h>
+
+#include "numerics/vector_math.h"
+#include "mechanisms/support.h"
+#include "lattices/mesh.h"
+
+/* The numbers below make meshes finer or coarser. No bound relies on them. */
+
+/* A period that is finer than the spacing asked by less than this is taken whole: if all atoms lie on it,
+ * because it is exact; and otherwise. */
+#define FINER_IF_EXACT 0.125
+#define FINER_IF_NOT 0.6
+
+/* A period is a multiple of a spacing up to this part of itself. */
+#define ON_LATTICE 1e-12
+
+/* The part of the width that atoms off the lattice may take, and the part that so few of them may take
+ * together that none of them is looked at. */
+#define PART_OFF_LATTICE 0.3
+#define PART_IGNORED 0.03
+
+/* The part of the width that they may take on a finer lattice, which costs little; and what an atom is off
+ * the lattice on average, in spacings. */
+#define PART_FINE 0.05
+#define MEAN_DISTANCE 0.25
+
+/* Spacings are tried in so many octaves, a number of them in each; and of all atoms, those which matter most.
+ */
+enum { OCTAVES = 4, TRIED = 160, MOST_ATOMS = 48 };
+
+/* An atom may merge with one that holds this part of its mass. */
+#define ENOUGH_MASS 0.25
+
+bool prv_is_off_lattice(const prv_mechanism *m, bool add, double spacing)
+{
+    if (m->base != PRV_BASE_ATOMS) return false;
+    const prv_features f = prv_mechanism_features(m, add);
+    const double periods = f.period / spacing;
+    return !f.is_lattice ||
+           (f.period > spacing && !(fabs(periods - nearbyint(periods)) <= ON_LATTICE * periods));
+}
+
+/* The period of a lattice on which the atoms of all steps lie, from an anchor of each; 0 if there is none. */
+static double common_period(const prv_direction *direction)
+{
+    double least = HUGE_VAL;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        if (direction->mechanisms[j]->base != PRV_BASE_ATOMS || !f.is_lattice || !(f.period > 0.0))
+            return 0.0;
+        least = fmin(least, f.period);
+    }
+    for (size_t j = 0; j < direction->steps; j++)
+        if (prv_is_off_lattice(direction->mechanisms[j], direction->add, least)) return 0.0;
+    return least; /* no period is finer */
+}
+
+/* `spacing`, or one near it of which the period of the most frequent mechanism is a multiple. */
+static double on_period(const prv_direction *direction, double spacing)
+{
+    double period = 0.0, count = 0.0, finer = FINER_IF_EXACT;
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        if (f.period > 0.0 && direction->counts[j] > count) {
+            period = f.period;
+            count = direction->counts[j];
+            finer = f.is_lattice ? FINER_IF_EXACT : FINER_IF_NOT;
+        }
+    }
+    if (!(period > 0.0)) return spacing;
+    if (period <= spacing) return period > finer * spacing ? period : period * floor(spacing / period);
+    /* Meshes that are coarser by powers of two have knots at the period, too. */
+    double parts = 1.0;
+    while (period > parts * spacing) parts *= 2.0;
+    return period / parts;
+}
+
+/* ---- Atoms off the lattice ------------------------------------------------------------------- */
+
+/* An atom, and what it costs. A dominated lattice merges mass m at a distance d from a point with mass at a
+ * distance D on its other side, which takes m d D of variance, (lam + 1) / 2 times that of epsilon; or drops
+ * m d. */
+typedef struct loose_atom {
+    double distance; /* nats: from the step's heaviest atom */
+    double cost;     /* nats of epsilon, of all runs, for each nat off the lattice */
+} loose_atom;
+
+typedef struct loose_atoms {
+    size_t count;
+    loose_atom each[MOST_ATOMS];
+    double ignored; /* cost of all others */
+    double all;     /* cost of all */
+} loose_atoms;
+
+/* Keeps the atoms that cost most. */
+static void add_atom(loose_atoms *l, double distance, double cost)
+{
+    size_t place = l->count;
+    l->all += cost;
+    if (l->count < MOST_ATOMS) {
+        l->count++;
+    } else {
+        for (size_t i = place = 0; i < MOST_ATOMS; i++)
+            if (l->each[i].cost < l->each[place].cost) place = i;
+        if (l->each[place].cost >= cost) place = MOST_ATOMS;
+        l->ignored += place < MOST_ATOMS ? l->each[place].cost : cost;
+    }
+    if (place < MOST_ATOMS) l->each[place] = (loose_atom){distance, cost};
+}
+
+/* log of an atom's tilted mass, but for a constant. */
+static double log_weight(const prv_atoms *a, size_t i, double tilt)
+{
+    return a->q[i] > 0.0 ? log(a->q[i]) + tilt * a->loss[i] : -HUGE_VAL;
+}
+
+/* The distance of the nearest atom that holds enough mass. */
+static double nearest(const prv_atoms *a, size_t i, double tilt)
+{
+    const double enough = log_weight(a, i, tilt) + log(ENOUGH_MASS);
+    double distance = HUGE_VAL;
+    for (size_t k = i; k-- > 0 && a->loss[i] - a->loss[k] < distance;)
+        if (log_weight(a, k, tilt) >= enough) distance = a->loss[i] - a->loss[k];
+    for (size_t k = i + 1; k < a->length && a->loss[k] - a->loss[i] < distance; k++)
+        if (log_weight(a, k, tilt) >= enough) distance = a->loss[k] - a->loss[i];
+    return distance;
+}
+
+static bool has_two_atoms(const prv_mechanism *m)
+{
+    return m->base == PRV_BASE_LAPLACE && !m->folded;
+}
+
+/* The lower one of the two atoms of Laplace noise; the upper one is the anchor of the lattice. It has the
+ * mass of the lowest cell, about, and would merge with the other one. */
+static void add_lower_atom(const prv_direction *direction, size_t j, double tilt, double spacing,
+                           double least, loose_atoms *l)
+{
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const prv_profile *p = &direction->profiles[j];
+    const prv_moments all = prv_tilt(p->center, p->mass, direction->end[j], tilt, NULL);
+    const double share = p->mass[0] * exp(tilt * p->center[0] - all.log_moment);
+    const double cost = direction->counts[j] * share * fmin(0.5 * (tilt + 1.0) * f.period, 1.0);
+    if (cost * spacing >= least) add_atom(l, f.period, cost);
+}
+
+/* Adds the atoms in use of a step. Those that cost less than `least` nats, `spacing` off the lattice, are
+ * left out. */
+static void add_step(const prv_direction *direction, size_t j, double tilt, double spacing, double least,
+                     loose_atoms *l)
+{
+    const prv_mechanism *m = direction->mechanisms[j];
+    const prv_atoms *a = m->atoms[direction->add];
+    const double count = direction->counts[j], anchor = prv_mechanism_features(m, direction->add).anchor;
+    const double top = direction->profiles[j].high[direction->end[j] - 1];
+    const prv_moments all = prv_tilt(direction->profiles[j].center, direction->profiles[j].mass,
+                                     direction->end[j], tilt, NULL);
+    for (size_t i = 0; i < a->length && a->loss[i] <= top; i++) {
+        const double share = prv_vm_exp(fmin(log_weight(a, i, tilt) - all.log_moment, 0.0));
+        if (!(count * share * spacing >= least)) continue;
+        const double cost = count * share * fmin(0.5 * (tilt + 1.0) * nearest(a, i, tilt), 1.0);
+        if (cost * spacing >= least) add_atom(l, a->loss[i] - anchor, cost);
+    }
+}
+
+double prv_fine_about_atoms(const prv_direction *direction, const prv_aim *aim, double spacing)
+{
+    loose_atoms l = {.count = 0};
+    for (size_t j = 0; j < direction->steps; j++)
+        if (prv_is_off_lattice(direction->mechanisms[j], direction->add, spacing))
+            add_step(direction, j, aim->saddle, spacing, 0.0, &l);
+    const double fine = PART_FINE * aim->width / (MEAN_DISTANCE * l.all);
+    return fine < spacing ? fine : spacing;
+}
+
+/* What they cost at a spacing (nats of epsilon). */
+static double cost_of(const loose_atoms *l, double spacing)
+{
+    double sum = MEAN_DISTANCE * l->ignored;
+    for (size_t i = 0; i < l->count; i++) {
+        const double place = l->each[i].distance / spacing;
+        sum += l->each[i].cost * fabs(place - nearbyint(place));
+    }
+    return sum * spacing;
+}
+
+/* The largest spacing up to this one at which atoms cost little enough, or the one at which they cost least.
+ * Periods are divided by integers, too: their atoms then lie on the lattice. */
+static double near_lattice(const prv_direction *direction, const prv_aim *aim, double spacing)
+{
+    loose_atoms l = {.count = 0};
+    const double enough = PART_OFF_LATTICE * aim->width;
+    const double least = PART_IGNORED * enough / (double)(MOST_ATOMS * direction->steps);
+    for (size_t j = 0; j < direction->steps; j++) {
+        if (direction->mechanisms[j]->base == PRV_BASE_ATOMS)
+            add_step(direction, j, aim->saddle, spacing, least, &l);
+        else if (has_two_atoms(direction->mechanisms[j]))
+            add_lower_atom(direction, j, aim->saddle, spacing, least, &l);
+    }
+    double best = spacing, lowest = cost_of(&l, spacing);
+    for (int octave = 0; octave < OCTAVES && lowest > enough; octave++) {
+        const double top = ldexp(spacing, -octave);
+        for (int i = 0; i < TRIED && lowest > enough; i++) {
+            const double tried = top * exp2(-(double)i / TRIED), cost = cost_of(&l, tried);
+            if (cost < lowest) {
+                lowest = cost;
+                best = tried;
+            }
+            if (i > 0) continue;
+            for (size_t j = 0; j < direction->steps && lowest > enough; j++) {
+                const double period = prv_mechanism_features(direction->mechanisms[j], direction->add).period;
+                if (!(period > 0.0)) continue;
+                /* Two atoms closer together than this share a cell. */
+                if (has_two_atoms(direction->mechanisms[j]) && !(period > 0.5 * top)) continue;
+                const double first = ceil(period / top);
+                for (double n = first; n < 2.0 * first && n < first + TRIED; n++) {
+                    const double exact = period / n, exact_cost = cost_of(&l, exact);
+                    if (!(exact_cost < lowest)) continue;
+                    lowest = exact_cost;
+                    best = exact;
+                    if (lowest <= enough) break;
+                }
+            }
+        }
+    }
+    return best;
+}
+
+double prv_align_spacing(const prv_direction *direction, const prv_aim *aim, double spacing,
+                         prv_engine engine)
+{
+    /* On this lattice all steps are exact: nothing is gained by a finer one. */
+    const double common = common_period(direction);
+    if (common > spacing && common <= PRV_WIDEST_CELL) return common;
+    const double aligned = on_period(direction, spacing);
+    if (engine == PRV_ENGINE_SPECTRUM) return aligned;
+    bool off = false;
+    for (size_t j = 0; j < direction->steps; j++)
+        off = off || prv_is_off_lattice(direction->mechanisms[j], direction->add, aligned) ||
+              (direction->steps > 1 && has_two_atoms(direction->mechanisms[j]));
+    return off ? near_lattice(direction, aim, fmax(aligned, 0.5 * spacing)) : aligned;
+}

@@ -1,0 +1,126 @@
+"""Losses that decide alone: against integrals, and against lattices that keep no top."""
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import prvcore as prv
+from tests.support.quadrature import two_steps
+from tests.support.strategies import log_uniform
+
+pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+
+Sampled = prv.PoissonSubsampledGaussian
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "epsilon"),
+    [
+        ((0.8, 1e-4), (1.3, 1e-3), 2.0),
+        pytest.param((1.1, 1e-5), (1.1, 1e-5), 0.05, marks=pytest.mark.slow),
+        pytest.param((2.0, 1e-3), (0.7, 1e-6), 3.0, marks=pytest.mark.slow),
+        pytest.param((1.5, 1e-5), (4.0, 1e-2), 0.2, marks=pytest.mark.slow),
+    ],
+)
+def test_two_steps_by_quadrature(first, second, epsilon):
+    with mpmath.workdps(20):
+        exact, error = two_steps(
+            [mpmath.mpf(x) for x in first], [mpmath.mpf(x) for x in second], mpmath.mpf(epsilon)
+        )
+        assert error < 1e-3 * exact
+        steps = [(Sampled(*first), 1), (Sampled(*second), 1)]
+        b = prv.PrivacyCurve(steps, neighbors="remove", eps_error=1e-4 * epsilon).delta(epsilon)
+        assert b.lower <= exact + error
+        assert exact - error <= b.upper
+        assert b.upper <= 1.1 * b.lower
+        # the epsilons of deltas on either side of the exact one
+        curve = prv.PrivacyCurve(steps, neighbors="remove")
+        assert curve.epsilon(float(exact + 2 * error)).lower <= epsilon
+        assert curve.epsilon(float(exact - 2 * error)).upper >= epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pure", "epsilon"), [(0.3, 2.0), (0.01, 0.7)])
+def test_steps_beside_one_that_keeps_no_top(pure, epsilon):
+    # the last step loses `pure` or gains it, so that delta is a sum of two
+    noise, p = 0.8, 1e-4
+    steps = [(Sampled(noise, p), 2), (prv.PureDP(pure), 1)]
+    b = prv.PrivacyCurve(steps, neighbors="remove", eps_error=1e-4 * epsilon).delta(epsilon)
+    with mpmath.workdps(20):
+        exact = off = mpmath.mpf(0)
+        step = mpmath.mpf(noise), mpmath.mpf(p)
+        for loss in (mpmath.mpf(pure), -mpmath.mpf(pure)):
+            value, error = two_steps(step, step, mpmath.mpf(epsilon) - loss)
+            exact += value / (1 + mpmath.exp(-loss))
+            off += error
+        assert off < 1e-3 * exact
+        assert b.lower <= exact + off
+        assert exact - off <= b.upper
+        assert b.upper <= 1.1 * b.lower
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(log_uniform(0.3, 4.0), log_uniform(1e-6, 0.1), log_uniform(1.0, 600.0).map(int)),
+        min_size=1,
+        max_size=3,
+    ),
+    epsilon=log_uniform(1e-3, 15.0),
+    neighbors=st.sampled_from(["remove", "add-or-remove"]),
+)
+def test_epsilons_agree_with_deltas(steps, epsilon, neighbors):
+    # an epsilon is searched on lattices that end above a guess of it, or have places for all losses
+    curve = prv.PrivacyCurve([(Sampled(noise, p), k) for noise, p, k in steps], neighbors=neighbors)
+    b = curve.delta(epsilon)
+    assert b.lower <= b.upper
+    if b.upper < 1:
+        assert curve.epsilon(b.upper).lower <= epsilon
+    if b.lower > 1e-290:
+        assert curve.epsilon(b.lower).upper >= epsilon
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
+@given(
+    noise=log_uniform(0.3, 2.0),
+    p=log_uniform(1e-6, 1e-3),
+    count=log_uniform(2.0, 1e3).map(int),
+    epsilon=log_uniform(1e-3, 8.0),
+)
+def test_a_single_large_output_is_no_better_than_the_upper_bound(noise, p, count, epsilon):
+    # the attack that looks for one large output among those of the first mechanism
+    upper = Sampled(noise, p), count
+    b = prv.PrivacyCurve([upper, (Sampled(2 * noise, p), 1)], neighbors="remove").delta(epsilon)
+    with mpmath.workdps(40):
+        s, q = mpmath.mpf(noise), mpmath.mpf(p)
+        for threshold in range(2, 40, 3):
+            rare = mpmath.ncdf(-threshold)
+            likely = (1 - q) * rare + q * mpmath.ncdf(1 / s - threshold)
+            power, rate = (-mpmath.expm1(count * mpmath.log1p(-x)) for x in (likely, rare))
+            assert power - mpmath.exp(epsilon) * rate <= b.upper
+
+
+def test_rare_losses_of_a_list_take_no_long_transforms():
+    # without tops: 196,608 points, taken the precise way
+    steps = [(Sampled(0.378, 1.58e-6), 22), (Sampled(3.913, 0.001534), 75)]
+    curve = prv.PrivacyCurve(steps, neighbors="remove")
+    budget = curve.error_budget(epsilon=0.021)
+    assert budget.accurate
+    assert budget.transform_length <= 16384
+    b = curve.delta(0.021)
+    assert 2.02e-7 < b.lower < b.upper < 2.04e-7
+
+
+def test_an_epsilon_of_rare_losses_takes_no_long_transforms():
+    # without tops: 6,291,456 points, taken the precise way
+    steps = [(Sampled(14.83, 1.971e-6), 88), (Sampled(0.3163, 6.223e-6), 23)]
+    curve = prv.PrivacyCurve(steps, neighbors="remove")
+    budget = curve.error_budget(delta=6.236e-5)
+    assert budget.accurate
+    assert budget.transform_length <= 16384
+    b = curve.epsilon(6.236e-5)
+    assert curve.delta(b.lower).upper >= 6.236e-5
+    assert curve.delta(b.upper).lower <= 6.236e-5
