@@ -425,8 +425,8 @@ def sampled_law(scale, probability, add):
     "steps",
     [
         [(0.9, 0.02, 2)],
-        [(0.5, 3e-4, 3)],
-        [(0.6, 0.25, 1), (0.45, 1e-3, 2)],
+        pytest.param([(0.5, 3e-4, 3)], marks=pytest.mark.slow),
+        pytest.param([(0.6, 0.25, 1), (0.45, 1e-3, 2)], marks=pytest.mark.slow),
     ],
 )
 def test_discrete_noise_on_samples_a_few_times(steps, neighbors):

@@ -519,6 +519,7 @@ def test_some_of_the_batches_with_gaussian_noise():
         prv.compose(prv.PoissonSubsampled(step, 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize(("noise", "epsilon"), [(1.0, 1.0), (1.0, 3.0), (0.6, 2.0), (3.0, 0.3)])

@@ -14,13 +14,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 Sampled = prv.PoissonSubsampledGaussian
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "epsilon"),
     [
         ((0.8, 1e-4), (1.3, 1e-3), 2.0),
-        pytest.param((1.1, 1e-5), (1.1, 1e-5), 0.05, marks=pytest.mark.slow),
-        pytest.param((2.0, 1e-3), (0.7, 1e-6), 3.0, marks=pytest.mark.slow),
-        pytest.param((1.5, 1e-5), (4.0, 1e-2), 0.2, marks=pytest.mark.slow),
+        ((1.1, 1e-5), (1.1, 1e-5), 0.05),
+        ((2.0, 1e-3), (0.7, 1e-6), 3.0),
+        ((1.5, 1e-5), (4.0, 1e-2), 0.2),
     ],
 )
 def test_two_steps_by_quadrature(first, second, epsilon):
