@@ -11,7 +11,14 @@ from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ScalarBounds
 from prvcore._curve import PrivacyCurve
 from prvcore._names import public
 from prvcore._progress import ProgressOption
-from prvcore._settings import ComposeOptions, Discretization, Engine, Neighbors, QueryOptions
+from prvcore._settings import (
+    ComposeOptions,
+    Discretization,
+    Engine,
+    Neighbors,
+    QueryOptions,
+    check_known,
+)
 from prvcore._steps import Counts, Mechanisms, pairs
 from prvcore.mechanisms.base import Mechanism
 
@@ -185,7 +192,9 @@ def eps_from_delta(
 
     """
     _refuse_swapped("eps_from_delta", curve, "delta", delta)
-    return curve_of(curve, counts, options)._query("epsilon", delta, progress, memory_limit)
+    return curve_of("eps_from_delta()", curve, counts, options)._query(
+        "epsilon", delta, progress, memory_limit
+    )
 
 
 @overload
@@ -240,7 +249,9 @@ def delta_from_eps(
 
     """
     _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
-    return curve_of(curve, counts, options)._query("delta", epsilon, progress, memory_limit)
+    return curve_of("delta_from_eps()", curve, counts, options)._query(
+        "delta", epsilon, progress, memory_limit
+    )
 
 
 def _refuse_swapped(function: str, curve: object, name: str, point: object) -> None:
@@ -253,8 +264,9 @@ def _refuse_swapped(function: str, curve: object, name: str, point: object) -> N
         )
 
 
-def curve_of(curve: Any, counts: Any, options: ComposeOptions) -> PrivacyCurve:
-    """Return a curve as it is, or the one that mechanisms are composed to."""
+def curve_of(function: str, curve: Any, counts: Any, options: ComposeOptions) -> PrivacyCurve:
+    """Return a curve as it is, or the one that mechanisms are composed to for this function."""
+    check_known(function, options, ComposeOptions)
     if not isinstance(curve, PrivacyCurve):
         return compose(curve, counts, **options)
     if counts is not None or options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
@@ -24,6 +25,7 @@ __all__ = [
     "QueryOptions",
     "Settings",
     "WidthOptions",
+    "check_known",
     "get_memory_limit",
     "memory_limit_of",
     "set_memory_limit",
@@ -68,6 +70,13 @@ class CalibrateOptions(TypedDict, total=False):
     tolerance: float
     neighbors: Neighbors
     engine: Engine
+
+
+def check_known(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raise TypeError, by the name of the function that was called, if it has no such option."""
+    unknown = options.keys() - known.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{function} got an unexpected keyword argument {min(unknown)!r}")
 
 
 _EPS_RELATIVE_ERROR = 1e-3

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prvcore._bounds import ScalarBounds
     from prvcore._curve import PrivacyCurve
 
-__all__ = ["Target", "Targets", "is_missed", "target_of", "targets_of"]
+__all__ = ["Target", "Targets", "is_missed", "point_of", "target_of", "targets_of"]
 
 
 class Targets(TypedDict, total=False):
@@ -112,6 +112,13 @@ def targets_of(targets: dict[str, Any]) -> dict[str, Any]:
     if point is not None:
         found[point] = _arguments.probabilities(targets[point], point)
     return found
+
+
+def point_of(settings: dict[str, Any]) -> tuple[str, Any]:
+    """Return what the target that is among the settings is about, and where it is taken."""
+    quantity = kind_of({name: settings.get(name) for name in Targets.__annotations__})
+    point = _KINDS[quantity][1]
+    return quantity, 0.0 if point is None else settings[point]
 
 
 def is_missed(settings: dict[str, Any], lower: Any, upper: Any) -> Any:

@@ -22,7 +22,7 @@ from prvcore._errors import AccuracyWarning, TargetError
 from prvcore._names import by_name, public
 from prvcore._progress import ProgressOption
 from prvcore._report import OfCurve
-from prvcore._settings import ComposeOptions, How, memory_limit_of
+from prvcore._settings import ComposeOptions, How, check_known, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict
@@ -161,6 +161,7 @@ class Accountant:
     __slots__ = ("_histories", "_known", "_last", "_options", "_recent")
 
     def __init__(self, **options: Unpack[ComposeOptions]) -> None:
+        check_known("Accountant()", options, ComposeOptions)
         checked = compose([], **options)
         self._options: dict[str, Any] = {name: getattr(checked, name) for name in options}
         self._begin({})

@@ -1,7 +1,6 @@
 """From the terms of training (epochs, batches) to those of accounting (probability, steps)."""
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, get_args
 
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
 from prvcore._names import public
+from prvcore.dpsgd.reports import trainings_in_words
 from prvcore.dpsgd.samplers import Sampler, checked_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeping import OfSweep
@@ -211,31 +211,9 @@ class TrainingSchedule(NamedTuple):
             settings[name] = getattr(self, name)
         told: _Swept = bounds._replace(settings=settings)
         if isinstance(told, SweepBounds) and isinstance(told._origin, OfSweep):
-            told._of(told._origin._replace(trainings=tuple(self._in_words(settings, shape))))
+            words = tuple(trainings_in_words(settings, shape))
+            told._of(told._origin._replace(trainings=words))
         return told
-
-    def _in_words(self, settings: dict[str, Any], shape: tuple[int, ...]) -> Iterator[str]:
-        """Return a sentence about the data set, the batches and the epochs of each setting."""
-        names = ("dataset_size", "batch_size", "accumulation_steps", "epochs")
-        columns = [np.broadcast_to(settings[name], shape).ravel().tolist() for name in names]
-        probabilities = np.broadcast_to(settings["sampling_probability"], shape).ravel().tolist()
-        drawn = ""
-        if self.loader == "opacus":
-            kept = " that leaves out the last, smaller batch" if self.drop_last else ""
-            drawn = f", drawn by the loader that Opacus makes of a PyTorch loader{kept}"
-        for size, batch, parts, epochs, probability in zip(*columns, probabilities, strict=True):
-            times = int(epochs) if epochs.is_integer() else epochs
-            batches = f"batches of {batch:,} records"
-            mean = size * probability / parts
-            if self.sampler != "fixed-size":  # a loader may draw others than it is asked for
-                same = math.isclose(mean, batch, rel_tol=1e-9)
-                batches = f"{batches if same else f'batches of {mean:,.1f} records'} on average"
-                batches += "" if same else f" (batch size {batch:,})"
-            together = f", {parts:,} of which make a step" if parts > 1 else ""
-            yield (
-                f"The training: {size:,} records, {times!r} epoch{'s' * (times != 1)}, "
-                f"{batches}{together}{drawn}."
-            )
 
 
 @public

@@ -9,8 +9,10 @@ from prvcore._bounds import Bounds, Number
 from prvcore._names import public
 from prvcore._outward import UP, formatted, laid_out, rounded
 from prvcore._plot import plot_sweep
+from prvcore._settings import ComposeOptions
 from prvcore._tables import table_of
-from prvcore._targets import is_missed
+from prvcore._targets import is_missed, point_of
+from prvcore.dpsgd.reports import report_of, trainings_in_words
 
 __all__ = ["SweepBounds", "SweepCalibrations"]
 
@@ -159,6 +161,40 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
         """
         found = self._asdict()
         return table_of({**found.pop("settings"), **found}, np.shape(self.value))
+
+    def report(self, digits: int = 4) -> str:
+        """Return the sentences for a paper or a data sheet, about each value and its bounds.
+
+        Parameters
+        ----------
+        digits : int, default 4
+            How many significant digits the bounds have, in [1, 17].
+
+        Returns
+        -------
+        str
+            A line for each setting. What a `TrainingSchedule` found tells the training, too.
+
+        See Also
+        --------
+        Bounds.report : the same of bounds.
+
+        """
+        shape = np.shape(self.value)
+        quantity, at = point_of(self.settings)
+        found = {"noise_multiplier": self.value, "steps": self.value, **self.settings}
+        names = ("noise_multiplier", "sampling_probability", "steps")
+        columns = [self.lower, self.upper, at, *(found[name] for name in names)]
+        rows = zip(*(np.broadcast_to(c, shape).ravel().tolist() for c in columns), strict=True)
+        words = [""] * np.size(self.value)
+        if "dataset_size" in found:
+            words = list(trainings_in_words(found, shape))
+        sampler = found.get("sampler", "poisson")
+        options: ComposeOptions = {"neighbors": found.get("neighbors", "add-or-remove")}
+        return "\n".join(
+            report_of(quantity, point, (low, high), (sampler, *setting), options, digits, training)
+            for (low, high, point, *setting), training in zip(rows, words, strict=True)
+        )
 
     def __format__(self, specification: str) -> str:
         """Return `value` formatted as floats are, noise rounded up.

@@ -18,10 +18,10 @@ from prvcore._compose import compose
 from prvcore._core.composition import Sweep
 from prvcore._errors import AccuracyWarning
 from prvcore._progress import ProgressOption, reported, share_of
-from prvcore._report import OfCurve
 from prvcore._scaled_steps import Parameter
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
 from prvcore._targets import Targets
+from prvcore.dpsgd.reports import report_of
 from prvcore.dpsgd.samplers import least_steps_of_sampler, steps_of_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 
@@ -47,9 +47,10 @@ class OfSweep(NamedTuple):
         trainings = self.trainings or ("",) * len(columns[0])
         rows = zip(ends, trainings, *columns, strict=True)
         for (low, high), training, noise, probability, steps, point in rows:
-            mechanisms, counts = steps_of_sampler(self.sampler, noise, probability, int(steps))
-            curve = compose(mechanisms, counts, **self.options)
-            lines.append(OfCurve(wanted, point, curve).report(low, high, digits, training))
+            setting = (self.sampler, noise, probability, steps)
+            lines.append(
+                report_of(wanted, point, (low, high), setting, self.options, digits, training)
+            )
         return "\n".join(lines)
 
 

@@ -11,7 +11,13 @@ from prvcore import _arguments
 from prvcore._arguments import FloatArray, Scalar
 from prvcore._names import public
 from prvcore._progress import ProgressOption
-from prvcore._settings import CalibrateOptions, ComposeOptions, How, QueryOptions
+from prvcore._settings import (
+    CalibrateOptions,
+    ComposeOptions,
+    How,
+    QueryOptions,
+    check_known,
+)
 from prvcore._targets import targets_of
 from prvcore.dpsgd.samplers import Sampler, checked_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
@@ -148,6 +154,7 @@ def dpsgd_epsilon(
     (3, 2)
 
     """
+    check_known("dpsgd_epsilon()", options, ComposeOptions)
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["delta"] = _arguments.probabilities(delta, "delta")
     return bounds_of(
@@ -216,6 +223,7 @@ def dpsgd_delta(
     (2,)
 
     """
+    check_known("dpsgd_delta()", options, ComposeOptions)
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["epsilon"] = _arguments.extended_reals(epsilon, "epsilon")
     return bounds_of(
@@ -315,6 +323,7 @@ def dpsgd_noise_multiplier(
     True
 
     """
+    check_known("dpsgd_noise_multiplier()", options, CalibrateOptions)
     settings = {
         "sampling_probability": _arguments.probabilities(
             sampling_probability, "sampling_probability"
@@ -435,6 +444,7 @@ def dpsgd_steps(
     11500
 
     """
+    check_known("dpsgd_steps()", options, CalibrateOptions)
     if checked_sampler(sampler) == "balls-in-bins":
         raise ValueError(
             "sampler must be 'poisson', 'fixed-size' or 'random-allocation': of balls in bins each "

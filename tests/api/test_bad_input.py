@@ -698,3 +698,21 @@ def test_a_relative_width_is_told_as_one():
             prv.compose(prv.PoissonSubsampledGaussian(0.8, 1e-3), 1000).epsilon(1e-7)
     finally:
         prv.set_memory_limit(before)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **options: prv.eps_from_delta(prv.Gaussian(1.0), 1e-5, **options),
+        lambda **options: prv.delta_from_eps(prv.Gaussian(1.0), 1.0, **options),
+        lambda **options: prv.dpsgd_epsilon(1.0, 0.1, 1, 1e-5, **options),
+        lambda **options: prv.dpsgd_delta(1.0, 0.1, 1, 1.0, **options),
+        lambda **options: prv.dpsgd_noise_multiplier(0.1, 1, 1.0, 1e-5, **options),
+        lambda **options: prv.dpsgd_steps(1.0, 0.1, 1.0, 1e-5, **options),
+        lambda **options: prv.Accountant(**options),
+    ],
+)
+def test_an_unknown_option_is_refused_by_the_name_of_what_was_called(call):
+    name = next(name for name in call.__code__.co_names if name not in ("prv", "Gaussian"))
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'width'"):
+        call(width=1.0)

@@ -152,6 +152,21 @@ def test_sweeps_report_a_line_for_each_setting():
     assert "one record removed" in scalar.report()
 
 
+def test_calibrations_of_sweeps_report_a_line_for_each_setting():
+    found = prv.dpsgd_noise_multiplier(0.01, 50, [1.0, 2.0], delta=1e-5, neighbors="remove")
+    lines = found.report().splitlines()
+    for line, target, noise, upper in zip(lines, (1, 2), found.value, found.upper, strict=True):
+        claimed = re.match("At delta = 1e-05, epsilon is at most ([0-9.]+) ", line)
+        assert upper <= float(claimed[1]) <= target
+        assert f"50 times Gaussian noise with noise multiplier {noise.item()!r}" in line
+        assert "one record removed" in line
+    plan = prv.dpsgd_schedule(1000, 100, 2)
+    assert "1,000 records, 2 epochs" in plan.noise_multiplier(1.0, 1e-5).report()
+    most = prv.dpsgd_steps(2.0, 0.01, advantage=0.2)
+    assert most.report().startswith("The advantage of a membership test is at most 0.")
+    assert f"{most.value:,} times" in most.report()
+
+
 def test_trainings_are_told_as_they_were_drawn():
     opacus = prv.dpsgd_schedule(60_000, 256, 0.5, loader="opacus", drop_last=True)
     text = opacus.report(1.1, 1e-5)

@@ -1,0 +1,61 @@
+"""The sentences for a paper about settings of DP-SGD, and about their trainings."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from prvcore._compose import compose
+from prvcore._report import OfCurve
+from prvcore._settings import ComposeOptions
+from prvcore.dpsgd.samplers import steps_of_sampler
+
+__all__ = ["report_of", "trainings_in_words"]
+
+
+def report_of(
+    quantity: str,
+    point: float,
+    ends: tuple[float, float],
+    setting: tuple[str, float, float, float],
+    options: ComposeOptions,
+    digits: int,
+    training: str,
+) -> str:
+    """Return what the bounds `ends` of a quantity say at a setting, in one line.
+
+    A setting is a sampler, a noise multiplier, a sampling probability and a number of steps. What
+    `trainings_in_words` says of it may be empty.
+    """
+    sampler, noise_multiplier, sampling_probability, steps = setting
+    curve = compose(
+        *steps_of_sampler(sampler, noise_multiplier, sampling_probability, int(steps)), **options
+    )
+    return OfCurve(quantity, point, curve).report(*ends, digits, training)
+
+
+def trainings_in_words(settings: dict[str, Any], shape: tuple[int, ...]) -> Iterator[str]:
+    """Return a sentence about the data set, the batches and the epochs of each setting.
+
+    `settings` are those of a `TrainingSchedule` and its sampling probabilities.
+    """
+    names = ("dataset_size", "batch_size", "accumulation_steps", "epochs", "sampling_probability")
+    columns = [np.broadcast_to(settings[name], shape).ravel().tolist() for name in names]
+    drawn = ""
+    if settings["loader"] == "opacus":
+        kept = " that leaves out the last, smaller batch" if settings["drop_last"] else ""
+        drawn = f", drawn by the loader that Opacus makes of a PyTorch loader{kept}"
+    for size, batch, parts, epochs, probability in zip(*columns, strict=True):
+        times = int(epochs) if epochs.is_integer() else epochs
+        batches = f"batches of {batch:,} records"
+        mean = size * probability / parts
+        if settings["sampler"] != "fixed-size":  # a loader may draw others than it is asked for
+            same = math.isclose(mean, batch, rel_tol=1e-9)
+            batches = f"{batches if same else f'batches of {mean:,.1f} records'} on average"
+            batches += "" if same else f" (batch size {batch:,})"
+        together = f", {parts:,} of which make a step" if parts > 1 else ""
+        yield (
+            f"The training: {size:,} records, {times!r} epoch{'s' * (times != 1)}, "
+            f"{batches}{together}{drawn}."
+        )
