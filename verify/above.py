@@ -55,7 +55,12 @@ class FixedSize:
     attained = False
 
     def __init__(self, mixed):
-        self.mixed, self.greatest_loss = mixed, mixed.greatest_loss
+        self.mixed = mixed
+
+    def greatest_loss(self):
+        """Return the greatest finite loss, or None, and the mass of infinite loss."""
+        greatest, infinite = self.mixed.greatest_loss()  # the bound below t = 1 is no constant
+        return None if greatest is None else greatest.max(arb(0)), infinite
 
     def delta(self, t):
         """Return a bound of sup_S Q(S) - t P(S)."""

@@ -81,7 +81,8 @@ class Atoms:
                 before = found.get(loss + more, (arb(0), arb(0)))
                 found[loss + more] = (before[0] + q * other_q, before[1] + p * other_p)
         losses = sorted(found)
-        infinite = 1 - (1 - self.infinite) * (1 - other.infinite)
+        # As a sum of positive terms, of which none is lost in rounding, however small it is.
+        infinite = self.infinite + (1 - self.infinite) * other.infinite
         return Atoms([found[loss] for loss in losses], infinite, losses=losses)
 
     def sampled(self, probability, direction):
@@ -91,7 +92,7 @@ class Atoms:
             outcomes = [(keep * p + probability * q, p) for q, p in self.outcomes]
             return Atoms(outcomes, probability * self.infinite, self.left_out)
         outcomes = [(q, keep * q + probability * p) for q, p in self.outcomes]
-        if self.infinite > 0:
+        if not self.infinite.is_zero():  # which may hold no number but 0
             outcomes.append((self.infinite, keep * self.infinite))
         return Atoms(outcomes, None, self.left_out)
 

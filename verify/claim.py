@@ -32,12 +32,12 @@ _DIRECTIONS = {
 def prove(witness):
     """Raise Refused, with the first inequality that fails, unless the witness proves its claim."""
     set_precision()
-    rest = {name: part for name, part in witness.items() if name != "checksum"}
-    require(
-        witness.get("checksum") == checksum(rest),
-        "the witness was changed: its checksum is another",
-    )
     try:
+        rest = {name: part for name, part in witness.items() if name != "checksum"}
+        require(
+            witness.get("checksum") == checksum(rest),
+            "the witness was changed: its checksum is another",
+        )
         _Question(witness).prove()
     except _MALFORMED as error:
         raise Refused(f"the witness is not as its format says: {error!r}") from error
@@ -54,21 +54,22 @@ class _Question:
         for step in witness["steps"]:
             _require_names(step, {"mechanism", "count"}, "a step")
             check_mechanism(step["mechanism"])
-        self.steps = [(step["mechanism"], step["count"]) for step in witness["steps"]]
-        require(len(self.steps) > 0, "there is no mechanism")
-        require(
-            all(type(count) is int and count > 0 for _, count in self.steps),
-            "a count is not positive",
-        )
-        require(
-            len({mechanism.get("group_size", 1) for mechanism, _ in self.steps}) == 1,
-            "neighbours of the mechanisms differ by groups of several sizes",
-        )
+        mechanisms = [step["mechanism"] for step in witness["steps"]]
+        require(len(mechanisms) > 0, "there is no mechanism")
+        self.counts = [step["count"] for step in witness["steps"]]
+        are_positive = all(type(count) is int and count > 0 for count in self.counts)
+        require(are_positive, "a count is not positive")
+        sizes = {mechanism.get("group_size", 1) for mechanism in mechanisms}
+        require(len(sizes) == 1, "neighbours of the mechanisms differ by groups of several sizes")
         require(
             witness["neighbors"] in _DIRECTIONS,
             f"the neighbours {witness['neighbors']!r} are unknown",
         )
         self.directions = _DIRECTIONS[witness["neighbors"]]
+        self.kinds = [mechanism["type"] for mechanism in mechanisms]
+        self.pairs = {
+            d: [pair_of(mechanism, d) for mechanism in mechanisms] for d in self.directions
+        }
         (self.given, asked), *others = witness["question"].items()
         require(
             self.given in ("delta", "epsilon") and not others,
@@ -104,8 +105,8 @@ class _Question:
     def _is_beyond_support(self, epsilon, delta, direction):
         """Return whether losses above epsilon are infinite, and have no more mass than delta."""
         greatest, finite = arb(0), arb(1)
-        for mechanism, count in self.steps:
-            loss, infinite = pair_of(mechanism, direction).greatest_loss()
+        for pair, count in zip(self.pairs[direction], self.counts, strict=True):
+            loss, infinite = pair.greatest_loss()
             if loss is None:
                 return False
             greatest, finite = greatest + count * loss, finite * (1 - infinite) ** count
@@ -135,8 +136,7 @@ class _Question:
     def _is_known_from_below(self, epsilon, delta, direction):
         """Return whether delta is at most 1 - e^epsilon or the mass at infinity."""
         finite = arb(1)
-        for mechanism, count in self.steps:
-            pair = pair_of(mechanism, direction)
+        for pair, count in zip(self.pairs[direction], self.counts, strict=True):
             if pair.attained:
                 finite *= (1 - pair.greatest_loss()[1]) ** count
         return bool(ball(delta) <= 1 - ball(epsilon).exp() or ball(delta) <= 1 - finite)
@@ -152,16 +152,15 @@ class _Question:
         lattices = [lattice(stated, above) for stated in self.lattices[direction][side]]
         where, several = f"{direction}, {side}", len({y.spacing for y in lattices}) > 1
         require(
-            len(lattices) == len(self.steps), f"{where}: there is not one lattice for each step"
+            len(lattices) == len(self.kinds), f"{where}: there is not one lattice for each step"
         )
         require(not several, f"{where}: the lattices have several spacings")
-        for (mechanism, _), y in zip(self.steps, lattices, strict=True):
-            name = f"{where}, {mechanism['type']}"
-            pair = pair_of(mechanism, direction)
+        for kind, pair, y in zip(self.kinds, self.pairs[direction], lattices, strict=True):
+            name = f"{where}, {kind}"
             require(
                 above or pair.attained,
                 f"{name}: no data sets are known to have its pair, which bounds from above alone",
             )
             check(y, pair, above, name)
-        counts = [count for _, count in self.steps]
-        return Composition(lattices, counts, above, max(delta, Fraction(1, 2**1074)), epsilon)
+        least = Fraction(1, 2**1074)
+        return Composition(lattices, self.counts, above, max(delta, least), epsilon)

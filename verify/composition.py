@@ -135,7 +135,8 @@ def _tilt(parts, epsilon):
     rows = []
     for lattice, count in parts:
         masses = zip(map(float, lattice.masses), map(float, lattice.losses()), strict=True)
-        rows.append((count, [(mass, loss) for mass, loss in masses if mass > 0]))
+        row = [(mass, loss) for mass, loss in masses if mass > 0]
+        rows += [(count, row)] if row else []  # else it has no finite losses
 
     def logarithm(t):
         """Return the logarithm, and its derivative."""

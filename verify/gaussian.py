@@ -76,10 +76,9 @@ class Gaussian:
             mixed[centre] += (1 - probability) * weight
         for centre, weight in present.items():
             mixed[centre] += probability * weight
-        kept = {centre: weight for centre, weight in mixed.items() if weight > 0}
         if direction == "remove":
-            return Gaussian(self.null, kept, self.deviation)
-        return Gaussian(kept, self.special, self.deviation)
+            return Gaussian(self.null, mixed, self.deviation)
+        return Gaussian(mixed, self.special, self.deviation)
 
     def _above(self, weights, place):
         total = arb(0)

@@ -42,6 +42,9 @@ _RANGES = {
 }
 _NORMAL = {"Gaussian", "NoisyCount"}
 _INTEGERS = ("categories", "group_size", "dataset_size", "maximum_batch_size")
+_LISTS = ("losses", "probabilities", "sensitivities")
+# On a sample, their data set is another: of fewer records, or of other members of the group.
+_NEVER_WITHIN = ("GroupPoissonSubsampledGaussian", "TruncatedPoissonSubsampledGaussian")
 
 
 def check_mechanism(mechanism):
@@ -58,7 +61,8 @@ def check_mechanism(mechanism):
     for name, value in mechanism.items():
         if name in _RANGES:
             low, high = _RANGES[name]
-            for number in value if isinstance(value, list) else [value]:
+            for number in value if name in _LISTS else [value]:
+                require(type(number) in (int, float), f"{name} = {number!r} is no number")
                 require(low <= number <= high, f"{name} = {number!r} is out of its range")
         if name in _INTEGERS:
             require(type(value) is int, f"{name} = {value!r} is no integer")
@@ -72,16 +76,13 @@ def check_mechanism(mechanism):
     inner = [mechanism["mechanism"]] if "mechanism" in mechanism else []
     for part in [*inner, *(part for part, _ in mechanism.get("mechanisms", ()))]:
         check_mechanism(part)
+        require(part["type"] not in _NEVER_WITHIN, f"{part['type']} within others is not covered")
 
 
 def pair_of(mechanism, direction):
     """Return the pair of a mechanism that was checked, a dict with its "type" and parameters."""
     find, _ = _KINDS[mechanism["type"]]
     return find(mechanism, direction)
-
-
-def _exact(value):
-    return Fraction(value)
 
 
 def _times(direction):
@@ -137,7 +138,7 @@ def _product(pairs):
 
 
 def _laplace(m, direction):
-    return Laplace(ball(_exact(m["sensitivity"]) / _exact(m["scale"])) * _times(direction))
+    return Laplace(ball(Fraction(m["sensitivity"]) / Fraction(m["scale"])) * _times(direction))
 
 
 def _discrete_laplace(m, direction):
@@ -157,7 +158,7 @@ def _discrete_laplace(m, direction):
     outcomes = [(end * powers[change], end)]
     outcomes += [(inner * powers[change - x], inner * powers[x]) for x in range(1, change)]
     outcomes.append((end, end * powers[change]))
-    losses = [(2 * x - change) / _exact(m["scale"]) for x in range(change + 1)]
+    losses = [(2 * x - change) / Fraction(m["scale"]) for x in range(change + 1)]
     return Atoms(outcomes, losses=losses)
 
 
@@ -167,7 +168,7 @@ def _discrete_gaussian(m, direction):
     Of the noise, |x| <= n is summed. Beyond, the terms of x >= n + 1 are at most the geometric
     series from the first of them, whose ratio is e^(-(2n + 3) / (2 s^2)).
     """
-    scale, change = _exact(m["scale"]), int(m["sensitivity"]) * _times(direction)
+    scale, change = Fraction(m["scale"]), int(m["sensitivity"]) * _times(direction)
     n = int(40 * scale) + 2 + change
     require(2 * n < MOST_ATOMS, "the noise has too many values")
     rate = ball(-1 / (2 * scale**2))
@@ -191,7 +192,7 @@ def _approximate(m, _):
     delta, high = ball(m["delta"]), ball(m["epsilon"]).exp()
     most, rest = (1 - delta) * high / (1 + high), (1 - delta) / (1 + high)
     none = [(arb(0), delta)] if delta > 0 else []
-    losses = [-inf] * len(none) + [-_exact(m["epsilon"]), _exact(m["epsilon"])]
+    losses = [-inf] * len(none) + [-Fraction(m["epsilon"]), Fraction(m["epsilon"])]
     return Atoms([*none, (rest, most), (most, rest)], delta, losses=losses)
 
 
@@ -201,7 +202,7 @@ def _randomized_response(m, direction):
     true, false = high / (high + others), 1 / (high + others)
     same = (others - 1) * false
     middle = [(same, same)] if others > 1 else []
-    loss = _exact(m["epsilon"])
+    loss = Fraction(m["epsilon"])
     losses = [-loss, *([Fraction(0)] * len(middle)), loss]
     return Atoms([(false, true), *middle, (true, false)], losses=losses)
 
@@ -215,15 +216,15 @@ def _table(m, direction):
     require(m["neighbors"] in (of, "any"), f"a table is not stated for {direction}")
     require(0 < len(m["losses"]) < MOST_ATOMS, "a table has no loss, or too many")
     require(all(a < b for a, b in pairwise(m["losses"])), "the losses of a table do not rise")
-    whole = sum(map(_exact, m["probabilities"])) + _exact(m["mass_at_infinity"])
-    q = [ball(_exact(mass) / whole) for mass in m["probabilities"]]
+    whole = sum(map(Fraction, m["probabilities"])) + Fraction(m["mass_at_infinity"])
+    q = [ball(Fraction(mass) / whole) for mass in m["probabilities"]]
     rows = zip(q, m["losses"], m["probabilities"], strict=True)
     outcomes = [(one, one / ball(loss).exp()) for one, loss, mass in rows if mass > 0]
     null = sum((p for _, p in outcomes), arb(0))
     require(null <= 1 + ball(Fraction(1, 10**8)), "P has more mass than 1")
     rest = arb(0).max(1 - null)
     outcomes = [(arb(0), rest), *((q, p / null.max(arb(1))) for q, p in outcomes)]
-    pair = Atoms(outcomes, ball(_exact(m["mass_at_infinity"]) / whole))
+    pair = Atoms(outcomes, ball(Fraction(m["mass_at_infinity"]) / whole))
     return pair if m["attained"] else FromAbove(pair)
 
 
@@ -233,7 +234,7 @@ def _mixture(m, direction):
     total = sum((ball(p) for p in m["probabilities"]), arb(0))
     for centre, probability in zip(m["sensitivities"], m["probabilities"], strict=True):
         if probability > 0:
-            place = _exact(centre)
+            place = Fraction(centre)
             weights[place] = weights.get(place, arb(0)) + ball(probability) / total
     return _against_mixture(weights, ball(m["noise_multiplier"]), direction)
 
@@ -256,14 +257,14 @@ def _poisson(m, direction):
         probability *= ball(base["sampling_probability"])
         normal = base["type"] == "PoissonSubsampledGaussian"
         base = {**base, "type": "Gaussian"} if normal else base["mechanism"]
-    require(base["type"] != "GroupPoissonSubsampledGaussian", "samples of groups are not covered")
     if direction != "replace-one":
         pair = pair_of(base, direction)
         if base["type"] == "FromTable":  # which does not say which data set has the record
             pair = FromAbove(pair)
         return sampled(pair, probability, direction)
+    pair_of(base, "remove")  # one of both may be in the sample alone: refused if that has no pair
     twice = pair_of(base, direction)
-    if not isinstance(twice, Gaussian):  # replaced, or one of both is not in the sample
+    if not isinstance(twice, Gaussian):
         return FixedSize(sampled(twice, probability, "remove"))
     # Of normal noise, the one record moves the mean up, and the other one down.
     (change,) = twice.special
@@ -275,7 +276,7 @@ def _poisson(m, direction):
 def _fixed_size(m, direction):
     require(direction == "replace-one", "samples of fixed size are of replaced records")
     base = pair_of(m["mechanism"], direction)
-    require(not isinstance(base, FixedSize | Choice), "a sample of such a mechanism is not covered")
+    require(not isinstance(base, FixedSize), "a sample of such a mechanism is not covered")
     return FixedSize(sampled(base, ball(m["sampling_probability"]), "remove"))
 
 
@@ -312,7 +313,6 @@ def _group(m, direction):
     require(direction != "replace-one", "no pair of a group is known for replaced records")
     p, n = ball(m["sampling_probability"]), int(m["group_size"])
     weights = {Fraction(j): comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(n + 1)}
-    weights = {centre: weight for centre, weight in weights.items() if weight > 0}
     return _against_mixture(weights, ball(m["noise_multiplier"]), direction)
 
 

@@ -43,7 +43,7 @@ class Sampled:
             return None, self.p * infinite if self.removes else arb(0)
         if self.removes:
             return (1 - self.p + self.p * greatest.exp()).log(), self.p * infinite
-        if infinite > 0:
+        if not infinite.is_zero():
             return None, arb(0)
         return -(1 - self.p + self.p * (-greatest).exp()).log(), arb(0)
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -15,7 +14,6 @@ __all__ = ["Lattice", "bound", "checksum", "lattice", "number", "read"]
 
 FORMAT = "prvcore witness 1"
 _MOST_POINTS = 1 << 24
-_HEXADECIMAL = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-][0-9]+")
 
 
 @dataclass(frozen=True)
@@ -39,14 +37,16 @@ class Lattice:
 
 
 def number(text, what):
-    """Return a double of a witness, which must be finite and have one spelling for all readers."""
-    hexadecimal = isinstance(text, str) and _HEXADECIMAL.fullmatch(text)
-    require(hexadecimal, f"{what} is no hexadecimal double: {text!r}")
+    """Return a double of a witness, which must be finite and have its one spelling.
+
+    Of another spelling, with more digits or a smaller exponent, the number read may be another.
+    """
     try:
         value = float.fromhex(text)
-    except OverflowError:
-        raise Refused(f"{what} is no double: {text!r}") from None
-    require(isfinite(value), f"{what} is not finite")
+    except (OverflowError, TypeError, ValueError):
+        value = inf
+    is_hexadecimal = isfinite(value) and value.hex() == text
+    require(is_hexadecimal, f"{what} is no hexadecimal double: {text!r}")
     return Fraction(value)
 
 
@@ -98,7 +98,7 @@ def read(path):
     """Return the witness of a file."""
     try:
         witness = json.loads(Path(path).read_text("utf-8"), object_pairs_hook=_fields)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(f"the file is no JSON: {error}") from None
     require(isinstance(witness, dict), "the file is no witness")
     require(witness.get("format") == FORMAT, f"the format is not {FORMAT!r}")

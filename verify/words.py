@@ -2,12 +2,8 @@
 
 __all__ = ["in_words"]
 
-_NEIGHBORS = {
-    "add-or-remove": "one record is added or removed",
-    "add": "one record is added",
-    "remove": "one record is removed",
-    "replace-one": "one record is replaced",
-}
+_NEIGHBORS = {"add-or-remove": "added or removed", "replace-one": "replaced"}
+_NEIGHBORS |= {"add": "added", "remove": "removed"}
 
 
 def in_words(witness):
@@ -15,9 +11,11 @@ def in_words(witness):
     ((given, asked),) = witness["question"].items()
     lower, upper = (float.fromhex(witness["claim"][side]) for side in ("lower", "upper"))
     wanted = "epsilon" if given == "delta" else "delta"
+    size = witness["steps"][0]["mechanism"].get("group_size", 1)  # that of all steps
+    differ = "one record is" if size == 1 else f"{size} records are"
     return [
         *(f"  {_named(step['mechanism'])}, {_times(step['count'])}" for step in witness["steps"]),
-        f"  if {_NEIGHBORS[witness['neighbors']]}:",
+        f"  if {differ} {_NEIGHBORS[witness['neighbors']]}:",
         f"  at {given} = {float.fromhex(asked)!r}, {lower!r} <= {wanted} <= {upper!r}",
     ]
 
@@ -34,8 +32,6 @@ def _named(mechanism):
 def _value(part):
     if isinstance(part, dict):
         return _named(part)
-    if isinstance(part, list):
-        if part and isinstance(part[0], list):
-            return ", ".join(f"{_named(one)} {_times(count)}" for one, count in part).join("[]")
-        return repr(part)
+    if isinstance(part, list) and part and isinstance(part[0], list):
+        return ", ".join(f"{_named(one)} {_times(count)}" for one, count in part).join("[]")
     return repr(part)

@@ -151,20 +151,25 @@ LATTICE = ("lattices", "remove", "above", 0)
         (("claim", "upper"), "7.7", "the upper bound is no hexadecimal double"),
         (("claim", "upper"), "0x10p+0", "the upper bound is no hexadecimal double"),
         (("claim", "upper"), " 0x1.8p+0", "the upper bound is no hexadecimal double"),
+        # which reads as another number
+        (("claim", "upper"), "0x1.ffffffffffffffffp-1", "the upper bound is no hexadecimal double"),
+        (("question",), {"delta": "0x1.0000000000000p-5000"}, "the delta asked is no hexadecimal"),
+        (("steps", 0, "mechanism", "scale"), True, "is no number"),
+        (("steps", 0, "mechanism", "scale"), [5.0], "is no number"),
         (("neighbors",), "strangers", "the neighbours 'strangers' are unknown"),
-        (("question",), {"delta": "0x1.0p-21"}, "the composed lattices have delta"),
+        (("question",), {"delta": "0x1.0000000000000p-21"}, "the composed lattices have delta"),
         (("question",), {"beta": "0x1p-21"}, "the question has not one delta or epsilon"),
         (("claim", "upper"), "nan", "the upper bound is no hexadecimal double"),
-        (("claim", "upper"), "-0x1.0p+1", "the upper bound is negative"),
+        (("claim", "upper"), "-0x1.0000000000000p+1", "the upper bound is negative"),
         (("claim", "lower"), "inf", "the lower bound is infinite"),
         (("format",), "prvcore witness 2", None),  # `read` looks at it
-        ((*LATTICE, "relative_error"), "-0x1.0p-20", "a stated error is negative"),
-        ((*LATTICE, "shift"), "-0x1.0p-30", "a stated error is negative"),
-        ((*LATTICE, "shift"), "0x1.0p-10", "the composed lattices have delta"),
+        ((*LATTICE, "relative_error"), "-0x1.0000000000000p-20", "a stated error is negative"),
+        ((*LATTICE, "shift"), "-0x1.0000000000000p-30", "a stated error is negative"),
+        ((*LATTICE, "shift"), "0x1.0000000000000p-10", "the composed lattices have delta"),
         ((*LATTICE, "spacing"), "0x0.0p+0", "a spacing is not positive"),
-        ((*LATTICE, "spacing"), "0x1.0p-9", "the lattices have several spacings"),
+        ((*LATTICE, "spacing"), "0x1.0000000000000p-9", "the lattices have several spacings"),
         ((*LATTICE, "points"), [1, 1], "a lattice has not one mass for each point"),
-        ((*LATTICE, "masses", 3), "-0x1.0p-3", "a mass is negative"),
+        ((*LATTICE, "masses", 3), "-0x1.0000000000000p-3", "a mass is negative"),
         ((*LATTICE, "masses", 3), "inf", "a mass is no hexadecimal double"),
         ((*LATTICE, "masses", 3), 0.5, "a mass is no hexadecimal double"),
         ((*LATTICE, "masses", 3), "0x0.0p+0", "lattice has delta"),
@@ -192,7 +197,7 @@ def test_lattices_out_of_all_numbers_are_refused():
     copy = json.loads(json.dumps(prv.compose(prv.Gaussian(2.0), 10).witness(delta=1e-5)))
     for sides in copy["lattices"].values():
         for stated in sides["below"]:
-            stated["offset"] = "-0x1.0p+1020"
+            stated["offset"] = "-0x1.0000000000000p+1020"
     assert "a rate is no number" in refusal_of(sealed(copy))
 
 
@@ -202,6 +207,180 @@ def test_a_name_that_stands_twice_is_refused(tmp_path, witness):
     path.write_text(text)
     with pytest.raises(verifier().Refused, match="a name stands twice"):
         verifier().read(path)
+
+
+def claimed(mechanism, neighbors, question, lower, upper):
+    """Return the witness of a claim that may need no lattices."""
+    return sealed(
+        {
+            "format": "prvcore witness 1",
+            "program": "",
+            "steps": [{"mechanism": mechanism, "count": 1}],
+            "neighbors": neighbors,
+            "question": {name: value.hex() for name, value in question.items()},
+            "claim": {"lower": lower.hex(), "upper": "inf" if upper == math.inf else upper.hex()},
+            "lattices": {},
+            "passes": {},
+        }
+    )
+
+
+def on_sample(mechanism, probability=0.5):
+    return {
+        "type": "PoissonSubsampled",
+        "mechanism": mechanism,
+        "sampling_probability": probability,
+    }
+
+
+def of_table(losses, masses, infinite, neighbors):
+    return {
+        "type": "FromTable",
+        "losses": losses,
+        "probabilities": masses,
+        "mass_at_infinity": infinite,
+        "neighbors": neighbors,
+        "attained": True,
+    }
+
+
+RESPONSE = {"type": "RandomizedResponse", "epsilon": 1.0, "categories": 2}
+OF_FIXED_SIZE = {"type": "SubsampledWithoutReplacement", "sampling_probability": 0.01}
+PURE = {"type": "PureDP", "epsilon": 1.0}
+BATCHES = {
+    "type": "TruncatedPoissonSubsampledGaussian",
+    "noise_multiplier": 1.0,
+    "sampling_probability": 1.0,
+    "dataset_size": 10,
+    "maximum_batch_size": 10,
+}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "neighbors", "question", "upper", "reason"),
+    [
+        # A record replaced may be in the sample alone, of which these say nothing.
+        (on_sample(RESPONSE), "replace-one", {"delta": 0.0}, 1.0, "for replaced records"),
+        (
+            on_sample(of_table([-1.0, 1.0], [0.2689414213699951, 0.7310585786300049], 0.0, "any")),
+            "replace-one",
+            {"delta": 0.0},
+            0.61,
+            "there are no lattices",
+        ),
+        (
+            on_sample(
+                of_table([-1.0, 1.0], [0.2689414213699951, 0.7310585786300049], 0.0, "replace-one")
+            ),
+            "replace-one",
+            {"delta": 0.0},
+            1.0,
+            "a table is not stated for remove",
+        ),
+        (
+            on_sample({"type": "Composed", "mechanisms": [[RESPONSE, 1], [PURE, 2]]}),
+            "replace-one",
+            {"delta": 0.0},
+            5.0,
+            "for replaced records",
+        ),
+        (
+            on_sample({**OF_FIXED_SIZE, "mechanism": PURE}),
+            "replace-one",
+            {"delta": 0.0},
+            0.01,
+            "samples of fixed size are of replaced records",
+        ),
+        # A sample of a batch that is cut: of which number of records?
+        (on_sample(BATCHES), "replace-one", {"delta": 0.0}, math.inf, "within others"),
+        (on_sample(BATCHES), "add", {"delta": 0.0}, math.inf, "within others"),
+        (
+            {**OF_FIXED_SIZE, "mechanism": BATCHES},
+            "replace-one",
+            {"delta": 0.0},
+            math.inf,
+            "within others",
+        ),
+        # With the record, losses of log 2 have a mass of 1e-200 / 2.
+        (
+            on_sample(
+                {
+                    "type": "Composed",
+                    "mechanisms": [[{"type": "ApproximateDP", "epsilon": 1.0, "delta": 1e-200}, 1]],
+                }
+            ),
+            "add",
+            {"epsilon": 0.6},
+            0.0,
+            "there are no lattices",
+        ),
+        # Beyond the greatest loss, which is less than 0, the other order of the data sets has more.
+        (
+            {
+                **OF_FIXED_SIZE,
+                "mechanism": of_table(
+                    [-1.0], [0.36787944117144233], 0.6321205588285577, "replace-one"
+                ),
+                "sampling_probability": 0.5,
+            },
+            "replace-one",
+            {"epsilon": -0.1},
+            0.32,
+            "there are no lattices",
+        ),
+        # Claims that say nothing are of a mechanism and its relation nevertheless.
+        (RESPONSE, "add", {"delta": 0.0}, math.inf, "for replaced records"),
+        (
+            of_table([0.0], [1.0], 0.0, "friends"),
+            "add",
+            {"delta": 0.0},
+            math.inf,
+            "a table is not stated for add",
+        ),
+    ],
+)
+def test_claims_without_lattices_are_of_what_is_covered(
+    mechanism, neighbors, question, upper, reason
+):
+    assert reason in str(refusal_of(claimed(mechanism, neighbors, question, 0.0, upper)))
+
+
+def test_a_claim_for_groups_says_so():
+    group = {
+        "type": "GroupPoissonSubsampledGaussian",
+        "noise_multiplier": 1.0,
+        "sampling_probability": 0.1,
+        "group_size": 3,
+    }
+    for mechanism, words in ((group, "3 records are"), (PURE, "one record is")):
+        witness = claimed(mechanism, "add", {"delta": 0.0}, 0.0, math.inf)
+        assert refusal_of(witness) is None
+        assert verifier().in_words(witness)[-2] == f"  if {words} added:"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 100_000, "the file is no JSON"),
+        ("{}", "the format is not"),
+        ("\x80", "the file is no JSON"),
+    ],
+)
+def test_files_of_something_else_are_refused_in_words(tmp_path, text, reason):
+    path = tmp_path / "witness.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(verifier().Refused, match=reason):
+        verifier().read(path)
+
+
+def test_mechanisms_within_mechanisms_without_end_are_refused():
+    mechanism = PURE
+    for _ in range(300):
+        mechanism = on_sample(mechanism)
+    witness = claimed(mechanism, "add", {"delta": 0.0}, 0.0, math.inf)
+    for _ in range(3000):
+        witness["steps"][0]["mechanism"] = on_sample(witness["steps"][0]["mechanism"])
+    assert "the witness is not as its format says" in refusal_of(witness)
 
 
 def test_a_witness_that_was_damaged_is_refused(witness):
