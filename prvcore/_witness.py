@@ -18,6 +18,9 @@ __all__ = ["witness_of"]
 
 _FORMAT = "prvcore witness 1"
 
+# The verifier sums laws of fewer points than this.
+_MOST_POINTS = 2**20
+
 # Lattices that bound from below leave out masses below this, where doubles have fewer bits.
 _LEAST_MASS = 2.0**-960
 
@@ -166,6 +169,7 @@ def _covered_kinds(mechanism: dict[str, Any], within: str = "alone") -> set[str]
         raise ValueError(
             f"no witness can be given of {kind}{where}: the verifier does not cover it"
         )
+    _require_within(mechanism)
     kinds = {kind}
     if kind in ("PoissonSubsampled", "SubsampledWithoutReplacement"):
         kinds |= _covered_kinds(mechanism["mechanism"], "on a sample")
@@ -181,3 +185,21 @@ def _covered_kinds(mechanism: dict[str, Any], within: str = "alone") -> set[str]
                 "records: the verifier does not cover them together"
             )
     return kinds
+
+
+def _require_within(mechanism: dict[str, Any]) -> None:
+    """Raise ValueError for parameters that the verifier has no formulas for, or too few points."""
+    kind, change = mechanism["type"], mechanism.get("sensitivity", 1)
+    why = None
+    if 0.0 in (mechanism.get("noise_multiplier"), mechanism.get("deviation")):
+        why = "without noise"
+    if kind == "DiscreteLaplace" and 2 * change >= _MOST_POINTS:
+        why = "of so large a sensitivity"
+    if kind == "DiscreteGaussian" and 80 * mechanism["scale"] + 4 * change + 4 >= _MOST_POINTS:
+        why = "of so large a scale"
+    if kind == "TruncatedPoissonSubsampledGaussian":
+        is_cut = mechanism["maximum_batch_size"] < mechanism["dataset_size"]
+        if is_cut and mechanism["sampling_probability"] in (0.0, 1.0):
+            why = "that takes no record or all of them"
+    if why is not None:
+        raise ValueError(f"no witness can be given of {kind} {why}: the verifier does not cover it")

@@ -219,11 +219,15 @@ def too_light(witness, draw, part):
     if point[1] >= 1 or not directions:  # no lattice is needed: a delta of 1 is true of any
         return None
     stated = draw.choice(copy["lattices"][draw.choice(directions)]["above"])
-    read = importlib.import_module(f"{verifier().__name__}.witness").lattice(stated, above=True)
-    room = sum(read.masses) + read.infinite - 1
-    i = max(range(len(read.masses)), key=lambda j: read.masses[j])
-    scale = read.masses[i] / Fraction(float.fromhex(stated["masses"][i]))
-    stated["masses"][i] = float((read.masses[i] - room - Fraction(part)) / scale).hex()
+
+    def exact(name):
+        return Fraction(float.fromhex(stated[name]))
+
+    error = 1 + exact("relative_error")
+    masses = [Fraction(float.fromhex(mass)) * error for mass in stated["masses"]]
+    room = sum(masses) + exact("mass_at_infinity") + exact("error_at_infinity") - 1
+    i = max(range(len(masses)), key=lambda j: masses[j])
+    stated["masses"][i] = float((masses[i] - room - Fraction(part)) / error).hex()
     return sealed(copy)
 
 

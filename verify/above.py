@@ -2,7 +2,9 @@
 
 from flint import arb
 
+from .atoms import MOST_ATOMS
 from .balls import ball, between
+from .refusal import require
 
 __all__ = ["BoundedRange", "Choice", "FixedSize", "FromAbove", "binomial_above"]
 
@@ -88,14 +90,18 @@ class Choice:
 
 
 def binomial_above(trials, p, least):
-    """Return the probability of `least` successes or more, 0 < least."""
-    if least > trials:
-        return arb(0)
+    """Return the probability of `least` successes or more, 0 < least <= trials.
+
+    The quotients of terms fall: once one is 1/2 or less, all further terms add less than the last.
+    """
     logs = [ball(n + 1).lgamma() for n in (trials, least, trials - least)]
     odds = p / (1 - p)
     term = (logs[0] - logs[1] - logs[2] + least * p.log() + (trials - least) * (1 - p).log()).exp()
     total = arb(0)
     for successes in range(least, trials + 1):
-        total += term
-        term *= odds * (trials - successes) / (successes + 1)
+        require(successes - least < MOST_ATOMS, "the data set is too large")
+        total, quotient = total + term, odds * (trials - successes) / (successes + 1)
+        if 2 * quotient <= 1 and term <= total * 2.0**-192:
+            return between(total, total + term)
+        term *= quotient
     return total

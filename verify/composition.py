@@ -8,8 +8,8 @@ dropped. A bound from below needs no more. For one from above, what was lost is 
 epsilon adds to delta, at most (1 - e^(epsilon - y)) e^(-t y) <= e^(-t epsilon) for each unit, what
 was lost adds no more than so much. The tilt and the cuts change only how close a bound is.
 
-The mass at infinity has a formula. From below, what a lattice lacks of a whole mass of 1 counts as
-a loss below all others. It adds nothing but in the sum with a loss of infinity, which is infinite.
+The mass at infinity has a formula. From above, all masses of a lattice are 1. From below, what it
+lacks counts as a loss below all others, which adds nothing but in a sum with a loss of infinity.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _CUT_BITS = 52  # all that is cut, and all that is rounded, is about this small 
 _GUARD_BITS = 20
 _ROUNDS = 24  # that halve an interval of tilts
 _MOST_TILT = 1 << 20
-_LEAST_SCALE = arb(2) ** -(1 << 20)
+_LEAST_SCALE = arb(2) ** -(1 << 60)
 
 
 @dataclass
@@ -53,13 +53,14 @@ class Composition:
         cut_bits = _CUT_BITS + max(log_height / log(2) + zeros, 0.0)
         self.bits = ceil(cut_bits + log2(self.steps)) + _GUARD_BITS
         self.allowed = 2.0 ** (self.bits - cut_bits) / self.steps  # to be cut off for each step
-        law, self.scale, self.finite, self.whole = None, arb(1), arb(1), arb(1)
+        law, self.scale, finite = None, arb(1), arb(1)
         with ctx.workprec(self.bits + 64 + ceil(zeros)):
             self.rate = ball(Fraction(tilt) * self.spacing)
             for lattice, count in parts:
                 power = self._power(self._law_of(lattice, count), count)
                 law = power if law is None else self._product(law, power, self.steps)
-            self.law, self.infinite = law, self.whole - self.finite
+                finite *= (1 - ball(lattice.infinite)) ** count
+            self.law, self.infinite = law, 1 - finite
 
     def delta(self, epsilon):
         """Return a bound of delta at an exact epsilon, as a ball."""
@@ -76,12 +77,9 @@ class Composition:
             return (total + lost) * height + self.infinite
 
     def _law_of(self, lattice, count):
-        """Return the law of a step, and note its scale and masses as often as it is composed."""
+        """Return the law of a step, and note its scale as often as it is composed."""
         stated = zip(lattice.points, lattice.masses, strict=True)
         points = [(point, ball(mass)) for point, mass in stated if mass > 0]
-        finite, infinite = sum((mass for _, mass in points), arb(0)), ball(lattice.infinite)
-        self.whole *= (finite + infinite if self.above else arb(1)) ** count
-        self.finite *= (finite if self.above else 1 - infinite) ** count
         tilted = [(point, mass * (self.rate * point).exp()) for point, mass in points]
         scale = sum((mass for _, mass in tilted), arb(0)).mid().max(_LEAST_SCALE)
         self.scale *= scale**count

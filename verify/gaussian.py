@@ -76,9 +76,8 @@ class Gaussian:
             mixed[centre] += (1 - probability) * weight
         for centre, weight in present.items():
             mixed[centre] += probability * weight
-        if direction == "remove":
-            return Gaussian(self.null, mixed, self.deviation)
-        return Gaussian(mixed, self.special, self.deviation)
+        null, special = (self.null, mixed) if direction == "remove" else (mixed, self.special)
+        return Gaussian(null, special, self.deviation)
 
     def _above(self, weights, place):
         total = arb(0)

@@ -294,9 +294,7 @@ def _truncated_poisson(m, direction):
     n, most = m["dataset_size"], m["maximum_batch_size"]
     p, deviation = ball(m["sampling_probability"]), ball(m["noise_multiplier"])
     free = _poisson_gaussian(m, direction)
-    require(n <= MOST_ATOMS, "the data set is too large")
-    if most >= n or not p < 1:
-        require(most >= n, "a sample of all records that is cut is not covered")
+    if most >= n:
         return free
     full = binomial_above(n - 1, p, most)
     kept = (most * binomial_above(n, p, most + 1) / (n * full)).min(arb(1))

@@ -22,7 +22,8 @@ class Lattice:
 
     The loss of points[i] is offset + spacing * points[i]. The error bounds that the witness states
     are applied: a lattice that should lie above its mechanism has larger masses and losses by them,
-    one below has smaller ones.
+    one below has smaller ones. Then one above has more mass than 1. The excess is taken from its
+    least losses, which no proof is needed for: what is checked is what this leaves.
     """
 
     points: list[int]
@@ -72,7 +73,14 @@ def lattice(stated, above):
     offset, spacing = number(stated["offset"], "an offset"), number(stated["spacing"], "a spacing")
     require(spacing > 0, "a spacing is not positive")
     if above:
-        return Lattice(points, [m * error for m in masses], infinite + off, offset + shift, spacing)
+        infinite = min(infinite + off, Fraction(1))
+        masses = [m * error for m in masses]
+        excess = sum(masses) + infinite - 1
+        require(excess >= 0, "all masses of a lattice above are together less than 1")
+        for i, mass in enumerate(masses):
+            masses[i] -= min(mass, excess)
+            excess -= min(mass, excess)
+        return Lattice(points, masses, infinite, offset + shift, spacing)
     infinite = max(infinite - off, Fraction(0))
     return Lattice(points, [m / error for m in masses], infinite, offset - shift, spacing)
 

@@ -172,7 +172,7 @@ LATTICE = ("lattices", "remove", "above", 0)
         ((*LATTICE, "masses", 3), "-0x1.0000000000000p-3", "a mass is negative"),
         ((*LATTICE, "masses", 3), "inf", "a mass is no hexadecimal double"),
         ((*LATTICE, "masses", 3), 0.5, "a mass is no hexadecimal double"),
-        ((*LATTICE, "masses", 3), "0x0.0p+0", "lattice has delta"),
+        ((*LATTICE, "masses", 3), "0x0.0p+0", "together less than 1"),
         (("lattices", "remove", "above"), [], "there is not one lattice for each step"),
         (("lattices", "remove"), None, "the witness is not as its format says"),
     ],
@@ -418,6 +418,14 @@ def test_another_mechanism_is_not_proved(witness):
             {},
             "given of GroupPoissonSubsampledGaussian on a sample",
         ),
+        (prv.PoissonSubsampledGaussian(0.0, 0.1), {}, "of PoissonSubsampledGaussian without noise"),
+        (prv.DiscreteGaussian(2e4), {}, "of DiscreteGaussian of so large a scale"),
+        (prv.DiscreteLaplace(1e7, 2**20), {}, "of DiscreteLaplace of so large a sensitivity"),
+        (
+            prv.TruncatedPoissonSubsampledGaussian(1.0, 1.0, 100, 10),
+            {},
+            "that takes no record or all of them",
+        ),
         (STEP, {"discretization": "mean-matching"}, "must be 'bracketing'"),
         (prv.ApproximateDP(1.0, 0.1), {}, "would be empty, since the bounds inf and inf follow"),
     ],
@@ -545,6 +553,66 @@ def test_a_composed_curve_is_that_of_exact_fractions():
         assert bounds[0].lower() <= exact  # with equality where only the mass at infinity is left
         assert exact <= bounds[1].upper()
         assert bounds[1] - bounds[0] < 1e-14
+
+
+def test_a_composition_far_below_epsilon_has_its_mass_at_infinity():
+    module = importlib.import_module(f"{verifier().__name__}.composition")
+    witness = importlib.import_module(f"{verifier().__name__}.witness")
+    from fractions import Fraction
+
+    masses = [Fraction(1, 3), Fraction(3, 5)]
+    lattice = witness.Lattice([-9, -8], masses, Fraction(1, 15), Fraction(0), Fraction(1, 4))
+    for above in (False, True):
+        bound = module.Composition([lattice], [1], above, Fraction(1, 10), Fraction(0)).delta(
+            Fraction(0)
+        )
+        assert abs(float(bound.mid()) - 1 / 15) < 1e-14
+
+
+def test_lattices_above_have_a_mass_of_1():
+    """What error bounds add is taken from the least losses; less than 1 is refused."""
+    module = importlib.import_module(f"{verifier().__name__}.witness")
+    stated = {
+        "points": [0, 1, 2],
+        "masses": [(2.0**-30).hex(), (0.25).hex(), (0.5).hex()],
+        "mass_at_infinity": (0.25).hex(),
+        "error_at_infinity": (0.0).hex(),
+        "relative_error": (2.0**-20).hex(),
+        "shift": (0.0).hex(),
+        "offset": (0.0).hex(),
+        "spacing": (1.0).hex(),
+    }
+    lattice = module.lattice(stated, above=True)
+    assert lattice.masses[0] == 0
+    assert lattice.masses[1] < 0.25 < 0.5 < lattice.masses[2]
+    assert sum(lattice.masses) + lattice.infinite == 1
+    stated["masses"][1] = (0.2).hex()
+    with pytest.raises(verifier().Refused, match="together less than 1"):
+        module.lattice(stated, above=True)
+
+
+def test_a_large_mass_at_infinity_is_proved_to_the_last_digits():
+    """As 1 - (1 - mass)^6, of which errors of finite masses are no part."""
+    steps = [(prv.ApproximateDP(0.127, 0.469), 6), (prv.Gaussian(2.0), 1)]
+    for point in ({"epsilon": 0.5}, {"delta": 0.978}):
+        witness = prv.compose(steps, neighbors="remove", eps_error=0.1).witness(**point)
+        assert refusal_of(json.loads(json.dumps(witness))) is None
+
+
+def test_a_binomial_of_many_trials_is_that_of_few_terms():
+    """Sums that end early hold the whole sums, which scipy has by another way."""
+    module = importlib.import_module(f"{verifier().__name__}.above")
+    balls = importlib.import_module(f"{verifier().__name__}.balls")
+    from scipy.stats import binom
+
+    balls.set_precision()
+    for trials, p, least in ((30, 0.25, 3), (5000, 0.01, 20), (5000, 0.01, 90), (3, 0.5, 3)):
+        found = module.binomial_above(trials, balls.ball(p), least)
+        assert found.rel_accuracy_bits() > 150
+        exact = binom.sf(least - 1, trials, p)
+        assert abs(float(found.mid()) - exact) < 1e-12 * exact
+    found = module.binomial_above(1281167, balls.ball(1e-3), 1400)
+    assert abs(float(found.mid()) / binom.sf(1399, 1281167, 1e-3) - 1) < 1e-9
 
 
 def test_batches_that_are_hardly_ever_short_are_told_apart():
