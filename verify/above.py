@@ -73,7 +73,10 @@ class FixedSize:
 
 
 class Choice:
-    """The curve of a choice between pairs that is disclosed: the mean of theirs."""
+    """The curve of a choice between pairs that is disclosed: the mean of theirs.
+
+    The choice of another pair than the last one may count as an infinite loss.
+    """
 
     attained = False
 
@@ -81,8 +84,10 @@ class Choice:
         self.weighted = weighted
 
     def greatest_loss(self):
-        """Return None, as nothing is said of it, and the mass of infinite loss."""
-        return None, sum((w * pair.greatest_loss()[1] for w, pair in self.weighted), arb(0))
+        """Return the greatest finite loss, or None, and the mass of infinite loss."""
+        *others, (weight, pair) = self.weighted
+        greatest, infinite = pair.greatest_loss()
+        return greatest, sum((weight for weight, _ in others), weight * infinite)
 
     def delta(self, t):
         """Return sup_S Q(S) - t P(S)."""

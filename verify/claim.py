@@ -61,20 +61,16 @@ class _Question:
         require(are_positive, "a count is not positive")
         sizes = {mechanism.get("group_size", 1) for mechanism in mechanisms}
         require(len(sizes) == 1, "neighbours of the mechanisms differ by groups of several sizes")
-        require(
-            witness["neighbors"] in _DIRECTIONS,
-            f"the neighbours {witness['neighbors']!r} are unknown",
-        )
-        self.directions = _DIRECTIONS[witness["neighbors"]]
+        neighbors = witness["neighbors"]
+        require(neighbors in _DIRECTIONS, f"the neighbours {neighbors!r} are unknown")
+        self.directions = _DIRECTIONS[neighbors]
         self.kinds = [mechanism["type"] for mechanism in mechanisms]
         self.pairs = {
             d: [pair_of(mechanism, d) for mechanism in mechanisms] for d in self.directions
         }
         (self.given, asked), *others = witness["question"].items()
-        require(
-            self.given in ("delta", "epsilon") and not others,
-            "the question has not one delta or epsilon",
-        )
+        is_one = self.given in ("delta", "epsilon") and not others
+        require(is_one, "the question has not one delta or epsilon")
         self.value = number(asked, f"the {self.given} asked")
         self.lower = bound(witness["claim"]["lower"], "the lower bound")
         self.upper = bound(witness["claim"]["upper"], "the upper bound")
@@ -104,13 +100,14 @@ class _Question:
 
     def _is_beyond_support(self, epsilon, delta, direction):
         """Return whether losses above epsilon are infinite, and have no more mass than delta."""
-        greatest, finite = arb(0), arb(1)
+        greatest, finite, total = arb(0), arb(1), arb(0)
         for pair, count in zip(self.pairs[direction], self.counts, strict=True):
             loss, infinite = pair.greatest_loss()
             if loss is None:
                 return False
             greatest, finite = greatest + count * loss, finite * (1 - infinite) ** count
-        return bool(greatest <= ball(epsilon) and 1 - finite <= ball(delta))
+            total += count * infinite  # which has more digits of small masses
+        return bool(greatest <= ball(epsilon) and (1 - finite).min(total) <= ball(delta))
 
     def _prove_lower(self):
         """Show delta(lower) > delta, or delta(epsilon) >= lower, in some direction."""
@@ -151,9 +148,8 @@ class _Question:
         require(direction in self.lattices, f"there are no lattices of the direction {direction}")
         lattices = [lattice(stated, above) for stated in self.lattices[direction][side]]
         where, several = f"{direction}, {side}", len({y.spacing for y in lattices}) > 1
-        require(
-            len(lattices) == len(self.kinds), f"{where}: there is not one lattice for each step"
-        )
+        is_one_each = len(lattices) == len(self.kinds)
+        require(is_one_each, f"{where}: there is not one lattice for each step")
         require(not several, f"{where}: the lattices have several spacings")
         for kind, pair, y in zip(self.kinds, self.pairs[direction], lattices, strict=True):
             name = f"{where}, {kind}"

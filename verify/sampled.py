@@ -15,6 +15,7 @@ if t (1-p) < 1, else 0.
 
 from flint import arb
 
+from .atoms import Atoms
 from .balls import between
 
 __all__ = ["Sampled", "sampled"]
@@ -24,6 +25,8 @@ _ROUNDS = 120
 
 def sampled(pair, probability, direction):
     """Return the pair on a Poisson sample."""
+    if probability.is_zero():  # the laws are the same, whatever the pair
+        return Atoms([(arb(1), arb(1))])
     if hasattr(pair, "sampled"):
         return pair.sampled(probability, direction)
     return Sampled(pair, probability, direction)

@@ -464,6 +464,25 @@ def test_pairs_that_no_data_sets_have_are_proved_from_above(mechanism, neighbors
     assert "bounds from above alone" in refusal or "the mass at infinity is more" in refusal
 
 
+def test_batches_that_are_not_cut_may_be_too_rare_to_count():
+    """Epsilon is then the greatest loss of those that are, whatever the lattices say."""
+    mechanism = prv.TruncatedPoissonSubsampledGaussian(0.6, 0.672, 1300, 6)
+    witness = prv.compose(mechanism, 3, neighbors="add").witness(delta=1e-20)
+    full = 6 / 1300
+    assert float.fromhex(witness["claim"]["upper"]) == pytest.approx(-3 * math.log1p(-full))
+    assert refusal_of(json.loads(json.dumps(witness))) is None
+    less = {"lower": (0.0).hex(), "upper": (-3 * math.log1p(-full) * (1 - 1e-9)).hex()}
+    assert refusal_of(sealed({**witness, "claim": less})) is not None
+
+
+def test_samples_of_no_record_lose_nothing():
+    """The other step alone has a loss, and the mean of nothing is no bound."""
+    for base in (prv.Laplace(1.0), prv.BoundedRange(0.3), prv.PureDP(0.3)):
+        steps = [prv.PoissonSubsampled(base, 0.0), prv.Gaussian(2.0)]
+        witness = prv.compose(steps, eps_error=0.1).witness(delta=1e-6)
+        assert refusal_of(json.loads(json.dumps(witness))) is None
+
+
 LISTS = [prv.PureDP(0.1), (prv.ApproximateDP(0.2, 1e-9), 3), prv.DiscreteLaplace(3.0, 2)]
 RESPONSES = [prv.RandomizedResponse(0.3, 5), (prv.RandomizedResponse(0.2, 2), 30)]
 
