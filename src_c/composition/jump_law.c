@@ -310,7 +310,10 @@ prv_status prv_jump_law_new(const prv_jump_lattices *lattices, const prv_jump_me
     const double size = count * fabs(law->least) + fabs(law->offset) +
                         (double)law->bulks * law->bulk_spacing + (double)law->jumps * law->jump_spacing;
     law->rounding.shift += 16.0 * PRV_UNIT * size;
-    law->greatest = up ? count * law->least + prv_jump_mesh_top(mesh) - 4.0 * law->rounding.shift : HUGE_VAL;
+    /* Of atoms above the top little is known at larger epsilons, from below, too. */
+    law->greatest = up || mesh->on_knots
+                        ? count * law->least + prv_jump_mesh_top(mesh) - 4.0 * law->rounding.shift
+                        : HUGE_VAL;
     return PRV_OK;
 }
 
@@ -348,7 +351,8 @@ PRV_VECTOR static sums evaluate(const prv_jump_law *law, double x)
 prv_jump_value prv_jump_delta(const prv_jump_law *law, double epsilon)
 {
     const bool up = law->side == PRV_DOMINATING;
-    if (!(epsilon <= law->greatest)) return (prv_jump_value){1.0, 1.0, 0.0};
+    if (!(epsilon <= law->greatest))
+        return up ? (prv_jump_value){1.0, 1.0, 0.0} : (prv_jump_value){0.0, 0.0, 0.0};
     const double shift = law->rounding.shift + 16.0 * PRV_UNIT * fabs(epsilon);
     const double moved = epsilon + (up ? -shift : shift) * PRV_SECOND_ORDER;
     const double t = moved - law->count * law->least;

@@ -22,7 +22,7 @@ typedef struct prv_jump_law {
     double count;    /* runs */
     double least;    /* nats: of each step */
     double offset;   /* nats: sum of losses = count * least + offset + bulk + jumps */
-    double greatest; /* nats, of a dominating law: the greatest epsilon that it bounds */
+    double greatest; /* nats: the greatest epsilon that it bounds; infinite of a dominated law by tails */
     double bulk_spacing, jump_spacing;
     size_t bulks, jumps;   /* numbers of masses */
     double *bulk;          /* [bulks] of i bulk_spacing */
@@ -44,7 +44,7 @@ prv_status prv_jump_law_new(const prv_jump_lattices *lattices, const prv_jump_me
 void prv_jump_law_free(prv_jump_law *law);
 
 typedef struct prv_jump_value {
-    double delta; /* the bound, of all runs' finite losses; 1 above law->greatest */
+    double delta; /* the bound, of all runs' finite losses; above law->greatest 1, or 0 from below */
     double plain; /* without rounding and what was lost */
     double slope; /* - d log plain / d epsilon */
 } prv_jump_value;

@@ -49,14 +49,20 @@ static void set_knots(const prv_jump_mesh *m, double *x)
     const double offset = m->least + m->carried;
     x += m->bulk_length;
     for (size_t i = 1; i < m->jump_length; i++) {
-        *x++ = offset + m->jump_spacing * (double)middle(m, i);
+        if (!m->on_knots) *x++ = offset + m->jump_spacing * (double)middle(m, i);
         *x++ = offset + m->jump_spacing * (double)m->jump_index[i];
     }
 }
 
+/* Cells between neighbouring knots of jumps. */
+static size_t cells_apart(const prv_jump_mesh *m)
+{
+    return m->on_knots ? 1 : 2;
+}
+
 static size_t count_knots(const prv_jump_mesh *m)
 {
-    return m->bulk_length + (m->jump_length > 0 ? 2 * (m->jump_length - 1) : 0);
+    return m->bulk_length + (m->jump_length > 0 ? cells_apart(m) * (m->jump_length - 1) : 0);
 }
 
 /* The cells from knot `first` to knot `first + length - 1`, as cells of their own; what lies outside is not
@@ -127,12 +133,15 @@ done:
     return status;
 }
 
-/* The dominating lattice has the ends of the cells, the dominated one their middles, and one more below. */
+/* The dominating lattice has the ends of the cells, the dominated one their middles or, about atoms, the same
+ * ends; and one more below. */
 static prv_status enclose_jumps(const prv_jump_mesh *m, prv_cells *cells, double *scratch,
                                 prv_jump_lattices *l)
 {
     prv_mesh mesh;
-    prv_status status = new_mesh(m->jump_length, m->least + m->carried, m->jump_spacing, m->tilt, 2, &mesh);
+    const size_t apart = cells_apart(m);
+    prv_status status = new_mesh(m->jump_length, m->least + m->carried, m->jump_spacing, m->tilt, apart,
+                                 &mesh);
     if (status == PRV_OK) status = prv_lattice_new(mesh.length, &l->dominating.jumps);
     if (status == PRV_OK) status = prv_lattice_new(mesh.length, &l->dominated.jumps);
     if (status != PRV_OK) goto done;
@@ -140,12 +149,12 @@ static prv_status enclose_jumps(const prv_jump_mesh *m, prv_cells *cells, double
     const size_t cut = m->bulk_length - 1;
     const double mass = cells->mass[cut];
     cells->mass[cut] = 0.0;
-    const prv_cells part = part_of(cells, cut, 2 * m->jump_length - 1);
+    const prv_cells part = part_of(cells, cut, apart * (m->jump_length - 1) + 1);
     memcpy(mesh.index, m->jump_index, m->jump_length * sizeof *mesh.index);
     prv_lattice_dominating(&part, &mesh, &l->dominating.jumps);
     cells->mass[cut] = mass;
     mesh.index[0] = 0;
-    for (size_t i = 1; i < mesh.length; i++) mesh.index[i] = middle(m, i);
+    for (size_t i = 1; i < mesh.length && !m->on_knots; i++) mesh.index[i] = middle(m, i);
     mesh.on_knots = true;
     prv_lattice_dominated(&part, &mesh, scratch, &l->dominated.jumps);
 done:
@@ -159,14 +168,17 @@ static prv_rounding greater(prv_rounding a, prv_rounding b)
 }
 
 /* That of the lattices is relative to the cells below the top, whose contract has a = tail_error. With the
- * outcome above the top, P's part of which was clipped, a counts twice (JUMPS.md, section 1). The knot at the
- * cut is a point of both lattices, to a few roundings of its place. */
-static prv_rounding rounding_of(const prv_jump_mesh *m, const prv_cells *cells, const prv_jump_lattices *l)
+ * outcome above the top, P's part of which was clipped, a counts twice, and of atoms, which may lie far above
+ * the top, the error of their losses comes on top (JUMPS.md, section 1). The knot at the cut is a point of
+ * both lattices, to a few roundings of its place. */
+static prv_rounding rounding_of(const prv_jump_mesh *m, const prv_cells *cells, const prv_atoms *atoms,
+                                const prv_jump_lattices *l)
 {
     prv_rounding r = greater(l->dominating.bulk.rounding, l->dominated.bulk.rounding);
     r = greater(r, greater(l->dominating.jumps.rounding, l->dominated.jumps.rounding));
     const prv_rounding tails = prv_cells_rounding(cells);
     r.relative += tails.relative;
+    if (atoms != NULL) r.relative += 2.0 * atoms->loss_error;
     r.shift += tails.shift + 8.0 * PRV_UNIT * (fabs(m->least) + prv_jump_mesh_top(m));
     return r;
 }
@@ -183,6 +195,7 @@ prv_status prv_jump_lattices_new(const prv_mechanism *mechanism, bool add, const
                                  const prv_options *options, prv_jump_lattices *l)
 {
     memset(l, 0, sizeof *l);
+    const prv_atoms *atoms = mechanism->base == PRV_BASE_ATOMS ? mechanism->atoms[add] : NULL;
     const size_t n = count_knots(m);
     double *scratch = prv_allocate(2 * n + 2, sizeof *scratch);
     prv_cells cells;
@@ -191,7 +204,7 @@ prv_status prv_jump_lattices_new(const prv_mechanism *mechanism, bool add, const
     if (status != PRV_OK) goto done;
     cells.options = options;
     set_knots(m, cells.knots);
-    status = is_wide_enough(&cells, PRV_NARROWEST_CELL)
+    status = is_wide_enough(&cells, atoms == NULL ? PRV_NARROWEST_CELL : 0.0)
                  ? prv_cells_compute(mechanism, add, PRV_DOMINATING, &cells)
                  : PRV_ERR_ENGINE;
     if (status != PRV_OK) goto done;
@@ -204,7 +217,7 @@ prv_status prv_jump_lattices_new(const prv_mechanism *mechanism, bool add, const
     l->dominating.top_mass = l->dominated.top_mass = cells.mass[n];
     l->dominating.top_relative = prv_raised_top(&cells);
     l->dominated.top_relative = cells.relative[n];
-    l->rounding = rounding_of(m, &cells, l);
+    l->rounding = rounding_of(m, &cells, atoms, l);
     if (!isfinite(l->rounding.relative)) status = PRV_ERR_ENGINE;
     /* The least loss, with which places are counted, is off by less than a step's shift (JUMPS.md, section
      * 1). */

@@ -1,9 +1,10 @@
 /* A step on two lattices: losses near the least one, its bulk, on a fine lattice, and jumps on a coarse one.
  *
- * With y the least loss of the step, S = loss - y >= 0 is cut in three: the bulk, S <= cut, on points of
- * bulk_spacing * Z; jumps, cut < S <= top, on carried + jump_spacing * Z; and one outcome for all losses
- * above the top. As outcomes without a place on a lattice need none where all that matters is whether one of
- * them occurs (JUMPS.md, section 1), the top may be low: no higher than the epsilon that is asked about. */
+ * With y the least loss of the step, or a number a little below, S = loss - y >= 0 is cut in three: the bulk,
+ * S <= cut, on points of bulk_spacing * Z; jumps, cut < S <= top, on carried + jump_spacing * Z; and one
+ * outcome for all losses above the top. As outcomes without a place on a lattice need none where all that
+ * matters is whether one of them occurs (JUMPS.md, section 1), the top may be low: no higher than the epsilon
+ * that is asked about. */
 #ifndef PRV_JUMP_LATTICES_H
 #define PRV_JUMP_LATTICES_H
 
@@ -17,11 +18,12 @@ typedef struct prv_jump_mesh {
     int64_t *bulk_index; /* [bulk_length] increasing from 0; the cut is the last one */
     double jump_spacing; /* nats */
     size_t jump_length;  /* of knots of jumps, at least 2; 0 where the top is the cut */
-    int64_t
-        *jump_index; /* [jump_length] increasing from cut = carried + jump_spacing * jump_index[0] to the top.
-                        Neighbours differ by even numbers: the dominated lattice has the middles of cells. */
-    double carried;  /* nats, in [0, cut): a jump counts as so much less, which its place in the bulk adds */
-    double tilt;     /* about the saddle, for tightness alone */
+    int64_t *jump_index; /* [jump_length] increasing from cut = carried + jump_spacing * jump_index[0] to the
+                            top. Neighbours differ by even numbers, unless on_knots. */
+    bool on_knots; /* of discrete losses: knots lie about atoms, and the dominated lattice of jumps has these,
+                      not the middles of cells */
+    double carried; /* nats, in [0, cut): a jump counts as so much less, which its place in the bulk adds */
+    double tilt;    /* about the saddle, for tightness alone */
 } prv_jump_mesh;
 
 /* Room for so many knots; all else is 0. PRV_ERR_MEMORY. */
@@ -45,7 +47,8 @@ typedef struct prv_jump_lattices {
                               dominating lattice for epsilons up to least + top. */
 } prv_jump_lattices;
 
-/* Of a mechanism whose cells are known relatively (prv_absolute_cdf_error is 0), without mass at infinity.
+/* Of a mechanism whose cells are known relatively (prv_absolute_cdf_error is 0), without mass at infinity; of
+ * atoms only if mesh->on_knots.
  * PRV_ERR_ENGINE if cells are narrower than their rounding allows; PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
 prv_status prv_jump_lattices_new(const prv_mechanism *mechanism, bool add, const prv_jump_mesh *mesh,
                                  const prv_options *options, prv_jump_lattices *lattices);

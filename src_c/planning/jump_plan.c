@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/allocate.h"
+#include "numerics/rounding.h"
 #include "mechanisms/support.h"
 
 /* Parts of the variance that the width allows, of bulk and jumps, and of the merged atoms that stand for
@@ -23,6 +24,9 @@
 /* nats: e^top and its inverse are doubles. */
 #define HIGHEST_TOP 600.0
 
+/* If losses are off by more than this part of themselves, rounding is all that counts. */
+#define MOST_LOSS_ERROR 1e-9
+
 /* Lattices with more points cost more than any engine. */
 #define MOST_POINTS 1e6
 
@@ -32,18 +36,58 @@
 /* Jumps begin at this point of their lattice, so that the first cells are small against the cut. Even. */
 #define FIRST_JUMP 4
 
+/* Discrete losses. From below, an atom goes to the lattice point below it, or merges with others, for which
+ * jumps may take this part of the width; merged, it moves by this part of the spacing of the bulk on average.
+ */
+#define PART_OF_FLOORS 0.35
+#define MEAN_MOVE 0.25
+/* Fewer jumps than this are not worth a coarser lattice; and cuts are tried from this part of the top on. */
+#define LEAST_JUMPS 2.0
+#define HIGHEST_CUT 0.9
+/* The lattices begin so many times as far below the least atom as atoms may lie above a knot and count as on
+ * it. */
+#define BELOW_ATOMS 4.0
+
 static double least_loss(const prv_direction *d)
 {
     return -prv_greatest_loss(d->mechanisms[0], !d->add);
+}
+
+/* The losses of discrete noise; NULL of a law with a density. */
+static const prv_atoms *atoms_of(const prv_direction *d)
+{
+    const prv_mechanism *m = d->mechanisms[0];
+    return m->base == PRV_BASE_ATOMS ? m->atoms[d->add] : NULL;
 }
 
 bool prv_may_count_jumps(const prv_direction *d)
 {
     if (d->steps != 1 || d->all.infinite.high > 0.0) return false;
     const prv_mechanism *m = d->mechanisms[0];
-    /* An atom at the least loss would lie in no inner cell. */
-    return (m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE) && !m->folded &&
-           isfinite(least_loss(d)) && d->counts[0] < 0x1p31;
+    if (!isfinite(least_loss(d)) || !(d->counts[0] < 0x1p31)) return false;
+    const prv_atoms *a = atoms_of(d);
+    if (a != NULL)
+        return a->length > 1 && a->p_only == 0.0 && a->p_only_error == 0.0 && a->mass_error == 0.0 &&
+               a->loss_error < MOST_LOSS_ERROR;
+    return (m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE) && !m->folded;
+}
+
+/* Where S is 0, and the top above it, nats. An atom at the least loss would lie in no inner cell: of discrete
+ * losses, lattices begin a little below. */
+typedef struct frame {
+    double least, top;
+} frame;
+
+static frame frame_of(const prv_direction *d, double epsilon)
+{
+    const double count = d->counts[0], least = least_loss(d);
+    frame f = {least, epsilon - count * least};
+    const prv_atoms *a = atoms_of(d);
+    if (a == NULL) return f;
+    const double below = BELOW_ATOMS * (8.0 * PRV_UNIT + a->loss_error) * (fabs(least) + fabs(f.top));
+    f.least -= below;
+    f.top += count * below;
+    return f;
 }
 
 /* The cells of the profile up to the top: losses S above the least one, in order, and sums over the cells
@@ -115,10 +159,10 @@ static double mean_of_bulk(const prv_direction *d, double least, double top)
 
 /* A loss s leaves epsilon - s to the others: what counts is their delta over that of all, by the slope or by
  * one more jump, whichever is less. Of the weights of one run, no more than 1 in all are its tilted law. */
-static prv_status view_new(const prv_direction *d, const prv_jump_aim *aim, double top, view *v)
+static prv_status view_new(const prv_direction *d, const prv_jump_aim *aim, frame f, view *v)
 {
     const prv_profile *p = &d->profiles[0];
-    const double least = least_loss(d);
+    const double least = f.least, top = f.top;
     v->loss = prv_allocate(4 * p->length + 3, sizeof *v->loss);
     if (v->loss == NULL) return PRV_ERR_MEMORY;
     v->sum = v->loss + p->length;
@@ -127,15 +171,16 @@ static prv_status view_new(const prv_direction *d, const prv_jump_aim *aim, doub
     above a = {p->length, 0.0, 0.0};
     const double reach = top - mean_of_bulk(d, least, top);
     extend(p, least, reach, &a);
-    const double alone = fmax(one_jump(&a, reach), 1e-300);
+    /* If no jump makes up delta alone, one more is no measure of what others count. */
+    const double alone = one_jump(&a, reach), most = exp(-aim->log_delta);
     size_t n = 0;
     v->sum[0] = v->mean[0] = v->square[0] = 0.0;
     for (; n < p->length && loss_of(p, least, n) < top; n++) {
         const double s = loss_of(p, least, n);
         const double left = fmax(reach - s, 0.0);
         extend(p, least, left, &a);
-        const double weight = p->mass[n] * fmin(exp(fmin(aim->slope * s, 700.0)),
-                                                fmin(one_jump(&a, left) / alone, exp(-aim->log_delta)));
+        const double more = alone > 0.0 ? one_jump(&a, left) / fmax(alone, 1e-300) : HUGE_VAL;
+        const double weight = p->mass[n] * fmin(exp(fmin(aim->slope * s, 700.0)), fmin(more, most));
         v->loss[n] = s;
         v->sum[n + 1] = v->sum[n] + weight;
         v->mean[n + 1] = v->mean[n] + weight * s;
@@ -209,6 +254,7 @@ static double moves_of(const view *v, double cut, double h)
 typedef struct goal {
     double count, top;
     double variance; /* that the width allows */
+    double width;    /* nats of epsilon */
     double widest;   /* cells about epsilon, where the curve is a chord between knots */
     double reach;    /* of sums that matter */
     double log_lost; /* -log of what may be lost, at least 0 */
@@ -251,16 +297,55 @@ static steps steps_apart(const view *v, const goal *g, double most_jumps, double
     return s;
 }
 
+/* The same of discrete losses: an atom has a cell of its own, of one spacing. From above it is split to both
+ * ends, and from below moved, by merging it with others that lie about as far away as the least loss. */
+static double added_to_atoms(const view *v, double cut, double h)
+{
+    const size_t first = cells_to(v, fmin(h, cut)), end = cells_to(v, cut);
+    return h * v->mean[first] - v->square[first] + (v->sum[end] - v->sum[first]) * h * h / 6.0 +
+           MEAN_MOVE * h * (v->mean[end] - v->mean[first]);
+}
+
+static steps steps_of_atoms(const view *v, const goal *g, double most_jumps, double cut)
+{
+    steps s = {cut, cut, 0.0, HUGE_VAL};
+    const size_t bulk = cells_to(v, cut);
+    if (fmin(most_jumps / g->count, 1.0) * v->square[bulk] > PART_OF_MERGED * g->variance) return s;
+    const double jumps = fmax(v->sum[v->length] - v->sum[bulk], LEAST_JUMPS);
+    if (cut > PRV_WIDEST_CELL) return s;
+    s.widest = fmin(
+        fmin(2.0 * PART_OF_FLOORS * g->width / jumps, sqrt(PART_OF_JUMPS * 6.0 * g->variance / jumps)),
+        fmin(g->widest, cut));
+    while (s.bulk > cut * 1e-5 && added_to_atoms(v, cut, s.bulk) > PART_OF_BULK * g->variance) s.bulk *= 0.85;
+    const double spread = sqrt(2.0 * g->log_lost * v->square[bulk]) + g->log_lost * cut / 3.0;
+    const double terms = 2.0 * (double)(bulk - cells_to(v, fmin(s.bulk, cut))) + 2.0;
+    const double all = v->mean[v->length] + sqrt(2.0 * g->log_lost * v->square[v->length]) +
+                       g->log_lost * g->top / 3.0;
+    s.work = power_work(g->count, (v->mean[bulk] + spread) / s.bulk, terms, moves_of(v, cut, s.bulk)) +
+             power_work(g->count * cut / s.widest, fmin(g->reach, all) / s.widest,
+                        2.0 * (double)(v->length - bulk) + 1.0, 0.0);
+    return s;
+}
+
 /* The cheapest. */
-static steps choose_steps(const view *v, const prv_jump_aim *aim, double count, double top)
+static steps choose_steps(const view *v, const prv_jump_aim *aim, double count, double top, bool of_atoms)
 {
     const double part = -log(fmin(0.02 * aim->slope * aim->width, 0.02));
     const goal g = {count,
                     top,
                     1.3 * aim->width / (aim->slope + 1.0),
+                    aim->width,
                     fmin(sqrt(PART_OF_CHORD * 8.0 * aim->width / aim->slope), top / 8.0),
                     top + 0.8 * part / aim->slope,
                     part - aim->log_delta};
+    if (of_atoms) {
+        steps cheapest = {0.0, 0.0, 0.0, HUGE_VAL};
+        for (double cut = HIGHEST_CUT * top; cut > 1e-7 * top; cut *= 0.75) {
+            const steps s = steps_of_atoms(v, &g, aim->most_jumps, cut);
+            if (s.work < cheapest.work) cheapest = s;
+        }
+        return cheapest;
+    }
     steps best = steps_together(v, &g);
     for (double cut = 0.5 * FIRST_JUMP * g.widest; cut > 1e-5 * top; cut *= 0.75) {
         const steps s = steps_apart(v, &g, aim->most_jumps, cut);
@@ -313,6 +398,55 @@ static prv_status mesh_together(double spacing, double top, double widest, prv_j
     return PRV_OK;
 }
 
+/* Knots on either side of each atom between the first and the last, and these two: fills index where it is
+ * not NULL, and returns how many. Points are offset + spacing * index. */
+static size_t knots_about_atoms(const prv_atoms *a, double offset, double spacing, int64_t first,
+                                int64_t last, int64_t *index)
+{
+    size_t n = 0;
+    int64_t highest = first;
+    if (index != NULL) index[n] = first;
+    n++;
+    for (size_t i = 0; i < a->length && highest < last; i++) {
+        const double place = floor((a->loss[i] - offset) / spacing);
+        if (!(place >= (double)first)) continue;
+        if (!(place < (double)last)) break;
+        for (int64_t at = (int64_t)place; at <= (int64_t)place + 1; at++) {
+            if (at <= highest) continue;
+            if (index != NULL) index[n] = at;
+            n++;
+            highest = at;
+        }
+    }
+    if (highest == last) return n;
+    if (index != NULL) index[n] = last;
+    return n + 1;
+}
+
+static prv_status mesh_of_atoms(const prv_direction *d, frame f, const steps *s, prv_jump_mesh *mesh)
+{
+    double carried;
+    const prv_atoms *a = atoms_of(d);
+    const double cells = ceil(s->cut / s->bulk);
+    prv_status status = carried_by(d, f.least, s->cut, &carried);
+    if (status != PRV_OK) return status;
+    const double first = ceil((s->cut - carried) / s->widest), jump_spacing = (s->cut - carried) / first;
+    const double last = fmax(ceil((f.top - carried) / jump_spacing), first) + 1.0;
+    if (!(last < MOST_POINTS && cells < MOST_POINTS)) return PRV_ERR_ENGINE;
+    const double bulk_spacing = s->cut / cells, offset = f.least + carried;
+    const size_t bulk = knots_about_atoms(a, f.least, bulk_spacing, 0, (int64_t)cells, NULL);
+    const size_t jumps = knots_about_atoms(a, offset, jump_spacing, (int64_t)first, (int64_t)last, NULL);
+    status = prv_jump_mesh_new(bulk, jumps, mesh);
+    if (status != PRV_OK) return status;
+    knots_about_atoms(a, f.least, bulk_spacing, 0, (int64_t)cells, mesh->bulk_index);
+    knots_about_atoms(a, offset, jump_spacing, (int64_t)first, (int64_t)last, mesh->jump_index);
+    mesh->bulk_spacing = bulk_spacing;
+    mesh->jump_spacing = jump_spacing;
+    mesh->carried = carried;
+    mesh->on_knots = true;
+    return PRV_OK;
+}
+
 static prv_status mesh_apart(const prv_direction *d, double spacing, double cut, double top, double widest,
                              prv_jump_mesh *mesh)
 {
@@ -338,26 +472,30 @@ static prv_status mesh_apart(const prv_direction *d, double spacing, double cut,
 
 double prv_jump_work(const prv_direction *d, const prv_jump_aim *aim)
 {
-    const double count = d->counts[0], top = aim->epsilon - count * least_loss(d);
+    const frame f = frame_of(d, aim->epsilon);
     view v;
-    if (!(top > 0.0 && top <= HIGHEST_TOP) || view_new(d, aim, top, &v) != PRV_OK) return HUGE_VAL;
-    const steps s = choose_steps(&v, aim, count, top);
+    if (!(f.top > 0.0 && f.top <= HIGHEST_TOP) || view_new(d, aim, f, &v) != PRV_OK) return HUGE_VAL;
+    const steps s = choose_steps(&v, aim, d->counts[0], f.top, atoms_of(d) != NULL);
     prv_release(v.loss);
     return s.work;
 }
 
 prv_status prv_jump_plan(const prv_direction *d, const prv_jump_aim *aim, prv_jump_mesh *mesh)
 {
-    const double least = least_loss(d), count = d->counts[0], top = aim->epsilon - count * least;
+    const frame f = frame_of(d, aim->epsilon);
+    const bool of_atoms = atoms_of(d) != NULL;
     view v;
-    if (!(top > 0.0 && top <= HIGHEST_TOP)) return PRV_ERR_ENGINE;
-    prv_status status = view_new(d, aim, top, &v);
+    if (!(f.top > 0.0 && f.top <= HIGHEST_TOP)) return PRV_ERR_ENGINE;
+    prv_status status = view_new(d, aim, f, &v);
     if (status != PRV_OK) return status;
-    const steps s = choose_steps(&v, aim, count, top);
-    status = s.cut > 0.0 ? mesh_apart(d, s.bulk, s.cut, top, s.widest, mesh)
-                         : mesh_together(s.bulk, top, s.widest, mesh);
+    const steps s = choose_steps(&v, aim, d->counts[0], f.top, of_atoms);
+    if (of_atoms)
+        status = isfinite(s.work) ? mesh_of_atoms(d, f, &s, mesh) : PRV_ERR_ENGINE;
+    else
+        status = s.cut > 0.0 ? mesh_apart(d, s.bulk, s.cut, f.top, s.widest, mesh)
+                             : mesh_together(s.bulk, f.top, s.widest, mesh);
     if (status != PRV_OK) goto done;
-    mesh->least = least;
+    mesh->least = f.least;
     mesh->tilt = aim->slope;
 done:
     prv_release(v.loss);

@@ -15,9 +15,9 @@ typedef struct prv_jump_aim {
     double most_jumps; /* about, of all runs, that delta may not lose */
 } prv_jump_aim;
 
-/* Whether one direction's steps can be composed like this at all: Gaussian noise on a sample, or a mixture of
- * normal distributions, as of groups on samples, any number of runs, in the direction in which its least loss
- * is finite. */
+/* Whether one direction's steps can be composed like this at all: Gaussian noise on a sample, a mixture of
+ * normal distributions, as of groups on samples, or discrete losses whose masses are known relatively, any
+ * number of runs, in the direction in which its least loss is finite. */
 bool prv_may_count_jumps(const prv_direction *direction);
 
 /* The epsilon and the slope at which one jump alone, on top of the mean of all smaller losses, makes up

@@ -31,6 +31,10 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 #define VERY_RARE 3.0
 #define FAR 1e6
 
+/* The same of discrete losses, for which other engines need lattices that are fine enough for each atom. */
+#define MOST_EXPECTED_OF_ATOMS 4e6
+#define MOST_WORK_OF_ATOMS 1.5e7
+
 /* If delta is TINY, a convolution takes about as long as so many products for each of its points; but if
  * delta is less than exp of HIDDEN of the tilted law, it is multiplied out, in about so many products for
  * each pair of its points. */
@@ -46,7 +50,7 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 #define COARSE 0.02
 #define NARROWER 0.05
 /* The width of a pass falls more slowly than what its meshes are planned for, which therefore falls by this
- * power. */
+ * power; but not that of discrete losses, which is of first order. */
 #define SLOWLY 1.4
 #define NEARLY 4.0
 
@@ -246,6 +250,11 @@ static bool is_close(const search *s)
            prv_is_decided(t->options, s->best.lower, s->best.upper);
 }
 
+static bool is_discrete(const search *s)
+{
+    return s->refinement->task.direction->mechanisms[0]->base == PRV_BASE_ATOMS;
+}
+
 /* Aims at the width wanted, or at a wider one on the way there. */
 static void aim_pass(search *s)
 {
@@ -259,7 +268,7 @@ static void aim_pass(search *s)
         if (next > NEARLY * wanted) width = next;
     }
     if (s->passes > 0 && width == wanted && before > wanted && s->pass.aim.width <= PART_OF_MESHES * wanted)
-        s->scale *= fmin(fmax(pow(0.8 * wanted / before, SLOWLY), 0.05), 1.0);
+        s->scale *= fmin(fmax(pow(0.8 * wanted / before, is_discrete(s) ? 1.0 : SLOWLY), 0.05), 1.0);
     s->pass.aim.width = PART_OF_MESHES * s->scale * width;
     s->pass.aim.epsilon = s->reach + (ask_epsilon ? 2.0 * width : 0.0);
 }
@@ -318,6 +327,10 @@ static bool is_cheapest(search *s)
     const double work = prv_jump_work(r->task.direction, &aim);
     const double count = r->task.direction->counts[0], sum = s->pass.expected + s->start;
     const double rare = (r->aim.frequent_epsilon + s->start) / sum;
+    if (is_discrete(s)) {
+        s->work = MOST_WORK_OF_ATOMS;
+        return work <= MOST_EXPECTED_OF_ATOMS;
+    }
     if (r->aim.log_delta < TINY && work > MOST_EXPECTED) {
         s->work = MOST_WORK_IF_TINY;
         if (work <= MOST_EXPECTED_IF_TINY) s->planned = most_if_tiny(s->refinement, width_wanted(s));
@@ -424,6 +437,8 @@ prv_status prv_jump_passes(prv_refinement *r)
         if (status == PRV_ERR_ENGINE) break;
         if (status != PRV_OK) return status;
         take(&s);
+        /* A mesh that sees nothing twice is not the right one. */
+        if (s.passes >= 2 && !isfinite(width_of(&s))) break;
         if (s.passes == 0 || !(is_close(&s) || is_nearly_rounding(&s))) continue;
         if (!is_close(&s) && is_rounding_its_own(&s)) break;
         tell(&s);

@@ -301,6 +301,70 @@ static void test_steps(int group)
     }
 }
 
+/* Discrete noise on a sample: every outcome, one by one. */
+static long double exact_delta_of_atoms(double scale, double p, double epsilon)
+{
+    const long double s = (long double)scale, q = (long double)p, t = expl((long double)epsilon);
+    const int reach = (int)(60.0 * scale) + 8;
+    long double all = 0.0L, sum = 0.0L;
+    for (int x = -reach; x <= reach; x++) all += expl(-0.5L * (x / s) * (x / s));
+    for (int x = -reach; x <= reach; x++) {
+        const long double without = expl(-0.5L * (x / s) * (x / s)),
+                          with = expl(-0.5L * ((x - 1) / s) * ((x - 1) / s));
+        const long double excess = q * (with - without) - (t - 1.0L) * without;
+        if (excess > 0.0L) sum += excess;
+    }
+    return sum / all;
+}
+
+static void test_discrete_steps(void)
+{
+    for (int i = 0; i < 30; i++) {
+        const double scale = log_uniform(0.3, 3.0), p = log_uniform(1e-5, 0.1);
+        prv_mechanism *base = NULL, *m = NULL;
+        prv_jump_mesh mesh;
+        prv_jump_lattices l;
+        prv_mechanism_discrete_gaussian(scale, 1, &base);
+        prv_mechanism_poisson_subsampled(base, p, &m);
+        const size_t bulk = 60, jumps = 300;
+        if (prv_jump_mesh_new(bulk, jumps, &mesh) != PRV_OK) exit(2);
+        const double cut = log1p(p * log_uniform(3.0, 30.0));
+        mesh.on_knots = true;
+        mesh.least = log1p(-p) - 1e-10 * cut;
+        mesh.bulk_spacing = cut / (double)(bulk - 1);
+        mesh.carried = 0.01 * cut;
+        mesh.jump_spacing = (cut - mesh.carried) / 8.0;
+        mesh.tilt = 10.0;
+        for (size_t k = 0; k < bulk; k++) mesh.bulk_index[k] = (int64_t)k;
+        for (size_t k = 0; k < jumps; k++) mesh.jump_index[k] = (int64_t)(8 + k);
+        prv_jump_law up, down;
+        const prv_jump_limits limits = {1e-40, 10.0, 1e9, 1e9};
+        int wrong = prv_jump_lattices_new(m, false, &mesh, NULL, &l) != PRV_OK ||
+                    prv_jump_law_new(&l, &mesh, PRV_DOMINATING, 1.0, &limits, NULL, &up) != PRV_OK ||
+                    prv_jump_law_new(&l, &mesh, PRV_DOMINATED, 1.0, &limits, NULL, &down) != PRV_OK;
+        double widest = 1.0;
+        for (int k = 0; k < 60 && !wrong; k++) {
+            /* The last ones lie above all that is bounded. */
+            const double epsilon = (mesh.least + prv_jump_mesh_top(&mesh)) * k / 57.0;
+            const long double exact = exact_delta_of_atoms(scale, p, epsilon);
+            const double low = prv_jump_delta(&down, epsilon).delta,
+                         high = prv_jump_delta(&up, epsilon).delta;
+            wrong = !((long double)low <= exact && exact <= (long double)high);
+            if (wrong) printf("     at %.17g: %.17g, %.17Lg, %.17g\n", epsilon, low, exact, high);
+            if (k == 20) widest = 1.0 - low / high;
+        }
+        check(!wrong, "discrete noise %.3g, p %.2g: the curve of a step, bounds within %.2g", scale, p,
+              widest);
+        if (scale < 0.5) check(widest < 0.2, "... which is close");
+        prv_jump_law_free(&up);
+        prv_jump_law_free(&down);
+        prv_jump_lattices_free(&l);
+        prv_jump_mesh_free(&mesh);
+        prv_mechanism_free(m);
+        prv_mechanism_free(base);
+    }
+}
+
 int main(void)
 {
     test_powers();
@@ -309,6 +373,7 @@ int main(void)
     if (PRV_LONG_EPSILON < DBL_EPSILON) { /* exact values of curves take more digits */
         test_steps(1);
         test_steps(4);
+        test_discrete_steps();
     }
     return summary();
 }

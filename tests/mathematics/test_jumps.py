@@ -63,6 +63,10 @@ def test_delta_of_rare_jumps(noise, p, steps, delta):
         (prv.PoissonSubsampledGaussian(1.509, 5.957e-6), 49217, 6.808),
         (prv.PoissonSubsampledGaussian(1.287, 1.909e-6), 70360, 0.996),
         (prv.GroupPoissonSubsampledGaussian(1.264, 1e-5, 3), 40, 5.0),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(0.9258), 2e-4), 122, 1.301),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(0.9258), 2e-4), 122, 0.531),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(3.3), 1e-5), 40, 0.02),
+        (prv.PoissonSubsampled(prv.DiscreteLaplace(1.3, 3), 2e-5), 1000, 0.01),
     ],
 )
 def test_tiny_deltas_are_counted(mechanism, steps, epsilon):
