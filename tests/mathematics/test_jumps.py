@@ -65,8 +65,8 @@ def test_delta_of_rare_jumps(noise, p, steps, delta):
         (prv.GroupPoissonSubsampledGaussian(1.264, 1e-5, 3), 40, 5.0),
         (prv.PoissonSubsampled(prv.DiscreteGaussian(0.9258), 2e-4), 122, 1.301),
         (prv.PoissonSubsampled(prv.DiscreteGaussian(0.9258), 2e-4), 122, 0.531),
-        (prv.PoissonSubsampled(prv.DiscreteGaussian(3.3), 1e-5), 40, 0.02),
-        (prv.PoissonSubsampled(prv.DiscreteLaplace(1.3, 3), 2e-5), 1000, 0.01),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(0.58), 5.3461e-5), 71, 7.659),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(0.679, 2), 0.001657), 714, 0.2267),
     ],
 )
 def test_tiny_deltas_are_counted(mechanism, steps, epsilon):
