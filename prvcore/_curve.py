@@ -96,8 +96,8 @@ class PrivacyCurve(ComposedSteps):
             Nats, >= 0. If `delta` is at or above delta(0), 0; if it is below the mass of infinite
             loss, infinite. If it equals that mass, the largest finite loss, provided that the mass
             is known exactly: it is 0, or was given for a single mechanism that runs once. Otherwise
-            the mass is a rounded product, and for deltas within about 1e-14 of it the bounds are 0
-            and infinite.
+            the mass is a rounded product, and for deltas within about 1e-14 of it the bounds are
+            epsilon at a delta that is a little more, and infinite, with an AccuracyWarning.
 
         Raises
         ------
@@ -199,6 +199,8 @@ class PrivacyCurve(ComposedSteps):
         AccuracyWarning
             If the relative width of the bounds is more than some times the width asked, which is
             one in epsilon. The bounds hold nevertheless.
+        UnattainedWarning
+            If it is, because no data sets are known for which `upper` is exact.
 
         Notes
         -----
@@ -247,7 +249,7 @@ class PrivacyCurve(ComposedSteps):
 
         """
         rates = _arguments.probabilities(false_positive_rate, "false_positive_rate")
-        lower, estimate, upper = self._bound("power", rates, progress, memory_limit)
+        lower, estimate, upper = self._bound("power", rates, progress, memory_limit, "trade_off")
         errors = Bounds(_complement(upper, -1.0), 1.0 - estimate, _complement(lower, 1.0))
         return errors._of(OfCurve("trade_off", rates, self))
 
@@ -287,7 +289,7 @@ class PrivacyCurve(ComposedSteps):
 
         Warns
         -----
-        AccuracyWarning
+        AccuracyWarning, UnattainedWarning
             As `power`.
 
         Notes
@@ -355,7 +357,7 @@ class PrivacyCurve(ComposedSteps):
 
         Warns
         -----
-        AccuracyWarning
+        AccuracyWarning, UnattainedWarning
             As `power`.
 
         Notes
@@ -413,6 +415,11 @@ class PrivacyCurve(ComposedSteps):
             Nats, the greater of the directions asked: the composition is (alpha, `upper`)-RDP
             [1]_. Infinite if there is mass at infinite loss.
 
+        Warns
+        -----
+        UnattainedWarning
+            As `power`.
+
         Raises
         ------
         TypeError, ValueError
@@ -454,6 +461,7 @@ class PrivacyCurve(ComposedSteps):
         points: FloatArray,
         progress: ProgressOption,
         memory_limit: int | None,
+        asked_as: str | None = None,
     ) -> Bounds[Any]:
         flat = np.ascontiguousarray(points).reshape(-1)
         bounds = np.empty((flat.size, 3))
@@ -467,10 +475,9 @@ class PrivacyCurve(ComposedSteps):
                 progress=tell,
                 **self._settings.of_core(),
             )
-        if reports:
-            warning = why_share_is_wide(self, quantity, bounds, reports, memory_limit)
-            if warning is not None:
-                warnings.warn(warning, stacklevel=3)
+        warning = why_share_is_wide(self, asked_as or quantity, bounds, reports, memory_limit)
+        if warning is not None:
+            warnings.warn(warning, stacklevel=3)
         return shaped(bounds, points)._of(OfCurve(quantity, points, self))
 
     def report(

@@ -167,6 +167,10 @@ class Settings:
         with np.errstate(invalid="ignore"):  # infinite bounds
             return np.asarray(upper - lower > asked)
 
+    def least_width(self) -> float:
+        """Return the width that is asked for in epsilon, in nats, where epsilon is 1 or less."""
+        return _EPS_RELATIVE_ERROR if self.eps_error is None else self.eps_error
+
     def width(self) -> str:
         """Say which width of the bounds is asked for."""
         if self.eps_error is not None:

@@ -15,7 +15,12 @@ from prvcore._errors import AccuracyWarning, UnattainedWarning
 
 __all__ = ["why_share_is_wide", "why_wide"]
 
-_NAMES = {"power": "the power", "bayes_risk": "the Bayes risk", "gaussian_mu": "mu"}
+_NAMES = {
+    "power": "the power",
+    "trade_off": "the power",
+    "bayes_risk": "the Bayes risk",
+    "gaussian_mu": "mu",
+}
 # How each limit of a report is called, and what helps.
 _LIMITS = {
     "rounding": ("rounding in double precision", "Raise eps_error"),
@@ -27,6 +32,11 @@ _UNATTAINED = (
     "the lower bound is that of the worst data sets known, the upper one holds for all data sets, "
     "and they are further apart than asked, which no setting changes. Report upper"
 )
+_UNATTAINED_RISK = (
+    "the upper bound is that of the worst data sets known, the lower one holds for all data sets, "
+    "and they are further apart than asked, which no setting changes. Report lower"
+)
+_FALLING = ("bayes_risk", "trade_off")  # less of these is less privacy
 # The core stops a power and a mu at so many times the width asked, and not below this share.
 _MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3
 
@@ -66,21 +76,41 @@ def why_share_is_wide(
     reports: Iterable[Any],
     memory_limit: int,
 ) -> AccuracyWarning | None:
-    """Return a warning that says why a power, risk or mu is too wide, or None."""
+    """Return a warning that says why a power, risk, mu or divergence is too wide, or None.
+
+    `bounds` of a trade-off are those of its power. A divergence has no reports.
+    """
     lower, _, upper = bounds.T
     known = (upper > 0.0) & np.isfinite(upper)
     share = float(np.max(1.0 - lower[known] / upper[known], initial=0.0))
     if np.isinf(upper).any():
         share = 1.0
     widest = max(share - _LEAST_SHARE, 0.0) / _MOST_WIDTHS
-    limit = _limit(curve, [ErrorBudget(*report) for report in reports], widest, memory_limit)
+    budgets = [ErrorBudget(*report) for report in reports]
+    limit = _limit(curve, budgets, widest, memory_limit)
     if limit is None:
-        return None
+        if not _is_unattained(curve, bounds, budgets):
+            return None
+        return UnattainedWarning(_UNATTAINED_RISK if quantity in _FALLING else _UNATTAINED)
     cause, advice = limit
     return AccuracyWarning(
         f"{cause} kept the bounds of {_NAMES[quantity]} up to {share:.3g} times the upper one "
         f"apart, wider than {curve._settings.width()} allows; they hold all the same. {advice}"
     )
+
+
+def _is_unattained(curve: ComposedSteps, bounds: FloatArray, budgets: list[ErrorBudget]) -> bool:
+    """Return whether what no data sets attain keeps a share further apart than asked."""
+    lower, _, upper = bounds.T
+    attained = np.array(
+        [budget.attained for budget in budgets] or [curve.attained] * len(bounds), bool
+    )
+    asked = curve._settings.least_width()
+    for budget in budgets:
+        asked = max(asked, budget._of_the_answer)
+    with np.errstate(invalid="ignore"):  # infinite bounds
+        wide = upper - lower > (_LEAST_SHARE + _MOST_WIDTHS * asked) * upper
+    return bool(np.any(~attained & (wide | (np.isinf(upper) & np.isfinite(lower)))))
 
 
 def _limit(

@@ -333,11 +333,13 @@ def _refuse_bent(distribution: Any, noise: _Noise) -> None:
         seen = np.isfinite(heights)
         places, heights = places[seen], heights[seen]
         slopes = np.diff(heights) / np.diff(places)
+        sizes = noise.error * np.maximum(np.abs(heights), 1.0)  # that heights are off by
+        off = (sizes[:-1] + sizes[1:]) / np.diff(places)
     if np.isnan(heights).any() or slopes.size < 2:
         raise ValueError(
             f"logpdf of the distribution is no number near its middle: {distribution!r}"
         )
-    allowed = _BENT * (1.0 + np.abs(slopes[:-1]) + np.abs(slopes[1:]))
+    allowed = _BENT * (1.0 + np.abs(slopes[:-1]) + np.abs(slopes[1:])) + off[:-1] + off[1:]
     bent = np.flatnonzero(np.diff(slopes) > allowed)
     if bent.size:
         raise ValueError(

@@ -666,7 +666,7 @@ typedef struct prv_report {
  *   reports   prv_report[length]     or NULL
  * If delta is below the mass at infinity, bounds are infinite. If delta equals that mass and the mass was
  * given for one mechanism that runs once, epsilon is the greatest loss; else the mass is a rounded product,
- * and the bounds are 0 and infinity.
+ * and the bounds are epsilon at a delta that is a little more, and infinity: not `accurate`.
  *
  * Cost for each delta: with the spectrum O(atoms * frequencies), a few hundred of each whatever the counts
  * are; with a convolution O(N log N), N about window / spacing. Mean-matching composes once for all

@@ -20,6 +20,10 @@
 /* A threshold is told apart from the next number that is asked about instead by this part of it. */
 #define A_LITTLE_ABOVE 0x1p-40
 
+/* A delta that is a little more than the mass at infinity is so by this part of it, and at least this. */
+#define A_LITTLE_MORE 1e-7
+#define LEAST_MORE 1e-200
+
 /* Bounds of data sets, of which the lower one alone is used, are first as close as this part of epsilon, or
  * of delta; and then as this part of their distance below the pair's upper bound. */
 #define COARSE_DATA 0.02
@@ -249,16 +253,74 @@ static prv_status bracket_open_pairs(const pairs *p, const prv_options *options,
     return clip_small_delta(p->directions, p->count, value, b);
 }
 
+static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,
+                                prv_report *r);
+
+/* Of a delta that is the mass at infinity of one direction, whose epsilon is then the greatest loss or
+ * infinite: asks the other direction, of which the totals tell the greatest loss alone. */
+static prv_status ask_other_direction(const pairs *p, const prv_options *options, double value, prv_bounds *b,
+                                      prv_report *r)
+{
+    for (size_t i = 0; i < p->count && p->count > 1; i++) {
+        prv_bounds of_other, own;
+        if (answer_directly(&p->directions[i], 1, p->question, value, &own)) continue;
+        pairs other = {&p->directions[i], 1, p->question, &value, NULL};
+        const prv_status status = bracket_pairs(&other, options, 0, &of_other, r);
+        if (prv_is_too_fine(status)) continue; /* what the totals say holds */
+        if (status != PRV_OK) return status;
+        answer_directly(&p->directions[1 - i], 1, p->question, value, b);
+        prv_gate_worst(b, &of_other);
+    }
+    return PRV_OK;
+}
+
+/* Where it is not certain that epsilon is the greatest loss, or infinite, at a delta that is the mass at
+ * infinity: epsilon at a delta that is a little more is a lower bound. */
+static prv_status ask_little_more(const pairs *p, const prv_options *options, double value, prv_bounds *b,
+                                  prv_report *r)
+{
+    const double more = fmax(value * (1.0 + A_LITTLE_MORE), LEAST_MORE);
+    prv_bounds found;
+    if (!(more < 1.0) || answer_directly(p->directions, p->count, p->question, more, &found)) return PRV_OK;
+    pairs other = {p->directions, p->count, p->question, &more, NULL};
+    const prv_status status = bracket_pairs(&other, options, 0, &found, r);
+    if (status == PRV_OK) b->lower = fmin(fmax(b->lower, found.lower), b->upper);
+    return prv_is_too_fine(status) ? PRV_OK : status;
+}
+
+/* Answers by the totals, if they suffice. If rounding hides whether delta is below the mass at infinity, or
+ * if it is not known whether the greatest loss is reached, bounds of epsilon may be far apart. */
+static prv_status answer_without_composing(const pairs *p, const prv_options *options, double value,
+                                           bool *is_known, prv_bounds *b, prv_report *r)
+{
+    *is_known = answer_directly(p->directions, p->count, p->question, value, b);
+    if (!*is_known) return PRV_OK;
+    prv_report_known(options, r);
+    if (p->question != PRV_ASK_EPSILON || b->lower == b->upper ||
+        b->upper - b->lower <= prv_width_asked(options, b->lower))
+        return PRV_OK;
+    const bool is_open = !(options->mesh_size > 0.0) && prv_is_engine_open(options);
+    prv_status status = is_open ? ask_other_direction(p, options, value, b, r) : PRV_OK;
+    if (status == PRV_OK && is_open) status = ask_little_more(p, options, value, b, r);
+    if (status != PRV_OK) return status;
+    b->estimate = fmin(fmax(b->estimate, b->lower), b->upper);
+    prv_report_known(options, r);
+    r->width = r->rounding = b->upper == b->lower ? 0.0 : b->upper - b->lower;
+    r->accurate = r->width <= prv_width_asked(options, b->lower) ||
+                  prv_is_decided(options, b->lower, b->upper);
+    if (!r->accurate) r->limit = PRV_LIMIT_ROUNDING;
+    return PRV_OK;
+}
+
 /* Bracketing: the cheapest way that answers. */
 static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,
                                 prv_report *r)
 {
     const pairs *p = context;
     const double value = p->values[i];
-    if (answer_directly(p->directions, p->count, p->question, value, b)) {
-        prv_report_known(options, r);
-        return PRV_OK;
-    }
+    bool is_known;
+    const prv_status known = answer_without_composing(p, options, value, &is_known, b, r);
+    if (known != PRV_OK || is_known) return known;
     if (options->mesh_size > 0.0 || !prv_is_engine_open(options))
         return bracket_open_pairs(p, options, value, b, r);
     bool answered;

@@ -82,3 +82,44 @@ def test_bounds_as_close_as_asked_need_no_reason():
         assert not unattained.attained
         assert unattained.epsilon(1e-6).upper <= 20.0
         assert prv.compose(prv.ApproximateDP(1.0, 1e-3)).epsilon(1e-6).upper == math.inf
+
+
+def test_unattained_quantities_say_that_no_setting_brings_them_closer():
+    curve = prv.compose(prv.RandomAllocation(prv.Gaussian(1.0), batches=10, selected=2))
+    for bound in (curve.power, curve.gaussian_mu):
+        with pytest.warns(prv.UnattainedWarning, match="lower bound is that of " + UNKNOWN):
+            bound(1e-3)
+    for bound in (curve.trade_off, prv.compose(prv.BoundedRange(2.0), 20).bayes_risk):
+        with pytest.warns(prv.UnattainedWarning, match="upper bound is that of " + UNKNOWN):
+            bound(0.1)
+    cut = prv.TruncatedPoissonSubsampledGaussian(1.0, 0.01, 10_000, 110)
+    with pytest.warns(prv.UnattainedWarning, match=UNKNOWN):
+        prv.compose(cut, 100).renyi_divergence(8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        attained = prv.compose(prv.Gaussian(1.0), 10)
+        for bound in (attained.power, attained.trade_off, attained.bayes_risk):
+            bound(0.1)
+        prv.compose(prv.Gaussian(5.0)).renyi_divergence([2, 8])
+
+
+def test_at_the_mass_at_infinity_epsilon_is_the_greatest_loss_or_a_reason_is_told():
+    def exact(loss, part):  # a record that enters with this probability, and loses so much
+        return math.log1p(part * math.expm1(loss))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # The mass is known, and the greatest loss is enclosed: that of a fifth of the batches.
+        epoch = prv.compose(prv.RandomAllocation(prv.ApproximateDP(0.1, 1e-5), 5))
+        bounds = epoch.epsilon(1e-5)
+        assert bounds.lower <= 0.1 <= bounds.upper <= 0.1 + 1e-9
+        assert bounds.lower >= 0.1 - 1e-6  # all batches lose 0.1 with a probability of 1 / 2^5
+        both = prv.PoissonSubsampled([prv.Laplace(1.0), prv.PureDP(0.3)], 0.3)
+        bounds = prv.compose(both, 3).epsilon(0.0)
+        assert bounds.lower <= 3.0 * exact(1.3, 0.3) <= bounds.upper <= bounds.lower * 1.001
+    # The mass is a rounded product, of which nobody knows whether delta is below it.
+    sampled = prv.compose(prv.PoissonSubsampled(prv.ApproximateDP(0.1, 1e-5), 0.9))
+    with pytest.warns(prv.AccuracyWarning, match="rounding"):
+        bounds = sampled.epsilon(0.9 * 1e-5)
+    assert bounds.upper == math.inf
+    assert 0.0 <= exact(0.1, 0.9) - bounds.lower <= 1e-6
