@@ -60,6 +60,10 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
  * together than the knots, the error is far below the law's. */
 #define NEARLY_FINE 0.1
 #define LEAST_OF_FOUND 0.75
+/* A convolution that rounds by less than this part of the width is not taken the precise way for that. */
+#define MOST_OF_PLAIN 0.3
+/* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
+#define NEARLY_ROUNDING 2.0
 /* If the mesh is too coarse to see the answer at all, its spacing falls by this factor. */
 #define FINER_UNSEEN 0.3
 /* If rounding of transforms hides the answer, the next mesh is coarser by a factor in this range, so often at
@@ -72,6 +76,11 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
  * mesh: one pass of so many points tells about as much as any. */
 #define HOPELESS_PART (-22.0)
 #define HOPELESS_POINTS 32768.0
+
+/* So many passes in a row of finer meshes that came no closer tell that something else than the mesh is in
+ * the way: a convolution of more points than this is not worth while. */
+#define MOST_IN_VAIN 2
+#define LARGE_POINTS 65536.0
 
 /* True of laws with a density, all of them. */
 static bool are_smooth(const prv_direction *direction)
@@ -303,6 +312,8 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
         r->task.jumps = PRV_JUMPS_TOGETHER;
         prv_choose_way(r);
     }
+    /* The precise way takes many times as long, and a finer mesh may do. */
+    if (r->task.precise && !before.task.precise && rounding < MOST_OF_PLAIN * width) *r = before;
     return !is_same_way(r, &before);
 }
 
@@ -348,6 +359,10 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
         if (!changed) *spacing = fmin(*spacing, FINER_UNSEEN * last->spacing);
         return true;
     }
+    /* If the next pass rounds like the last one, no width is reached that is much less than the rounding. */
+    const bool is_rounding_wider = !changed && read->rounding > width;
+    if (is_rounding_wider && read->width <= NEARLY_ROUNDING * read->rounding) return false;
+    if (is_rounding_wider) width = read->rounding;
     /* What the mesh may cost beside the slack, over what it did cost; of a delta, in either of the ways in
      * which bounds are close enough: near 1 a width in epsilon is far more than the part of delta that it
      * moves. */
@@ -421,13 +436,22 @@ bool prv_is_hopeless(const prv_refinement *r)
            prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < HOPELESS_PART;
 }
 
+/* The points of a convolution at this spacing, about; 0 if that is not known. */
+static double points_of_convolution(const prv_refinement *r, double spacing)
+{
+    prv_layout layout;
+    /* Too long for memory is long. */
+    const prv_status status = prv_layout_plan(r->task.direction, &r->aim, prv_next_tilt(r), spacing, false,
+                                              PRV_ENGINE_CONVOLUTION, HUGE_VAL, &layout);
+    return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
+}
+
 double prv_hopeless_spacing(const prv_refinement *r, double spacing)
 {
-    const prv_task *t = &r->task;
-    prv_layout layout;
-    /* Too long for memory is too long here, too. */
-    const prv_status status = prv_layout_plan(t->direction, &r->aim, prv_next_tilt(r), spacing, false,
-                                              t->engine, HUGE_VAL, &layout);
-    if (status != PRV_OK && status != PRV_ERR_MEMORY_LIMIT) return spacing;
-    return spacing * fmax(layout.uniform_points / HOPELESS_POINTS, 1.0);
+    return spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
+}
+
+bool prv_is_convolution_large(const prv_refinement *r, double spacing)
+{
+    return points_of_convolution(r, spacing) > LARGE_POINTS;
 }

@@ -28,6 +28,9 @@ bool prv_adapt(prv_refinement *refinement, double width, double *spacing);
  * little of its mass where the answer is. */
 bool prv_is_hopeless(const prv_refinement *refinement);
 
+/* Whether a convolution at this spacing (nats) would take long. */
+bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
+
 /* A spacing (nats), `spacing` or a coarser one, of a pass that does not take long. */
 double prv_hopeless_spacing(const prv_refinement *refinement, double spacing);
 

@@ -29,13 +29,20 @@
 /* Products of an atom and a frequency that a spectrum may take if it was asked for. Else it may take about as
  * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step (a coarse
  * pass may take longer, as the convolution that answers is a finer one), or a precise one, and in both cases
- * some products for each operation of its transforms, up to a limit. */
+ * some products for each operation of its transforms, up to a limit. Transforms longer than LONG take longer
+ * for each operation, and round so much that there are more passes. Where atoms of several steps are on no
+ * common lattice, which a convolution needs a much finer one for than is guessed, a spectrum may take LOOSE
+ * times as long, and a coarse one LOOSE_IF_COARSE times. */
 #define MOST_WORK 5e9
-#define PLAIN_WORK 1e6
-#define COARSE_WORK 2.5e6
+#define PLAIN_WORK 2e5
+#define COARSE_WORK 5e5
+#define LOOSE 5.0
+#define LOOSE_IF_COARSE 2.0
+#define LONG 32768.0
 #define PRECISE_WORK 4e7
 #define PRECISE_WORK_OF_POINT 300.0
-#define WORK_OF_TRANSFORMS 8.0
+#define WORK_OF_TRANSFORMS 1.0
+#define MOST_WORK_OF_POINT 8.0
 #define MOST_WORK_OF_TRANSFORMS 1e8
 
 /* If a layout exceeds the memory limit, its spacing grows by the excess and 5 % more, but at least by 5 % and
@@ -112,15 +119,32 @@ static double coarseness(const prv_task *t, const prv_aim *aim)
     return fmax(aim->width / prv_width_asked(t->options, aim->epsilon), 1.0);
 }
 
+/* Whether more than one step has atoms. */
+static bool have_several_atoms(const prv_direction *d)
+{
+    size_t steps = 0;
+    for (size_t j = 0; j < d->steps; j++)
+        if (d->mechanisms[j]->base != PRV_BASE_GAUSSIAN && d->mechanisms[j]->base != PRV_BASE_MIXTURE)
+            steps++;
+    return steps > 1;
+}
+
 static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
 {
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
-    const double coarse = coarseness(t, aim);
+    const double coarse = coarseness(t, aim), steps = (double)t->direction->steps;
     const double n = layout->convolved_points * sqrt(coarse); /* of the convolution that would answer */
-    const double like = fmax((coarse > 2.0 ? COARSE_WORK : PLAIN_WORK) * (double)t->direction->steps,
-                             t->jumps == PRV_JUMPS_SEPARATE ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
-                                                            : 0.0);
-    return like + fmin(WORK_OF_TRANSFORMS * n * log2(n), MOST_WORK_OF_TRANSFORMS);
+    const bool is_loose = have_several_atoms(t->direction);
+    const bool is_coarse = coarse > 2.0;
+    const double loose = !is_loose ? 1.0 : is_coarse ? LOOSE_IF_COARSE : LOOSE;
+    const double each = (is_coarse ? COARSE_WORK : PLAIN_WORK) * loose;
+    const double like = fmax(each * (steps + 1.0), t->jumps == PRV_JUMPS_SEPARATE
+                                                       ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
+                                                       : 0.0);
+    const double of_point = is_loose ? MOST_WORK_OF_POINT
+                                     : fmin(WORK_OF_TRANSFORMS * (steps + 1.0) * fmax(n / LONG, 1.0),
+                                            MOST_WORK_OF_POINT);
+    return like + fmin(of_point * n * log2(n), MOST_WORK_OF_TRANSFORMS);
 }
 
 /* Whether one block of frequencies takes more work than the spectrum may. */

@@ -13,7 +13,7 @@
 
 /* So many passes in a row of meshes that are finer by this factor, whose width is above this part of the
  * narrowest, tell that something else than the mesh is in the way: no more are made if the last one was LARGE
- * (bytes). */
+ * (bytes), or if a convolution that takes long is to take the place of a spectrum. */
 #define MOST_IN_VAIN 2
 #define FINER 0.5
 #define CLOSER 0.9
@@ -150,6 +150,9 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
     prv_status status = prv_pass(&r->task, &r->aim, tilt, spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         if (status != remedies[i].failure || o->too_large || !remedies[i].change(r)) continue;
+        const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
+                             r->task.engine != first.engine;
+        if (in_vain && prv_is_convolution_large(r, spacing)) break;
         if (has_failed(&r->task, prv_next_tilt(r), &first, tilt)) continue;
         status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), spacing, exact, o);
     }
