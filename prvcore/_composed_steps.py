@@ -102,8 +102,9 @@ class ComposedSteps:
         are known to have that pair for a `BoundedRange` or a `SubsampledWithoutReplacement` that
         runs more than once or with other mechanisms, for a `TruncatedPoissonSubsampledGaussian`,
         for a `RandomAllocation` to some of the batches, and, if records are replaced, for a
-        `PoissonSubsampled` of all but Gaussian noise. Then `lower` belongs to data sets that exist,
-        `upper` holds for all data sets, and the true value between the two is not known.
+        `PoissonSubsampled` of all but Gaussian noise, and one guarantee that runs once. Then
+        `lower` belongs to data sets that exist, `upper` holds for all data sets, and the true value
+        between the two is not known.
         """
         return self._composition.attained(self._settings.neighbors)
 

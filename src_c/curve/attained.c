@@ -16,6 +16,14 @@ static prv_attainment attainment_of_step(const prv_mechanism *m)
     return PRV_ATTAINED;
 }
 
+/* Of a Poisson sample whose neighbours differ by a replaced record: what replace_one.c says of its folded
+ * pair. */
+static prv_attainment attainment_of_folded(const prv_mechanism *m)
+{
+    const bool each = m->base != PRV_BASE_COMBINED && m->noise == PRV_NOISE_NONE;
+    return each ? PRV_ATTAINED_EACH : PRV_NOT_ATTAINED;
+}
+
 /* Of steps together of which `worst` is that of one of them. */
 static prv_attainment together(prv_attainment worst, double count)
 {
@@ -30,7 +38,7 @@ prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count, prv_n
         if (steps[j].count == 0) continue;
         const prv_mechanism *m = steps[j].mechanism;
         const bool folded = neighbors == PRV_REPLACE_ONE && m->replacement == PRV_REPLACED_FOLDED;
-        const prv_attainment step = folded ? PRV_NOT_ATTAINED : attainment_of_step(m);
+        const prv_attainment step = folded ? attainment_of_folded(m) : attainment_of_step(m);
         if (step > worst) worst = step;
         count += (double)steps[j].count;
     }

@@ -506,10 +506,10 @@ PRV_API prv_status prv_check_steps(const prv_step *steps, size_t step_count, prv
 
 /* 1 if two data sets have the pair that dominates the composition, or if for each value of its curve two
  * data sets have this value: then bounds of epsilon and delta come as close as asked. 0 for truncated
- * Poisson samples, for Poisson samples of all but Gaussian noise if a record is replaced, and for bounded
- * ranges and samples of fixed size that run more than once or with other mechanisms: no data sets are known
- * that have their pairs. Then lower bounds belong to data sets that exist, upper bounds hold for all data
- * sets, and prv_report.unattained is the distance between. O(step_count). */
+ * Poisson samples; if a record is replaced, for Poisson samples of all but Gaussian noise, and of guarantees
+ * that run once; and for bounded ranges and samples of fixed size that run more than once or with other
+ * mechanisms: no data sets are known that have their pairs. Then lower bounds belong to data sets that exist,
+ * upper bounds hold for all data sets, and prv_report.unattained is the distance between. O(step_count). */
 PRV_API int prv_is_attained(const prv_step *steps, size_t step_count, prv_neighbors neighbors);
 
 /* ==== Options ============================================================================= */

@@ -108,6 +108,19 @@ def test_discrete_noise_on_poisson_samples(p, count):
     assert not found.attained
 
 
+def test_a_guarantee_that_runs_once_on_a_poisson_sample_is_attained():
+    """The curve and the report agree on it: each value is that of a record that does nothing."""
+    p, null, special = 0.3, response(1.0, 0), response(1.0, 1)
+    once = prv.compose(prv.PoissonSubsampled(prv.PureDP(1.0), p), **REPLACED)
+    assert once.attained
+    assert once.error_budget(delta=1e-2).attained
+    for epsilon in EPSILONS:
+        exact = curve(mixed(p, null, special), null, epsilon)
+        assert once.delta(epsilon).estimate == pytest.approx(exact, rel=1e-12, abs=1e-15)
+    assert not (once * 2).attained
+    assert not (once * 2).error_budget(delta=1e-2).attained
+
+
 def test_laplace_noise_on_poisson_samples():
     step = prv.PoissonSubsampled(prv.Laplace(2.0), 0.2)
     fixed = prv.SubsampledWithoutReplacement(prv.Laplace(2.0), 0.2)
