@@ -16,6 +16,7 @@ from scipy.stats import norm
 
 import prvcore as prv
 from prvcore import _cli as cli
+from prvcore.files.mechanisms import mechanism_from_dict
 from tests.support.checkout import ROOT
 from tests.witnesses import falsified, random_witness, refusal_of, sealed, verifier
 
@@ -343,6 +344,83 @@ def test_claims_without_lattices_are_of_what_is_covered(
     mechanism, neighbors, question, upper, reason
 ):
     assert reason in str(refusal_of(claimed(mechanism, neighbors, question, 0.0, upper)))
+
+
+SYMMETRIC = of_table([-1.0, 1.0], [0.2689414213699951, 0.7310585786300049], 0.0, "any")
+INNER = [
+    PURE,
+    RESPONSE,
+    SYMMETRIC,
+    {**SYMMETRIC, "neighbors": "replace-one"},
+    {**SYMMETRIC, "neighbors": "add-or-remove"},
+    {**SYMMETRIC, "attained": False},
+    BATCHES,
+    {**BATCHES, "sampling_probability": 0.5, "maximum_batch_size": 4},
+    {**OF_FIXED_SIZE, "mechanism": PURE},
+    on_sample(PURE, 0.3),
+    {"type": "ApproximateDP", "epsilon": 0.5, "delta": 0.01},
+    {"type": "BoundedRange", "epsilon": 0.5},
+    {"type": "Gaussian", "noise_multiplier": 1.5},
+    {"type": "Laplace", "scale": 2.0, "sensitivity": 1.0},
+    {"type": "DiscreteLaplace", "scale": 2.0, "sensitivity": 1},
+    {"type": "DiscreteGaussian", "scale": 2.0, "sensitivity": 1},
+    {"type": "NoisyCount", "deviation": 1.5, "centred": True},
+    {"type": "NoisyCount", "deviation": 1.5, "centred": False},
+    {
+        "type": "PoissonSubsampledGaussian",
+        "noise_multiplier": 1.5,
+        "sampling_probability": 0.4,
+    },
+    {
+        "type": "GroupPoissonSubsampledGaussian",
+        "noise_multiplier": 1.5,
+        "sampling_probability": 0.4,
+        "group_size": 2,
+    },
+    {
+        "type": "MixtureOfGaussians",
+        "noise_multiplier": 1.5,
+        "sensitivities": [0.0, 1.0, 2.0],
+        "probabilities": [0.5, 0.25, 0.25],
+    },
+]
+
+
+@pytest.mark.slow
+def test_what_the_verifier_takes_prvcore_takes_for_the_same():
+    """Within each other, all kinds have the same curve in both, or none in the verifier."""
+    module = importlib.import_module(f"{verifier().__name__}.mechanisms")
+    balls = importlib.import_module(f"{verifier().__name__}.balls")
+    balls.set_precision()
+    compared = 0
+    outer = [
+        lambda m: m,
+        on_sample,
+        lambda m: on_sample(on_sample(m)),
+        lambda m: {**OF_FIXED_SIZE, "mechanism": m, "sampling_probability": 0.5},
+        lambda m: {"type": "Composed", "mechanisms": [[m, 1], [PURE, 1]]},
+        lambda m: on_sample({"type": "Composed", "mechanisms": [[m, 2]]}),
+    ]
+    for within, mechanism, direction in itertools.product(
+        outer, INNER, ("add", "remove", "replace-one")
+    ):
+        whole = within(mechanism)
+        try:
+            module.check_mechanism(whole)
+            pair = module.pair_of(whole, direction)
+            found = pair.delta(balls.ball(0.3).exp())
+        except verifier().Refused:
+            continue
+        if mechanism["type"] == "FromTable" and direction == "replace-one" and whole != mechanism:
+            continue  # what prvcore has no pair of, as it needs one that is its own reverse
+        curve = prv.compose(mechanism_from_dict(whole), neighbors=direction)
+        bounds = curve.delta(0.3)
+        low, high = (float(end.mid()) for end in (found.lower(), found.upper()))
+        assert high >= bounds.lower * (1 - 1e-12), (whole, direction)
+        assert not pair.attained or low <= bounds.upper * (1 + 1e-12), (whole, direction)
+        assert not pair.attained or curve.attained, (whole, direction)
+        compared += 1
+    assert compared > 130
 
 
 def test_a_claim_for_groups_says_so():
