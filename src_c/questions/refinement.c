@@ -114,6 +114,7 @@ static bool convolve_instead(prv_refinement *r)
     r->task.engine = PRV_ENGINE_CONVOLUTION;
     if (r->aim.is_rare && r->aim.deviation > r->aim.epsilon)
         r->aim.strictness = fmax(r->aim.strictness, STRICTNESS_OF_WIDE_LAWS);
+    if (!(r->capped_at > 0.0)) prv_refinement_count_tops(r);
     prv_choose_way(r);
     return true;
 }
@@ -197,9 +198,13 @@ static void correct_aim(prv_refinement *r)
     const prv_reading *read = &r->last.read;
     /* If rounding hides the answer, the guess before is the better one. */
     if (isfinite(read->epsilon) && (read->resolved || read->rounding < read->wrap_around)) {
-        if (t->question == PRV_ASK_DELTA && read->resolved && fabs(read->log_delta - r->aim.log_delta) > 1.0)
-            prv_aim_again(t->direction, t->options, t->value, read->log_delta,
-                          read->slope > 0.0 && read->slope < 1e100 ? read->slope : NAN, &r->aim);
+        /* A delta that was guessed too large by far cuts losses off that decide, and what is left has a
+         * saddle of no use: so a reading without digits, too, tells where to aim. */
+        if (t->question == PRV_ASK_DELTA && fabs(read->log_delta - r->aim.log_delta) > 1.0) {
+            const bool has_slope = read->resolved && read->slope > 0.0 && read->slope < 1e100;
+            prv_aim_again(t->direction, t->options, t->value, read->log_delta, has_slope ? read->slope : NAN,
+                          &r->aim);
+        }
         r->aim.epsilon = read->epsilon;
         r->aim.log_delta = read->log_delta;
         if (t->question == PRV_ASK_EPSILON)
