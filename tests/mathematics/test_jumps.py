@@ -166,3 +166,20 @@ def test_rounding_of_very_many_steps_ends_the_counting():
     assert b.upper - b.lower <= 2.5 * budget.rounding <= 5e-3
     assert advantage_of_one_jump(*setting, b.upper) <= delta
     assert advantage_of_one_jump(*setting, 0.9 * b.lower) >= 0.9 * delta
+
+
+def test_rare_jumps_beside_atoms():
+    """A spectrum falls too slowly there: a convolution has lattices that end above epsilon."""
+    steps = [(prv.PoissonSubsampledGaussian(0.5929, 1.245e-5), 888), (prv.Laplace(122.6), 16)]
+    c, delta = prv.compose(steps), 3.05088894778739e-09
+    b = c.epsilon(delta)
+    assert b.upper - b.lower <= 1e-3 * b.lower
+    assert c.delta(b.upper).lower <= delta <= c.delta(b.lower).upper
+
+
+def test_a_delta_that_is_guessed_far_too_large():
+    steps = [(prv.PoissonSubsampledGaussian(0.9531, 5.491e-5), 660), (prv.Laplace(0.43), 5)]
+    c, epsilon = prv.compose(steps), 12.2521244026279
+    b = c.delta(epsilon)
+    assert 0.0 < 0.7 * b.upper < b.lower
+    assert c.epsilon(b.upper).lower <= epsilon <= c.epsilon(b.lower).upper
