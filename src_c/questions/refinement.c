@@ -22,6 +22,13 @@
 /* The guess of rounding is one from above: where rare jumps decide, spectra do better by this factor. */
 #define RARE_DEMAND 0.02
 
+/* nats: if losses outside the window move epsilon by more than this, the pass aimed at another law. */
+#define FAR_OFF 1e100
+
+/* Where the logarithm of delta is found to be so far from the one aimed at, a pass that was expected to hide
+ * the answer tells nothing of the next one. */
+#define MUCH_CLOSER 10.0
+
 /* If the tilted law is wide beside epsilon, as it has rare large losses, profiles misjudge its tails by far.
  */
 #define STRICTNESS_OF_WIDE_LAWS 1e8
@@ -196,14 +203,19 @@ static void correct_aim(prv_refinement *r)
 {
     const prv_task *t = &r->task;
     const prv_reading *read = &r->last.read;
-    /* If rounding hides the answer, the guess before is the better one. */
-    if (isfinite(read->epsilon) && (read->resolved || read->rounding < read->wrap_around)) {
+    const bool was_far_off = r->aimed_anew;
+    r->aimed_anew = false;
+    /* If rounding hides the answer, the guess before is the better one, unless it was far off. */
+    if (isfinite(read->epsilon) && (read->resolved || was_far_off || read->rounding < read->wrap_around)) {
         /* A delta that was guessed too large by far cuts losses off that decide, and what is left has a
          * saddle of no use: so a reading without digits, too, tells where to aim. */
         if (t->question == PRV_ASK_DELTA && fabs(read->log_delta - r->aim.log_delta) > 1.0) {
+            if (fabs(read->log_delta - r->aim.log_delta) > MUCH_CLOSER) r->hopeless = false;
             const bool has_slope = read->resolved && read->slope > 0.0 && read->slope < 1e100;
             prv_aim_again(t->direction, t->options, t->value, read->log_delta, has_slope ? read->slope : NAN,
                           &r->aim);
+            r->aimed_anew = !read->resolved && read->wrap_around > FAR_OFF;
+            if (r->aimed_anew) r->rounding_demand = r->aim.strictness = 1.0;
         }
         r->aim.epsilon = read->epsilon;
         r->aim.log_delta = read->log_delta;
@@ -269,7 +281,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     r->aim.width = width;
     if (r->passes == 0) prv_widen_reach(&r->aim);
     double spacing = prv_first_spacing(t->direction, &r->aim);
-    if (r->passes > 0 && !prv_adapt(r, width, &spacing)) {
+    if (r->passes > 0 && !r->aimed_anew && !prv_adapt(r, width, &spacing)) {
         if (r->stopped_by == PRV_LIMIT_NONE)
             r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
         return PRV_OK;

@@ -24,6 +24,7 @@ typedef struct prv_refinement {
     int drowned;      /* passes whose answer it hid */
     int in_vain;      /* passes of finer meshes, one after another, that came no closer */
     bool counted;     /* `bounds` begins with those of counted jumps, which were not close enough */
+    bool aimed_anew;  /* the last pass aimed so far off that it tells nothing of the next one */
     bool hopeless;    /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
     bool first_order; /* the width falls like the spacing or more slowly, not like its square */
     bool rounding_decides; /* rounding alone is wider than asked, or hides the answer */
