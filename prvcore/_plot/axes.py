@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["COLOURS", "new_axes", "plain_ticks", "say_nothing_drawn"]
+__all__ = ["COLOURS", "new_axes", "plain_ticks", "say_nothing_drawn", "whole_ticks"]
 
 # colours that colour-blind people can tell apart (Okabe and Ito), and that are seen on black and on
 # white
@@ -39,6 +39,13 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_major_locator(ticker.LogLocator(subs=subs))
     axis.set_minor_formatter(ticker.NullFormatter())
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _plain(value)))
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Have no ticks between whole numbers."""
+    from matplotlib import ticker
+
+    axis.set_major_locator(ticker.MaxNLocator(integer=True))
 
 
 def _plain(value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
-from prvcore._plot.axes import COLOURS, new_axes, plain_ticks, say_nothing_drawn
+from prvcore._plot.axes import COLOURS, new_axes, plain_ticks, say_nothing_drawn, whole_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +67,8 @@ def plot_sweep(bounds: Sweep, x: str | None = None, ax: Axes | None = None) -> A
         ax.plot(across, upper[order], linewidth=1.2, markersize=3, **style)
     quantity = "delta" if "epsilon" in settings else "epsilon"
     _finish(ax, log_x=log_x, log_y=log_y, whole=bool(drawn.all()))
+    if not log_x and (np.mod(settings[x], 1.0) == 0.0).all():
+        whole_ticks(ax.xaxis)
     ax.set_xlabel(x.replace("_", " "))
     ax.set_ylabel(f"upper bound of {quantity}" + (" (nats)" if quantity == "epsilon" else ""))
     fixed = {name: values[0] for name, values in settings.items() if name not in {*varied, x}}

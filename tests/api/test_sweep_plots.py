@@ -43,6 +43,12 @@ def test_epochs_are_across_and_noise_has_colours():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("epochs", "whole"), [([10, 15, 20], True), ([0.5, 1.0, 1.5], False)])
+def test_whole_epochs_have_whole_ticks(epochs, whole):
+    axes = prv.dpsgd_schedule(60_000, 256, epochs).epsilon(1.1, 1e-5).plot()
+    assert all(tick.is_integer() for tick in axes.get_xticks().tolist()) == whole
+
+
 def test_a_title_says_what_is_not_the_default():
     plan = prv.dpsgd_schedule(1000, 100, [1, 2])
     fixed = "noise multiplier 1, dataset size 1000, batch size 100, delta 1e-05"
