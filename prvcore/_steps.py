@@ -54,9 +54,10 @@ def _pair(item: Any, i: int) -> tuple[Mechanism, int]:
         return item, 1
     if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Mechanism):
         return item[0], _arguments.count(item[1], f"the count of mechanisms[{i}]")
-    raise TypeError(
-        f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
-    )
+    message = f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
+    if i == 1 and isinstance(item, int):
+        message += ": a single pair stands in a list, [(mechanism, count)]"
+    raise TypeError(message)
 
 
 def refuse_mixed_groups(mechanisms: Iterable[Mechanism]) -> None:

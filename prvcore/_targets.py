@@ -135,5 +135,12 @@ def kind_of(targets: Targets | dict[str, Any]) -> str:
     for quantity, names in _KINDS.items():
         if given == {name for name in names if name is not None}:
             return quantity
+    lacks = [
+        next(iter(parts - given))
+        for parts in ({name, point} for name, point in _KINDS.values() if point is not None)
+        if len(given) == 1 and given < parts
+    ]
+    if lacks:
+        raise TypeError(f"{min(given)} needs {' or '.join(lacks)}: both are one target")
     stated = f"got {', '.join(sorted(given))}" if given else "got none"
     raise TypeError(f"exactly one target must be given ({_WAYS}), {stated}")

@@ -12,18 +12,34 @@ from numpy.typing import ArrayLike, NDArray
 from prvcore._arguments.scalars import MAX_COUNT
 from prvcore._arguments.types import FloatArray
 
+_LONGEST_SHOWN = 100  # characters
 
-def array(values: ArrayLike, name: str) -> FloatArray:
-    """Return `values` as float64 of any shape; only real numbers are accepted."""
+
+def array(values: ArrayLike, name: str, requirement: str = "") -> FloatArray:
+    """Return `values` as float64 of any shape; only real numbers are accepted.
+
+    The message of an error says what else is required of them.
+    """
+    real = f"real numbers, {requirement}" if requirement else "real numbers"
     if _misread(values):
-        raise TypeError(f"{name} must be real, got {values!r}")
+        raise TypeError(f"{name} must be {real}, got {_shown(values)}")
     try:
         found = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} must be a number or a regular array, got {values!r}") from None
+        raise ValueError(
+            f"{name} must be a number or a regular array, got {_shown(values)}"
+        ) from None
     if found.dtype.kind not in "fiu" and (found.size or found.dtype.kind == "c"):
-        raise TypeError(f"{name} must be real, got {values!r}")
+        if found.ndim == 0:
+            real = f"a real number, {requirement}" if requirement else "a real number"
+        raise TypeError(f"{name} must be {real}, got {_shown(values)}")
     return np.asarray(found, dtype=np.float64)
+
+
+def _shown(values: object) -> str:
+    """Return what was given in one line, which shows the beginning of what is long."""
+    text = " ".join(repr(values).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _misread(values: object) -> bool:
@@ -37,7 +53,7 @@ def points(values: ArrayLike, name: str, requirement: str, low: float, high: flo
     """Return `values` as float64 of any shape, each in [low, high]."""
     if type(values) is float and low <= values <= high:  # most questions, told at once
         return np.asarray(values)
-    found = array(values, name)
+    found = array(values, name, requirement)
     refuse(~((found >= low) & (found <= high)), name, found, requirement)
     return found
 
@@ -61,21 +77,25 @@ def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray
     """Return an array of any shape of integers in [least, greatest]; floats must be whole."""
     requirement = f"in [{least}, {greatest}]"
     if _misread(values):
-        raise TypeError(f"{name} must be integers {requirement}, got {values!r}")
+        whole = "an integer" if isinstance(values, bool | np.bool_) else "integers"
+        raise TypeError(f"{name} must be {whole} {requirement}, got {_shown(values)}")
     try:
         found = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} must be an integer or a regular array, got {values!r}") from None
+        raise ValueError(
+            f"{name} must be an integer or a regular array, got {_shown(values)}"
+        ) from None
+    whole = "integers" if found.ndim else "an integer"
     # an object array may hold integers that fit no integer type
     real = found.dtype.kind in "iuf" or (
         found.dtype.kind == "O"
         and all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in found.flat)
     )
     if not real and found.size:
-        raise TypeError(f"{name} must be integers {requirement}, got {values!r}")
+        raise TypeError(f"{name} must be {whole} {requirement}, got {_shown(values)}")
     if found.dtype.kind == "f":
         broken = ~(np.isfinite(found) & (found == np.trunc(found)))
-        refuse(broken, name, found, f"integers {requirement}")
+        refuse(broken, name, found, f"{whole} {requirement}")
     outside = np.asarray((found < least) | (found > greatest), dtype=bool)
     if outside.any():
         raise ValueError(f"{name} must be {requirement}, got {int(found[outside].flat[0])}")

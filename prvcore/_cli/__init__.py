@@ -48,7 +48,7 @@ from prvcore._cli.options import (
     add_verify,
     add_witness,
 )
-from prvcore._cli.parser import Parser, add_completion
+from prvcore._cli.parser import BAD_OPTION, Parser, add_completion
 
 _CUT_OFF, _INTERRUPTED = 1, 130
 
@@ -104,7 +104,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         try:
-            return _run(_parser().parse_args(arguments))
+            parser = _parser()
+            if not (sys.argv[1:] if arguments is None else arguments):
+                parser.print_help(sys.stderr)
+                parser.exit(BAD_OPTION)
+            return _run(parser.parse_args(arguments))
         finally:  # of help and completion, too, which exit
             sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as head, has seen enough
@@ -125,7 +129,7 @@ def _run(options: argparse.Namespace) -> int:
         except BrokenPipeError:
             raise
         except (OSError, TypeError, ValueError, MemoryError, RuntimeError, ImportError) as error:
-            options.parser.error(_in_options(options, str(error) or type(error).__name__))
+            options.parser.error(_in_options(options, _said(error)))
         except KeyboardInterrupt:
             return _INTERRUPTED
         finally:
@@ -136,12 +140,20 @@ def _run(options: argparse.Namespace) -> int:
     return status
 
 
+def _said(error: Exception) -> str:
+    """Return the message of an error; that of the system without its number."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
+
 def _in_options(options: argparse.Namespace, message: str) -> str:
     """Return a message of the library with the option that set its argument, if one did."""
     name, space, rest = message.replace("raise memory_limit", "raise --memory-limit").partition(" ")
     if name not in OPTIONS:
         return message
     option = OPTIONS[name]
+    told = option[2:].replace("-", "_")  # the library counts steps, and has counts of them
     if name == "eps_error" and options.eps_error is None and options.memory_limit is not None:
-        option = "--memory-limit"  # which the default of the other does not fit into
-    return f"argument {option}: {name}{space}{rest}"
+        option, told = "--memory-limit", name  # which the default of the other does not fit into
+    return f"argument {option}: {told}{space}{rest}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import prvcore
+from prvcore import _arguments
 from prvcore._cli.composition import curve_of, steps_of, swept, trained
 from prvcore._cli.output import (
     assumed,
@@ -168,10 +169,13 @@ def run_shuffled(options: argparse.Namespace) -> None:
         neighbors=options.neighbors,
         **given,
     )
-    known_order = prvcore.compose(
-        prvcore.Gaussian(options.noise_multiplier), options.epochs, neighbors=options.neighbors
-    )
+    epoch = prvcore.Gaussian(options.noise_multiplier)
+    known_order = prvcore.compose(epoch, options.epochs, neighbors=options.neighbors)
     upper = getattr(known_order, wanted)(point).upper
+    moved = None
+    if options.neighbors == "add-or-remove":
+        # A sensitivity of sqrt(5), as PAIRS.md has it (section 7), is that of five runs.
+        moved = getattr(prvcore.compose(epoch, 5 * options.epochs), wanted)(point).upper
     if options.json:
         print_json(
             {
@@ -180,6 +184,7 @@ def run_shuffled(options: argparse.Namespace) -> None:
                 **given,
                 "lower": lower,
                 "upper": upper,
+                "upper_if_others_move": moved,
                 "neighbors": options.neighbors,
             }
         )
@@ -191,6 +196,12 @@ def run_shuffled(options: argparse.Namespace) -> None:
     at = " at ".join(f"{name} = {value!r}" for name, value in given.items())
     print(f"{wanted} of shuffled batches at {at}, {record}")
     print_ends(lower, upper)
+    if moved is not None:
+        print(
+            f"{wanted} if a removed record moves the others, the order is secret, and there are "
+            "as many batches without it"
+        )
+        print_ends(None, moved)
 
 
 def _asked(options: argparse.Namespace) -> tuple[str, float]:
@@ -200,6 +211,7 @@ def _asked(options: argparse.Namespace) -> tuple[str, float]:
 
 def run_check(options: argparse.Namespace) -> int:
     """Say whether a claim of (epsilon, delta) is proven, disproved or neither."""
+    _arguments.non_negative(options.epsilon, "epsilon")
     curve = curve_of(options)
     epsilon: Any = curve.epsilon(options.delta)
     delta: Any = curve.delta(options.epsilon)

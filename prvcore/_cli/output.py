@@ -58,8 +58,9 @@ def print_bounds(bounds: prvcore.Bounds[Any]) -> None:
     print(f"  upper     {formatted(bounds.upper, _FORMAT, UP)}")
 
 
-def print_ends(lower: float, upper: float) -> None:
-    print(f"  lower     {formatted(lower, _FORMAT, DOWN)}")
+def print_ends(lower: float | None, upper: float) -> None:
+    if lower is not None:
+        print(f"  lower     {formatted(lower, _FORMAT, DOWN)}")
     print(f"  upper     {formatted(upper, _FORMAT, UP)}")
 
 

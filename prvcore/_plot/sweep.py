@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,21 +33,32 @@ _FOLLOW = ("steps", "sampling_probability")  # from the terms of training, where
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _WIDTH, _HEIGHT, _WIDTH_OF_LEGEND, _ROWS_OF_LEGEND = 6.0, 4.5, 1.5, 20  # inches; entries
+_Y_LABELS = {
+    "epsilon": "upper bound of epsilon (nats)",
+    "delta": "upper bound of delta",
+    "noise multiplier": "least noise multiplier",
+    "steps": "most steps",
+}
 _FAR_APART = 20.0  # the greatest over the least from which an axis is logarithmic
 
 
-class Sweep(Protocol):
-    """What a picture needs of `SweepBounds`."""
+def plot_sweep(
+    given: Mapping[str, Any],
+    low: Any,
+    high: Any,
+    of: str,
+    x: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a line of what was found at the settings given, with a band from `low` to `high`.
 
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-def plot_sweep(bounds: Sweep, x: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the bounds of a sweep: see `SweepBounds.plot`."""
-    lower, _, upper = map(np.ravel, bounds)
-    settings = _settings(bounds.settings, np.shape(bounds.settings["steps"]))
+    The line is the edge of the band that is certain to hold; `of` is what it shows: "noise
+    multiplier" and bounds are above what is found, and "steps" below it. See `SweepBounds.plot`.
+    """
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    settings = _settings(given, high.shape)
+    low, high = low.ravel(), high.ravel()
+    line = low if of == "steps" else high
     varied = [name for name, values in settings.items() if np.unique(values).size > 1]
     if x is None:
         x = next((name for name in _ACROSS if name in varied), "steps")
@@ -55,27 +66,26 @@ def plot_sweep(bounds: Sweep, x: str | None = None, ax: Axes | None = None) -> A
     looks = _looks({name: settings[name] for name in varied if name != x})
     if ax is None:
         ax = new_axes((_WIDTH + _WIDTH_OF_LEGEND * _columns(looks), _HEIGHT))
-    log_x, log_y = _far_apart(settings[x]), _far_apart(upper)
-    drawn = np.isfinite(upper) & ((upper > 0.0) | ~log_y) & ((settings[x] > 0) | ~log_x)
+    log_x, log_y = _far_apart(settings[x]), _far_apart(line)
+    drawn = np.isfinite(line) & ((line > 0.0) | ~log_y) & ((settings[x] > 0) | ~log_x)
     for chosen in _lines([settings[name] for name in looks], drawn):
         order = chosen[np.argsort(settings[x][chosen], kind="stable")]
         style: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-", "marker": "o"}
         for name, look in looks.items():
             style.update(look[settings[name][order[0]]])
         across = settings[x][order]
-        ax.fill_between(across, lower[order], upper[order], color=style["color"], alpha=0.3, lw=0)
-        ax.plot(across, upper[order], linewidth=1.2, markersize=3, **style)
-    quantity = "delta" if "epsilon" in settings else "epsilon"
+        ax.fill_between(across, low[order], high[order], color=style["color"], alpha=0.3, lw=0)
+        ax.plot(across, line[order], linewidth=1.2, markersize=3, **style)
     _finish(ax, log_x=log_x, log_y=log_y, whole=bool(drawn.all()))
     if not log_x and (np.mod(settings[x], 1.0) == 0.0).all():
         whole_ticks(ax.xaxis)
     ax.set_xlabel(x.replace("_", " "))
-    ax.set_ylabel(f"upper bound of {quantity}" + (" (nats)" if quantity == "epsilon" else ""))
+    ax.set_ylabel(_Y_LABELS[of])
     fixed = {name: values[0] for name, values in settings.items() if name not in {*varied, x}}
-    ax.set_title(_title(fixed, bounds.settings), fontsize="small")
+    ax.set_title(_title(fixed, given), fontsize="small")
     _legends(ax, looks)
     if not drawn.any():
-        say_nothing_drawn(ax, f"{quantity} is 0 or infinite at every setting")
+        say_nothing_drawn(ax, f"{of} is 0 or infinite at every setting")
     return ax
 
 

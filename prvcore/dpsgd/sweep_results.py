@@ -99,7 +99,8 @@ class SweepBounds(Bounds[Number]):
             `x` is no setting, or more settings vary than a picture shows.
 
         """
-        return plot_sweep(self, x, ax)
+        of = "delta" if "epsilon" in self.settings else "epsilon"
+        return plot_sweep(self.settings, self.lower, self.upper, of, x, ax)
 
     def __repr__(self) -> str:
         settings = _short(self.settings, np.asarray(self.upper).shape)
@@ -161,6 +162,29 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
         """
         found = self._asdict()
         return table_of({**found.pop("settings"), **found}, np.shape(self.value))
+
+    def plot(self, x: str | None = None, ax: Any = None) -> Any:
+        """Draw the values, with their distance to the next cheaper ones as a band.
+
+        Parameters
+        ----------
+        x, ax
+            As `SweepBounds.plot` takes them.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError, ValueError
+            As `SweepBounds.plot` raises them.
+
+        """
+        following = np.where(np.isnan(self.next_value), self.value, self.next_value)
+        if "steps" in self.settings:
+            return plot_sweep(self.settings, following, self.value, "noise multiplier", x, ax)
+        return plot_sweep(self.settings, self.value, following, "steps", x, ax)
 
     def report(self, digits: int = 4) -> str:
         """Return the sentences for a paper or a data sheet, about each value and its bounds.

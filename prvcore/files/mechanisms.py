@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,9 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     name = values.get("type")
     if not isinstance(name, str) or name not in kinds:
         files = ", ".join(sorted(name for name in kinds if not needs_functions(kinds[name])))
-        raise ValueError(f"type must be one of {files}, got {name!r}")
+        near = get_close_matches(name, kinds, 1) if isinstance(name, str) else []
+        meant = f", which may be {near[0]!r}" if near else ""
+        raise ValueError(f"type must be one of {files}, got {name!r}{meant}")
     kind = kinds[name]
     if needs_functions(kind):
         raise ValueError(f"type must not be {name!r}, whose functions no file can hold")

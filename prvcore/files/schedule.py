@@ -72,7 +72,9 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
         path = Path(path)
         name, suffix = path.name, path.suffix
         if suffix not in (".toml", ".json"):
-            raise ValueError(f"a schedule must be a file that ends in .toml or .json, got {name!r}")
+            raise ValueError(
+                f"a schedule must be a file that ends in .toml or .json, got {str(path)!r}"
+            )
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)  # of devices and pipes no size is known before
     else:

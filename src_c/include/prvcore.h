@@ -389,7 +389,8 @@ PRV_API prv_status prv_mechanism_shuffled_from_below(double noise_multiplier, ui
  *   approximate DP, bounded range, randomized response, sample without replacement: the mechanism itself,
  *     which was stated for any neighbours
  *   tables, cdfs and curves that were stated for it (prv_mechanism_stated): the mechanism itself
- * No such pair is known, or was stated, for other Poisson samples, mixtures, tables, cdfs and curves. */
+ *   other Poisson samples: a pair that dominates, which no data sets are known to reach
+ * No such pair is known for mixtures, nor for tables, cdfs and curves that were not stated for it. */
 typedef enum prv_neighbors {
     PRV_ADD_OR_REMOVE = 0, /* both directions; the larger delta counts */
     PRV_ADD,               /* one record more */
@@ -506,10 +507,11 @@ PRV_API prv_status prv_check_steps(const prv_step *steps, size_t step_count, prv
 
 /* 1 if two data sets have the pair that dominates the composition, or if for each value of its curve two
  * data sets have this value: then bounds of epsilon and delta come as close as asked. 0 for truncated
- * Poisson samples; if a record is replaced, for Poisson samples of all but Gaussian noise, and of guarantees
- * that run once; and for bounded ranges and samples of fixed size that run more than once or with other
- * mechanisms: no data sets are known that have their pairs. Then lower bounds belong to data sets that exist,
- * upper bounds hold for all data sets, and prv_report.unattained is the distance between. O(step_count). */
+ * Poisson samples; for random allocations of a record to several batches; if a record is replaced, for
+ * Poisson samples of all but Gaussian noise, and of guarantees that run once; and for bounded ranges and
+ * samples of fixed size that run more than once or with other mechanisms: no data sets are known that have
+ * their pairs. Then lower bounds belong to data sets that exist, upper bounds hold for all data sets, and
+ * prv_report.unattained is the distance between. O(step_count). */
 PRV_API int prv_is_attained(const prv_step *steps, size_t step_count, prv_neighbors neighbors);
 
 /* ==== Options ============================================================================= */
@@ -851,10 +853,11 @@ PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv
  *     prior (1 - delta(log((1 - prior) / prior))).
  *   priors    double[length]       in [0, 1], else PRV_ERR_PRIOR
  *   bounds    prv_bounds[length]   in [0, min(prior, 1 - prior)]: some two data sets have `upper` or less,
- * and all have `lower` or more reports   prv_report[length]   or NULL: of the delta that decides The data set
- * of Q has the record if the neighbors are PRV_REMOVE, and lacks it if they are PRV_ADD. For the other
- * relations the prior is that of either data set: the least risk of both counts. The width asked is one in
- * epsilon, but no finer than 1e-9 of the prior. Cost: one delta for each prior. */
+ * and all have `lower` or more reports   prv_report[length]   or NULL: of the delta that decides
+ *
+ * The data set of Q has the record if the neighbors are PRV_REMOVE, and lacks it if they are PRV_ADD. For the
+ * other relations the prior is that of either data set: the least risk of both counts. The width asked is one
+ * in epsilon, but no finer than 1e-9 of the prior. Cost: one delta for each prior. */
 PRV_API prv_status prv_bayes_risk(const prv_step *steps, size_t step_count, const prv_options *options,
                                   const double *priors, size_t length, prv_bounds *bounds,
                                   prv_report *reports);

@@ -203,9 +203,10 @@ def test_an_array_names_the_first_bad_element():
     "values", [[True, False], ["0.1"], [0.1j], [None], np.array([0.1], dtype=object), [{}]]
 )
 def test_arrays_of_other_kinds(values):
-    with pytest.raises(TypeError, match=message("delta must be real, got")):
+    with pytest.raises(TypeError, match=message("delta must be real numbers, in [0, 1], got")):
         CURVE.epsilon(values)
-    with pytest.raises(TypeError, match=message("epsilon must be real, got")):
+    required = "epsilon must be real numbers, a number in [-inf, inf], not nan, got"
+    with pytest.raises(TypeError, match=message(required)):
         CURVE.delta(values)
 
 
@@ -403,9 +404,10 @@ def test_tables(losses, probabilities, parts):
 
 @pytest.mark.parametrize("bad", [["0"], [True], [1j], [None], "0"])
 def test_tables_of_other_kinds(bad):
-    with pytest.raises(TypeError, match=message("losses must be real, got", repr(bad))):
+    numbers = "real numbers" if isinstance(bad, list) else "a real number"
+    with pytest.raises(TypeError, match=message(f"losses must be {numbers}, got", repr(bad))):
         prv.FromTable(bad, [1.0])
-    with pytest.raises(TypeError, match=message("probabilities must be real, got", repr(bad))):
+    with pytest.raises(TypeError, match=message(f"probabilities must be {numbers}, got")):
         prv.FromTable([0.0], bad)
 
 

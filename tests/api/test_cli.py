@@ -430,12 +430,22 @@ def test_shuffles_lie_between_the_bound_from_below_and_a_known_order(capsys, nei
         known = prv.compose(prv.Gaussian(1.1), 15, neighbors=neighbors)
         upper = getattr(known, wanted)(point).upper
         out = printed(capsys, *arguments, f"--{name}", str(point))
-        title, low, high = out.splitlines()
+        title, low, high, *others = out.splitlines()
         assert title.startswith(f"{wanted} of shuffled batches at {name} = {point!r}, for a record")
         assert Fraction(low.split()[1]) <= Fraction(lower) < Fraction(upper)
         assert Fraction(upper) <= Fraction(high.split()[1])
         answer = json.loads(printed(capsys, *arguments, f"--{name}", str(point), "--json"))
         assert (answer["wanted"], answer["lower"], answer["upper"]) == (wanted, lower, upper)
+        moved = answer["upper_if_others_move"]
+        if neighbors == "replace-one":
+            assert (moved, others) == (None, [])
+            continue
+        of_two_sums = prv.compose(prv.Gaussian(1.1 / math.hypot(2, 1)), 15)
+        exact = getattr(of_two_sums, wanted)(point)
+        assert upper < exact.lower <= moved
+        assert moved <= exact.upper * (1 + 1e-9)
+        assert others[0].startswith(f"{wanted} if a removed record moves the others")
+        assert Fraction(moved) <= Fraction(others[1].split()[1])
 
 
 def test_a_shuffle_is_refused_as_a_sampler(capsys):

@@ -155,3 +155,16 @@ def test_calibrations_of_a_sweep_are_proven():
     assert found.proven.tolist() == [True, True]
     alone = prv.dpsgd_noise_multiplier(256 / 60_000, 3525, 2.0, 1e-5)
     assert alone.proven is True
+
+
+def test_calibrations_are_drawn_where_they_are_certain_to_hold():
+    plan = prv.dpsgd_schedule(60_000, [[256], [512]], [1, 2])
+    found = plan.noise_multiplier(1.0, 1e-5)
+    axes = found.plot()
+    assert axes.get_ylabel() == "least noise multiplier"
+    across = np.broadcast_to([1.0, 2.0], (2, 2))
+    assert drawn(axes) == sorted(zip(across.ravel(), found.value.ravel(), strict=True))
+    most = prv.dpsgd_steps([1.0, 1.5], 0.01, 1.0, 1e-5)
+    axes = most.plot()
+    assert axes.get_ylabel() == "most steps"
+    assert drawn(axes) == sorted(zip([1.0, 1.5], most.value, strict=True))

@@ -71,7 +71,7 @@ def test_bounds_are_those_of_the_sweep_and_tell_all_values(epochs):
     ("arguments", "options", "error", "message"),
     [
         ((0, 1, 1), {}, ValueError, r"dataset_size must be in \[1, \d+\], got 0"),
-        ((10.5, 1, 1), {}, ValueError, "dataset_size must be integers"),
+        ((10.5, 1, 1), {}, ValueError, "dataset_size must be an integer"),
         ((10, 11, 1), {}, ValueError, r"batch_size \* accumulation_steps .* got 11 \* 1 for 10"),
         ((10, 4, 1), {"accumulation_steps": 3}, ValueError, r"got 4 \* 3 for 10"),
         ((10, 4, -1), {}, ValueError, "epochs must be finite and >= 0, got -1.0"),
