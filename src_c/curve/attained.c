@@ -121,7 +121,7 @@ static prv_status data_direction(const prv_direction *direction, bool add, const
         if (status != PRV_OK) goto hand_over;
         steps[j] = (prv_step){made[j] != NULL ? made[j] : m, (uint64_t)direction->counts[j]};
     }
-    status = prv_direction_new(steps, n, add ? PRV_ADD : PRV_REMOVE, add, NULL, options, data);
+    status = prv_direction_new(steps, n, PRV_ADD_OR_REMOVE, add, NULL, options, data);
 hand_over:
     /* The direction frees the mechanisms that were made for it. */
     for (size_t j = 0; j < n; j++) {

@@ -33,7 +33,8 @@ typedef struct prv_direction {
     void *observer_context;
 } prv_direction;
 
-/* The direction of steps with counts > 0; if `add`, pairs are reversed. Laws of combined mechanisms are made
+/* The direction of steps with counts > 0; if `add`, pairs are reversed. Of the neighbours it matters only
+ * whether records are replaced, whose pairs are then made. Laws of combined mechanisms are made
  * as finely as `first` says, or as PRV_COARSE_FINENESS if it is NULL, under the interrupts and the
  * memory_limit of `options`, which may be NULL. Nothing is left to be freed unless PRV_OK is returned. */
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,

@@ -104,8 +104,8 @@ static prv_status direction_of_beginning(const prv_past *past, const prv_growth_
     if (steps == NULL) return PRV_ERR_MEMORY;
     for (size_t j = 0; j < plan->steps; j++)
         steps[j] = (prv_step){past->pairs[j].mechanism, planned_count(plan, past, j)};
-    const prv_status status = prv_direction_new(steps, plan->steps, past->add ? PRV_ADD : PRV_REMOVE,
-                                                past->add, NULL, options, direction);
+    const prv_status status = prv_direction_new(steps, plan->steps, PRV_ADD_OR_REMOVE, past->add, NULL,
+                                                options, direction);
     prv_release(steps);
     return status;
 }
@@ -164,8 +164,7 @@ prv_status prv_enclose_step(const prv_growth_plan *plan, const prv_past *past, s
     const prv_step_pair *pair = &past->pairs[j];
     const prv_step step = {pair->mechanism, 1};
     prv_direction direction;
-    prv_status status = prv_direction_new(&step, 1, past->add ? PRV_ADD : PRV_REMOVE, past->add, NULL,
-                                          options, &direction);
+    prv_status status = prv_direction_new(&step, 1, PRV_ADD_OR_REMOVE, past->add, NULL, options, &direction);
     if (status != PRV_OK) return status;
     prv_layout layout;
     memset(&layout, 0, sizeof layout);

@@ -240,7 +240,8 @@ static void add_below(const integrand *g, double first, prv_excess *sum)
     prv_log_sum_add(&sum->upper, tail_excess(out, g->alpha) + 16.0 * PRV_UNIT * first * first);
 }
 
-/* Beyond `end`, A is at most linear with Q's greatest centre as its slope, and B at least its tangent. */
+/* Beyond `end`, A is at most linear with Q's greatest centre as its slope, and B at least its tangent. As
+ * `end` is above all centres, r >= 1 there (A >= 0 >= B), and f(r) <= r^alpha. */
 static void add_above(const integrand *g, double end, prv_excess *sum)
 {
     if (g->reversed) {
@@ -257,7 +258,6 @@ static void add_above(const integrand *g, double end, prv_excess *sum)
                             (128.0 + 32.0 * alpha * (fabs(q.value) + fabs(p.value)) + 32.0 * size * size);
     prv_log_sum_add(&sum->upper,
                     log_integral(&above, end, HUGE_VAL) + alpha * (q.error + p.error) + rounding);
-    prv_log_sum_add(&sum->upper, tail_excess(end, alpha));
 }
 
 /* Of all z from `start` on: -infinity, or the outcome of ratio 1. */

@@ -72,7 +72,7 @@ prv_status prv_simpler_pairs_new(const prv_direction *directions, size_t count, 
     while (pairs->directions.count < count) {
         const size_t i = pairs->directions.count;
         const bool add = directions[i].add;
-        status = prv_direction_new(steps, length, add ? PRV_ADD : PRV_REMOVE, add, NULL, options,
+        status = prv_direction_new(steps, length, PRV_ADD_OR_REMOVE, add, NULL, options,
                                    &pairs->directions.each[i]);
         if (status != PRV_OK) goto done;
         pairs->directions.count++;

@@ -241,6 +241,52 @@ static void averages(void)
     check(close, "... and near to them from above");
 }
 
+static long double place_of(const prv_ratio_law *law, size_t i)
+{
+    return (long double)law->offset + (long double)law->spacing * (long double)(law->first + (int64_t)i);
+}
+
+/* Of a sample of probability p, 1 for the law itself, as exactly as long doubles tell. */
+static long double value_of_sample(const prv_ratio_law *law, long double p, long double a, int rises)
+{
+    long double sum = rises ? p * (long double)law->infinite : 0.0L;
+    for (size_t i = 0; i <= law->length; i++) { /* and R = 0 */
+        const long double mass = i < law->length ? law->null[i] : law->zero;
+        const long double r = 1.0L - p + (i < law->length ? p * expl(place_of(law, i)) : 0.0L);
+        sum += mass * fmaxl(rises ? r - a : 1.0L - a * r, 0.0L);
+    }
+    return sum;
+}
+
+/* Samples of laws whose points have numbers far from 0, so that their places are rounded. A mass that is
+ * split with its mean kept adds to a test what it did, unless the test begins in its cell: nothing but
+ * rounding lies between both. */
+static void samples(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 400; trial++) {
+        const int add = trial % 2, below = trial / 2 % 2;
+        const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        const double spacing = log_uniform(1e-3, 0.1), p = trial % 5 ? log_uniform(1e-3, 1.0) : 1.0;
+        prv_ratio_law law, sample = {0};
+        random_law(spacing, &side, &law);
+        law.first = -(int64_t)random_below(20) - (int64_t)(1e3 / spacing);
+        law.offset = 1e3 + uniform(0.0, 1.0);
+        check(prv_ratio_mixture(&law, p, 1e-3, &side, &sample) == PRV_OK, "a sample of a law");
+        for (int k = 0; k < 10; k++) {
+            const long double at = expl((long double)uniform(-1.0, 1.0)), a = add ? 1.0L / at : at;
+            const long double exact = value_of_sample(&law, (long double)p, a, !add),
+                              found = value_of_sample(&sample, 1.0L, a, !add);
+            const long double own = 2e3L * (long double)LDBL_EPSILON * (1.0L + a + 10.0L),
+                              shift = 2.0L * (long double)sample.shift * (1.0L + a);
+            held = held && (below ? found <= exact + own + shift : found >= exact - own);
+        }
+        prv_ratio_law_free(&law);
+        prv_ratio_law_free(&sample);
+    }
+    check(held, "samples of laws lie on the safe side of what they are");
+}
+
 /* Laws with fewer points far from 0, against the laws that they were. */
 static void thinning(void)
 {
@@ -398,6 +444,19 @@ static void closeness(void)
     status = prv_delta(&step, 1, &o, &epsilon, 1, &b, &r);
     check(status == PRV_OK && r.accurate && b.upper - b.lower <= 1e-3 * b.upper,
           "a delta within %g of itself", (b.upper - b.lower) / b.upper);
+    /* More than the first look gives, and more than that sees of mass far out. */
+    prv_options finer = o;
+    finer.eps_error = 1e-9;
+    const double far[] = {1.0, 6.0, 14.0}, parts[] = {1e-2, 1e-4};
+    int kept = 1, accurate = 0;
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 2; j++) {
+            finer.delta_relative_error = parts[j];
+            status = prv_delta(&step, 1, &finer, &far[i], 1, &b, &r);
+            kept = kept && status == PRV_OK && (!r.accurate || b.upper - b.lower <= parts[j] * b.upper);
+            accurate += r.accurate;
+        }
+    check(kept && accurate >= 4, "%d deltas to 1e-2 and 1e-4 of themselves, if they say so", accurate);
     prv_mechanism_free(m);
     prv_mechanism_free(base);
 }
@@ -455,6 +514,7 @@ int main(void)
     heavy_outcomes();
     places();
     averages();
+    samples();
     thinning();
     ends();
     discretised();

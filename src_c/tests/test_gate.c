@@ -130,6 +130,12 @@ static void known_at_once(void)
     check(direct(&nothing, NULL, PRV_ASK_EPSILON, 0.0, &b) && b.upper == 0.0, "no step, no epsilon");
     check(direct(&pure, &leaky, PRV_ASK_EPSILON, 1e-5, &b) && b.upper == HUGE_VAL,
           "one direction that gives away decides");
+    const prv_totals large = totals_of(1.0, 5.0, 0.0, 0.0, 0.0);
+    check(direct(&leaky, &large, PRV_ASK_EPSILON, 1e-3, &b) && b.lower == 2.0 && b.upper == 5.0 &&
+              direct(&large, &leaky, PRV_ASK_EPSILON, 1e-3, &b) && b.lower == 2.0 && b.upper == 5.0,
+          "of a direction that needs a composition the greatest loss is a bound");
+    check(direct(&leaky, &pure, PRV_ASK_EPSILON, 1e-3, &b) && b.lower == 2.0 && b.upper == 2.0,
+          "... which may be no more than the other one's");
     check(direct(&pure, NULL, PRV_ASK_DELTA, 2.0, &b) && b.upper == 0.0, "no delta at the greatest loss");
     check(direct(&leaky, NULL, PRV_ASK_DELTA, HUGE_VAL, &b) && b.lower == 1e-3 && b.upper == 1e-3,
           "delta is the mass at infinity at the end");

@@ -3,6 +3,8 @@
 #include "pool.h"
 
 #include "mechanisms/mechanism.h"
+#include "questions/renyi_discrete.h"
+#include "questions/renyi_gaussian.h"
 
 static const double orders[] = {1.0 + 0x1p-20, 1.5, 2.0, 3.0, 8.0, 64.0};
 enum { ORDERS = sizeof orders / sizeof *orders };
@@ -37,6 +39,24 @@ static void gaussians(void)
             ok = ok && holds(&b[j], 7.0L * (long double)orders[j] / (2.0L * noise * noise), 1e-9);
         }
         check(ok, "7 Gaussians of noise %g", noises[i]);
+        prv_mechanism_free(m);
+    }
+}
+
+/* The same for scales that are powers of 2, so that the truth is a double. */
+static void gaussians_exactly(void)
+{
+    static const int exponents[] = {300, 40, 17, 3, 0, -3, -9};
+    for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+        prv_mechanism *m = gaussian(ldexp(1.0, exponents[i]));
+        prv_bounds b[ORDERS];
+        asks(m, 7, PRV_ADD_OR_REMOVE, b);
+        int ok = 1;
+        for (size_t j = 0; j < ORDERS; j++) {
+            const double truth = ldexp(7.0 * orders[j], -1 - 2 * exponents[i]);
+            ok = ok && b[j].lower <= truth && truth <= b[j].upper && b[j].upper - b[j].lower <= 1e-9 * truth;
+        }
+        check(ok, "7 Gaussians of noise 2^%d, without any tolerance", exponents[i]);
         prv_mechanism_free(m);
     }
 }
@@ -107,6 +127,66 @@ static void tables(void)
     }
     check(ok, "tables: sums over the outcomes");
     prv_mechanism_free(m);
+}
+
+/* Bounds of M - 1 itself hold the truth, which is known to `own`, both by their logarithms. */
+static int excess_holds(const prv_excess *e, long double log_truth, long double own, double width)
+{
+    const double lower = prv_log_sum_below(&e->lower), upper = prv_log_sum_above(&e->upper);
+    return (long double)lower <= log_truth + own && log_truth - own <= (long double)upper &&
+           upper - lower <= width;
+}
+
+/* An outcome of probability q, as rare as the logarithms of doubles are large, at a loss of 1, beside one of
+ * nearly all mass at a loss of nearly 0. M - 1 is q (e^(alpha - 1) - e^-1 (1 + alpha (e - 1))), but for q^2.
+ */
+static void rare_outcomes(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        const double rare = log_uniform(1e-300, 1e-200), losses[] = {rare * expm1(-1.0), 1.0};
+        const double q[] = {1.0, rare};
+        prv_mechanism *m = NULL;
+        if (prv_mechanism_table(losses, q, 2, 0.0, &m) != PRV_OK) abort();
+        for (size_t j = 1; j < ORDERS; j++) {
+            const long double a = orders[j], e = expl(1.0L);
+            const long double excess = expl(a - 1.0L) - (1.0L + a * (e - 1.0L)) / e;
+            const prv_excess found = prv_discrete_excess(m, false, orders[j]);
+            held = held && excess_holds(&found, logl(excess) + logl((long double)rare),
+                                        (1e3L + a) * (long double)LDBL_EPSILON, 1e-11);
+        }
+        prv_mechanism_free(m);
+    }
+    check(held, "outcomes of probability 1e-300 to 1e-200: M - 1 is within its bounds, which are close");
+}
+
+/* The pair of samples of fixed size that is folded: M - 1, by Simpson's rule as below, and both of its
+ * bounds, of which answers tell the upper one alone. */
+static void folded(void)
+{
+    static const double noises[] = {1.5, 2.5, 4.0}, parts[] = {0.01, 0.1, 0.5};
+    int held = 1;
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 3; k++)
+            for (size_t j = 1; j + 2 < ORDERS; j++) {
+                const double mu = 2.0 / noises[i], centers[] = {0.0, mu}, origin = 0.0, one = 1.0;
+                const double weights[] = {1.0 - parts[k], parts[k]};
+                const prv_components of_q = {2, (double *)centers, (double *)weights, mu},
+                                     of_p = {1, (double *)&origin, (double *)&one, 0.0};
+                const long double power = (long double)orders[j] - 1.0L, h = 0x1p-8L;
+                long double excess = 0.0L;
+                for (int n = 0; n <= 1 << 13; n++) {
+                    const long double x = 0.5L * (long double)mu + h * n;
+                    const long double l = log1pl((long double)parts[k] *
+                                                 expm1l((long double)mu * (x - 0.5L * (long double)mu)));
+                    const long double value = expl(-0.5L * x * x) *
+                                              (expl(l) * expm1l(power * l) + expm1l(-power * l));
+                    excess += value * (n == 0 || n == 1 << 13 ? 1.0L : n % 2 ? 4.0L : 2.0L) * h / 3.0L;
+                }
+                const prv_excess found = prv_gaussian_excess(&of_q, &of_p, false, true, orders[j]);
+                held = held && excess_holds(&found, logl(excess / sqrtl(2.0L * acosl(-1.0L))), 1e-9L, 1e-4);
+            }
+    check(held, "folded pairs: M - 1 is within both of its bounds");
 }
 
 /* Samples of fixed size, a record replaced: the symmetric pair whose losses above 0 are those of P = N(0, 1)
@@ -218,9 +298,12 @@ int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     gaussians();
+    gaussians_exactly();
     sampled_gaussians();
     laplace();
     tables();
+    rare_outcomes();
+    folded();
     samples_of_fixed_size();
     uncertain_weights();
     edges();
