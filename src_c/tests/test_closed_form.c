@@ -158,6 +158,35 @@ static void answers(void)
     prv_mechanism_free(pure);
 }
 
+/* A loss that is certain but for mass at infinity m, taken k times: delta is 1 - (1 - m)^k e^(epsilon - k y).
+ * Rounding of m counts k times. */
+static void certain_losses(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 100; trial++) {
+        const double m = log_uniform(1e-9, 1e-5), y = 0x1p-12 * floor(uniform(1.0, 40.0)), q = 1.0 - m;
+        const uint64_t runs = 1 + random_below(3000);
+        prv_mechanism *certain = NULL;
+        if (prv_mechanism_table(&y, &q, 1, m, &certain) != PRV_OK) abort();
+        const prv_step step = {certain, runs};
+        prv_options o = options_of(1e-3);
+        o.neighbors = PRV_REMOVE;
+        prv_bounds b;
+        prv_report r;
+        const long double k = (long double)runs,
+                          infinite = (long double)m / ((long double)m + (long double)q);
+        const double epsilon = (double)runs * y * uniform(0.1, 0.9);
+        const long double exact = -expm1l(k * log1pl(-infinite) + (long double)epsilon - k * (long double)y);
+        const long double own = 8.0L * (long double)LDBL_EPSILON * (1.0L + k * (long double)y / exact);
+        if (prv_delta(&step, 1, &o, &epsilon, 1, &b, &r) != PRV_OK) abort();
+        held = held && (long double)b.lower <= exact * (1.0L + own) &&
+               exact * (1.0L - own) <= (long double)b.upper && r.engine == PRV_ENGINE_CLOSED_FORM;
+        close = close && b.upper - b.lower <= 1e-10 * b.upper;
+    }
+    check(held, "certain losses and mass at infinity: the exact delta is within its bounds");
+    check(close, "... which are close");
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -168,6 +197,7 @@ int main(void)
     tables_that_are_refused();
     nothing_is_said_of_much_blur();
     answers();
+    certain_losses();
     prv_fft_provider_free(provider);
     return summary();
 }

@@ -3,6 +3,7 @@
 #include "asking.h"
 
 #include "numerics/wide.h"
+#include "mechanisms/combined.h"
 #include "mechanisms/mechanism.h"
 #include "lattices/combining.h"
 #include "lattices/ratio_average.h"
@@ -341,9 +342,10 @@ static void ends(void)
         for (size_t i = 0; i < law.length; i++) law.null[i] *= 0.4;
         law.null[add ? law.length - 1 : (size_t)below] += 0.3;
         law.null[law.length / 2] += 0.2;
-        law.zero = 0.0;
+        law.zero = trial % 3 == 0 ? 0.3 : 0.0;
         const double size = 1.0 + beyond_one(&law), aim = below ? 1.0 - log_uniform(1e-12, 1e-8) : 1.0;
         for (size_t i = 0; i < law.length; i++) law.null[i] *= aim / size * uniform(1.0 - 2e-15, 1.0 + 2e-15);
+        law.zero *= aim / size;
         if (below && !add) absorbed += -beyond_one(&law) <= 4.0 * low_cut;
         prv_ratio_complete(&side, &law);
         const double beyond = beyond_one(&law), measured = 8.0 * (double)law.length * PRV_WIDE_UNIT;
@@ -461,6 +463,47 @@ static void closeness(void)
     prv_mechanism_free(base);
 }
 
+/* What an average dominates: a sample whose probability is no more than that of each batch. */
+static void simpler_averages(void)
+{
+    prv_mechanism *noise = gaussian(1.0);
+    int held = 1;
+    for (uint64_t batches = 2; batches <= 300; batches++) {
+        prv_mechanism *average = NULL, *sample = NULL;
+        if (prv_mechanism_random_allocation(noise, batches, &average) != PRV_OK ||
+            prv_combined_simpler(average, false, &sample) != PRV_OK)
+            abort();
+        /* fma tells a product of doubles from 1 exactly. */
+        const double over = fma(sample->sampling_probability, (double)batches, -1.0);
+        held = held && over <= 0.0 && over >= -4.0 * DBL_EPSILON;
+        prv_mechanism_free(sample);
+        prv_mechanism_free(average);
+    }
+    prv_mechanism_free(noise);
+    check(held, "the sample that an average dominates has a probability of 1 / batches, from below");
+}
+
+/* So little noise that no lattice of averages is wide enough: bounds are those of the sample below and of a
+ * batch above, between which lies the loss of a batch, less by log(batches), which has the same delta. */
+static void little_noise(void)
+{
+    prv_mechanism *noise = gaussian(0.02), *average = NULL, *sample = subsampled(0.02, 0.01);
+    if (prv_mechanism_random_allocation(noise, 100, &average) != PRV_OK) abort();
+    const prv_step steps[] = {{average, 1}, {noise, 1}, {sample, 1}};
+    const prv_options o = options_of(1e-3);
+    const double delta = 1e-5;
+    prv_bounds b[3];
+    for (size_t i = 0; i < 3; i++)
+        if (prv_epsilon(&steps[i], 1, &o, &delta, 1, &b[i], NULL) != PRV_OK) abort();
+    check(b[0].upper <= b[1].upper + 1e-3 && b[0].lower >= b[2].lower - 1e-3,
+          "little noise in many batches: [%g, %g] is between simpler mechanisms", b[0].lower, b[0].upper);
+    check(b[0].lower <= b[1].upper - log(100.0) && b[1].lower - log(100.0) <= b[0].upper,
+          "... and around what one batch tells");
+    prv_mechanism_free(sample);
+    prv_mechanism_free(average);
+    prv_mechanism_free(noise);
+}
+
 static void refusals(void)
 {
     prv_mechanism *range = NULL, *noise = gaussian(1.0), *m = NULL;
@@ -520,6 +563,8 @@ int main(void)
     discretised();
     allocations();
     closeness();
+    simpler_averages();
+    little_noise();
     refusals();
     histories();
     prv_fft_provider_free(provider);

@@ -2,7 +2,7 @@
  * outcomes, and a step's bounds against its curve in closed form. Nothing is forgiven. */
 #include "prvcore.h"
 
-#include "check.h"
+#include "asking.h"
 
 #include "numerics/rounding.h"
 #include "lattices/jump_lattices.h"
@@ -365,8 +365,43 @@ static void test_discrete_steps(void)
     }
 }
 
+/* Whole questions whose rare jumps are counted: what the report says of their bounds is so. */
+static void test_questions(void)
+{
+    prv_mechanism *m = subsampled(0.4, 1e-6);
+    const prv_step step = {m, 2000};
+    const double widths[] = {0.1, 1e-2, 1e-3}, delta = 1e-5, epsilon = 3.0;
+    int counted = 0, told = 1, close = 1, same = 1;
+    prv_bounds of_delta, of_epsilon; /* by narrower questions, which come first */
+    for (int i = 2; i >= 0; i--) {
+        prv_options o = options_of(widths[i]);
+        o.neighbors = PRV_REMOVE;
+        prv_bounds b;
+        prv_report r;
+        if (prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) != PRV_OK) abort();
+        counted += r.engine == PRV_ENGINE_JUMPS;
+        told = told && fabs(r.width - (b.upper - b.lower)) <= 1e-12;
+        close = close && r.accurate && b.upper - b.lower <= widths[i] * (1.0 + 1e-9);
+        if (i == 2) of_epsilon = b;
+        same = same && b.lower <= of_epsilon.upper && of_epsilon.lower <= b.upper;
+        o.eps_error = 1e-9;
+        o.delta_relative_error = widths[i];
+        if (prv_delta(&step, 1, &o, &epsilon, 1, &b, &r) != PRV_OK) abort();
+        counted += r.engine == PRV_ENGINE_JUMPS;
+        close = close && r.accurate && b.upper - b.lower <= widths[i] * b.upper;
+        if (i == 2) of_delta = b;
+        same = same && b.lower <= of_delta.upper && of_delta.lower <= b.upper;
+    }
+    check(counted >= 5, "rare jumps are counted in %d questions of 6", counted);
+    check(told, "... whose reports tell how wide bounds are");
+    check(close, "... which are as close as asked");
+    check(same, "... and hold what narrower ones hold");
+    prv_mechanism_free(m);
+}
+
 int main(void)
 {
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     test_powers();
     test_vanishing_powers();
     test_laws();
@@ -375,5 +410,7 @@ int main(void)
         test_steps(4);
         test_discrete_steps();
     }
+    test_questions();
+    prv_fft_provider_free(provider);
     return summary();
 }

@@ -780,6 +780,10 @@ static void what_is_attained(void)
           "... and twice bounded by data sets (%.9Lg in [%.9g, %.9g])", both, b.lower, b.upper);
     check(!r.attained && r.accurate && r.unattained > 0.0 && r.unattained <= r.width,
           "... which the report tells");
+    const double asked = 0.05;
+    check(prv_epsilon(&twice, 1, &o, &asked, 1, &b, &r) == PRV_OK && !r.attained && b.lower < b.upper &&
+              fabs(r.width - (b.upper - b.lower)) <= 4.0 * DBL_EPSILON * b.upper && r.unattained <= r.width,
+          "... which is %g wide in epsilon, as the report says", b.upper - b.lower);
     check(prv_delta(&once, 1, &o, &half, 1, &b, &r) == PRV_OK && r.attained && r.unattained == 0.0,
           "... and once as well");
     prv_mechanism_free(range);
