@@ -268,10 +268,11 @@ static void samples(void)
     for (int trial = 0; trial < 400; trial++) {
         const int add = trial % 2, below = trial / 2 % 2;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
-        const double spacing = log_uniform(1e-3, 0.1), p = trial % 5 ? log_uniform(1e-3, 1.0) : 1.0;
+        const double spacing = log_uniform(1e-3, 0.1), high = uniform(0.9, 1.0);
+        const double p = trial % 5 == 0 ? 1.0 : trial % 5 == 1 ? high : log_uniform(1e-3, 1.0);
         prv_ratio_law law, sample = {0};
         random_law(spacing, &side, &law);
-        law.first = -(int64_t)random_below(20) - (int64_t)(1e3 / spacing);
+        law.first = -(int64_t)random_below(60) - (int64_t)(1e3 / spacing);
         law.offset = 1e3 + uniform(0.0, 1.0);
         check(prv_ratio_mixture(&law, p, 1e-3, &side, &sample) == PRV_OK, "a sample of a law");
         for (int k = 0; k < 10; k++) {
@@ -450,15 +451,19 @@ static void closeness(void)
     prv_options finer = o;
     finer.eps_error = 1e-9;
     const double far[] = {1.0, 6.0, 14.0}, parts[] = {1e-2, 1e-4};
-    int kept = 1, accurate = 0;
+    prv_bounds first = {0.0, 0.0, 1.0};
+    int kept = 1, accurate = 0, same = 1;
     for (size_t i = 0; i < 3; i++)
         for (size_t j = 0; j < 2; j++) {
             finer.delta_relative_error = parts[j];
             status = prv_delta(&step, 1, &finer, &far[i], 1, &b, &r);
             kept = kept && status == PRV_OK && (!r.accurate || b.upper - b.lower <= parts[j] * b.upper);
+            if (j == 0) first = b;
+            same = same && b.lower <= first.upper && first.lower <= b.upper;
             accurate += r.accurate;
         }
     check(kept && accurate >= 4, "%d deltas to 1e-2 and 1e-4 of themselves, if they say so", accurate);
+    check(same, "... the closer ones between the others");
     prv_mechanism_free(m);
     prv_mechanism_free(base);
 }

@@ -98,6 +98,26 @@ static void wide_bounds(void)
     prv_mechanism_free(m);
 }
 
+/* So little is lost that epsilon lies between 0 and a width: delta(0), p (2 Phi(mu / 2) - 1) of a sample,
+ * asks for a mu of its own, sqrt(2 pi) times as large at least. */
+static void little_loss(void)
+{
+    prv_mechanism *m = subsampled(50.0, 1e-3);
+    const prv_step step = {m, 1};
+    prv_options o = options_of(0.1);
+    o.engine = PRV_ENGINE_CONVOLUTION;
+    o.neighbors = PRV_REMOVE;
+    const double variation = 1e-3 * erf(0.01 * sqrt(0.5)), delta = 0.9 * variation;
+    prv_bounds epsilon, mu;
+    check(prv_epsilon(&step, 1, &o, &delta, 1, &epsilon, NULL) == PRV_OK && epsilon.lower == 0.0 &&
+              epsilon.upper > 0.0,
+          "a sample that loses little: epsilon in [0, %g]", epsilon.upper);
+    check(prv_gaussian_mu(&step, 1, &o, &delta, 1, &mu, NULL) == PRV_OK &&
+              mu.upper >= sqrt(8.0 * atan(1.0)) * variation && mu.lower <= mu.upper,
+          "... and mu in [%g, %g]", mu.lower, mu.upper);
+    prv_mechanism_free(m);
+}
+
 static void edges(void)
 {
     prv_mechanism *m = gaussian(1.0), *leaky = NULL;
@@ -126,6 +146,7 @@ int main(void)
     complements();
     compositions_of_gaussians();
     wide_bounds();
+    little_loss();
     edges();
     prv_fft_provider_free(provider);
     return summary();

@@ -137,8 +137,9 @@ static void new_small(small *s, size_t bulk, size_t jumps, double rare)
     double rest = rare;
     if (jumps > 0) {
         new_lattice(jumps, m->least + m->carried, m->jump_spacing, &y->jumps);
+        const size_t first = random_below(2) == 0 ? 0 : 4; /* 0: beside what the bulk is merged to */
         for (size_t i = 0; i < jumps; i++) {
-            m->jump_index[i] = (int64_t)(4 + 2 * i);
+            m->jump_index[i] = (int64_t)(first + 2 * i);
             const double q = rest * uniform(0.1, 0.5);
             add_point(s, &y->jumps, i, m->jump_index[i], q);
             rest -= q;
