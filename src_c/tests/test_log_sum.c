@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "numerics/log_sum.h"
+#include "numerics/rounding.h"
 
 /* Of terms e^x, x within `spread` of `center`: the exact logarithm lies between the bounds, which are close.
  */
@@ -61,6 +62,21 @@ static void differences(void)
           "no positive difference: log 0");
 }
 
+/* A part of a power of 2 of a double is a double, and so are the distances of doubles as close as these. */
+static void moving_outwards(void)
+{
+    static const double parts[] = {0.0, 0x1p-53, 0x1p-50, 0x1p-40};
+    int enough = 1, near = 1;
+    for (int trial = 0; trial < 4000; trial++) {
+        const double x = ldexp(uniform(1.0, 2.0), (int)random_below(1800) - 900), part = parts[trial % 4];
+        const double below = x - prv_outwards(x, part, -1), above = prv_outwards(x, part, 1) - x;
+        enough = enough && below >= part * x && above >= part * x && below > 0.0 && above > 0.0;
+        near = near && fmax(below, above) <= 1.01 * part * x + 4.0 * DBL_EPSILON * x;
+    }
+    check(enough, "a value is moved outwards by what it may be off by, and by some");
+    check(near, "... and not by much more");
+}
+
 int main(void)
 {
     sums_hold_the_exact_logarithm(0.0, 1.0, 3);
@@ -68,5 +84,6 @@ int main(void)
     sums_hold_the_exact_logarithm(5000.0, 5.0, 1000);
     edges();
     differences();
+    moving_outwards();
     return summary();
 }

@@ -853,6 +853,36 @@ static void deciding_direction(void)
     prv_mechanism_free(m);
 }
 
+/* cdfs of noise of scale 1 that are too large by 3 * 2^-53 under Q, which hides as much of its tail. */
+static int hiding_cdfs(void *context, const double *losses, size_t length, double *cdf_q, double *cdf_p)
+{
+    (void)context;
+    for (size_t i = 0; i < length; i++) {
+        cdf_q[i] = fmin((double)normal_upper(0.5L - (long double)losses[i]) + 0x1.8p-52, 1.0);
+        cdf_p[i] = (double)normal_upper(-0.5L - (long double)losses[i]);
+    }
+    return 0;
+}
+
+/* Deltas of the size of what such values may be off by. */
+static void errors_of_callbacks(void)
+{
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_cdfs(hiding_cdfs, NULL, 0.0, &m) != PRV_OK) abort();
+    const prv_step step = {m, 1};
+    prv_options o = options_of(1e-2);
+    o.neighbors = PRV_REMOVE;
+    int held = 1;
+    for (double epsilon = 6.0; epsilon < 8.3; epsilon += 0.1) {
+        prv_bounds b;
+        const long double exact = gaussian_delta((long double)epsilon, 1.0L);
+        const prv_status status = prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL);
+        held = held && status == PRV_OK && (long double)b.lower <= exact && exact <= (long double)b.upper;
+    }
+    check(held, "deltas of 1e-13 to 1e-17, of cdfs that are off by 3e-16, are within their bounds");
+    prv_mechanism_free(m);
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -866,6 +896,7 @@ int main(void)
     status_codes();
     threads();
     small_passes();
+    errors_of_callbacks();
     deciding_direction();
     prv_fft_provider_free(provider);
     return summary();
