@@ -373,7 +373,8 @@ static void test_questions(void)
     const prv_step step = {m, 2000};
     const double widths[] = {0.1, 1e-2, 1e-3}, delta = 1e-5, epsilon = 3.0;
     int counted = 0, told = 1, close = 1, same = 1;
-    prv_bounds of_delta, of_epsilon; /* by narrower questions, which come first */
+    prv_bounds of_delta = {0.0, 0.0, 1.0},
+               of_epsilon = {0.0, 0.0, HUGE_VAL}; /* by the narrowest, which come first */
     for (int i = 2; i >= 0; i--) {
         prv_options o = options_of(widths[i]);
         o.neighbors = PRV_REMOVE;
