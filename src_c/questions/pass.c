@@ -119,10 +119,14 @@ static double coarseness(const prv_task *t, const prv_aim *aim)
     return fmax(aim->width / prv_width_asked(t->options, aim->epsilon), 1.0);
 }
 
-/* Whether more than one step has atoms. */
+/* Runs of which atoms off the lattice add up to much. */
+#define RUNS_OF_LOOSE_ATOMS 16.0
+
+/* Whether more than one step has atoms, and runs often. */
 static bool have_several_atoms(const prv_direction *d)
 {
     size_t steps = 0;
+    if (d->all.count < RUNS_OF_LOOSE_ATOMS) return false;
     for (size_t j = 0; j < d->steps; j++)
         if (d->mechanisms[j]->base != PRV_BASE_GAUSSIAN && d->mechanisms[j]->base != PRV_BASE_MIXTURE)
             steps++;
