@@ -8,6 +8,7 @@
 #include "base/allocate.h"
 #include "base/progress.h"
 #include "numerics/constants.h"
+#include "numerics/dispatch.h"
 #include "numerics/vector_math.h"
 
 /* Normal tails beyond this are below the smallest double. */
@@ -148,6 +149,37 @@ void prv_gaussian_mixture_free(prv_gaussian_mixture *m)
 
 /* ---- The loss and its inverse ------------------------------------------------------------- */
 
+/* Terms are computed so many components at once, and then summed in order. */
+enum { AT_ONCE = 32 };
+
+/* With t = c (z - c / 2) below 30: w (e^t - 1) and w c e^t. */
+PRV_VECTOR static void near_terms(const double *restrict center, const double *restrict weight, size_t length,
+                                  double z, double *restrict term, double *restrict moment)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double t = center[i] * (z - 0.5 * center[i]);
+        const double e = prv_vm_expm1_near(prv_vm_max(t, -64.0));
+        term[i] = weight[i] * e;
+        moment[i] = weight[i] * center[i] * (1.0 + e);
+    }
+}
+
+/* w e^(t - top), t as above. */
+PRV_VECTOR static void far_terms(const double *restrict center, const double *restrict weight, size_t length,
+                                 double z, double top, double *restrict term)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double t = center[i] * (z - 0.5 * center[i]) - top;
+        const double e = prv_vm_exp_near(prv_vm_max(t, -700.0));
+        term[i] = t > -700.0 ? weight[i] * e : 0.0;
+    }
+}
+
+static size_t at_once(const prv_components *c, size_t first)
+{
+    return c->length - first < AT_ONCE ? c->length - first : AT_ONCE;
+}
+
 /* log sum w e^(c (z - c / 2)) and its derivative, the mean of the centres given z. */
 static double log_moment(const prv_components *c, double z, double *slope)
 {
@@ -155,7 +187,7 @@ static double log_moment(const prv_components *c, double z, double *slope)
         *slope = 0.0;
         return 0.0;
     }
-    double top = -HUGE_VAL;
+    double term[AT_ONCE], part[AT_ONCE], top = -HUGE_VAL;
     for (size_t i = 0; i < c->length; i++) {
         const double t = c->center[i] * (z - 0.5 * c->center[i]);
         if (t > top) top = t;
@@ -163,11 +195,13 @@ static double log_moment(const prv_components *c, double z, double *slope)
     if (top < 30.0) {
         /* The sum of differences from 1 keeps the digits of rare components. */
         double sum = 0.0, moment = 0.0;
-        for (size_t i = 0; i < c->length; i++) {
-            const double t = c->center[i] * (z - 0.5 * c->center[i]);
-            const double e = prv_vm_expm1_near(t > -64.0 ? t : -64.0), w = c->weight[i];
-            sum += w * e;
-            moment += w * c->center[i] * (1.0 + e);
+        for (size_t first = 0; first < c->length; first += AT_ONCE) {
+            const size_t n = at_once(c, first);
+            near_terms(c->center + first, c->weight + first, n, z, term, part);
+            for (size_t i = 0; i < n; i++) {
+                sum += term[i];
+                moment += part[i];
+            }
         }
         if (sum > -0.5) {
             *slope = moment / (1.0 + sum);
@@ -175,11 +209,13 @@ static double log_moment(const prv_components *c, double z, double *slope)
         }
     }
     double sum = 0.0, moment = 0.0;
-    for (size_t i = 0; i < c->length; i++) {
-        const double t = c->center[i] * (z - 0.5 * c->center[i]) - top;
-        const double e = t > -700.0 ? c->weight[i] * prv_vm_exp_near(t) : 0.0;
-        sum += e;
-        moment += e * c->center[i];
+    for (size_t first = 0; first < c->length; first += AT_ONCE) {
+        const size_t n = at_once(c, first);
+        far_terms(c->center + first, c->weight + first, n, z, top, term);
+        for (size_t i = 0; i < n; i++) {
+            sum += term[i];
+            moment += term[i] * c->center[first + i];
+        }
     }
     *slope = moment / sum;
     return top + log(sum);
@@ -258,23 +294,48 @@ double prv_gaussian_mixture_outcome(const prv_gaussian_mixture *m, double loss)
 
 enum { KNOTS_AT_ONCE = 256 }; /* knots between two questions to the caller whether to go on */
 
-/* The smaller tail of N(0, 1) at u: +T for the upper tail T, or minus the lower one. */
-static double smaller_tail(double u)
+/* The smaller tails of N(0, 1) at z - c: +T for the upper tail T, or minus the lower one. z is finite. */
+PRV_VECTOR static void smaller_tails(const double *restrict center, size_t length, double z,
+                                     double *restrict tail)
 {
-    if (isinf(u)) return u > 0.0 ? 0.0 : -0.0;
-    return copysign(PRV_INV_SQRT_2PI * prv_vm_normal_density_exponent(u) * prv_vm_mills(fabs(u)), u);
+    for (size_t i = 0; i < length; i++) {
+        const double u = z - center[i];
+        tail[i] = copysign(PRV_INV_SQRT_2PI * prv_vm_normal_density_exponent(u) * prv_vm_mills(fabs(u)), u);
+    }
 }
 
 /* The mass between z and the previous outcome, whose tails `before` are replaced by those at z. */
 static double mass_up_to(const prv_components *c, double z, double *before)
 {
-    double mass = 0.0;
-    for (size_t i = 0; i < c->length; i++) {
-        const double tail = smaller_tail(z - c->center[i]), last = before[i];
-        mass += c->weight[i] * (last - tail + (signbit(last) && !signbit(tail) ? 1.0 : 0.0));
-        before[i] = tail;
+    double mass = 0.0, tail[AT_ONCE];
+    for (size_t first = 0; first < c->length; first += AT_ONCE) {
+        const size_t n = at_once(c, first);
+        if (isfinite(z)) smaller_tails(c->center + first, n, z, tail);
+        for (size_t i = 0; i < n; i++) {
+            const double at = isfinite(z) ? tail[i] : z > 0.0 ? 0.0 : -0.0, last = before[first + i];
+            mass += c->weight[first + i] * (last - at + (signbit(last) && !signbit(at) ? 1.0 : 0.0));
+            before[first + i] = at;
+        }
     }
     return mass > 0.0 ? mass : 0.0;
+}
+
+/* Q's densities at z over its constant, by component. */
+PRV_VECTOR static void density_terms(const double *restrict center, const double *restrict weight,
+                                     size_t length, double z, double *restrict term)
+{
+    for (size_t i = 0; i < length; i++) term[i] = weight[i] * prv_vm_normal_density_exponent(z - center[i]);
+}
+
+static double density_at(const prv_components *c, double z)
+{
+    double density = 0.0, term[AT_ONCE];
+    for (size_t first = 0; first < c->length; first += AT_ONCE) {
+        const size_t n = at_once(c, first);
+        density_terms(c->center + first, c->weight + first, n, z, term);
+        for (size_t i = 0; i < n; i++) density += term[i];
+    }
+    return density;
 }
 
 prv_status prv_gaussian_mixture_masses(const prv_gaussian_mixture *m, const double *x, size_t length,
@@ -311,9 +372,8 @@ prv_status prv_gaussian_mixture_scaled_tails(const prv_gaussian_mixture *m, cons
         const double z = outcome(&v, x[i]);
         scaled[i] = 0.0;
         if (!isfinite(z)) continue;
-        double density = 0.0, sum = 0.0, mills = 0.0;
-        for (size_t j = 0; j < m->q.length; j++)
-            density += m->q.weight[j] * prv_vm_normal_density_exponent(z - m->q.center[j]);
+        const double density = density_at(&m->q, z);
+        double sum = 0.0, mills = 0.0;
         /* P's components are scaled by the first, whose centre is nearest to 0, so that not all of them
          * underflow. */
         const double first = m->p.center[0] * (z - 0.5 * m->p.center[0]);
