@@ -119,6 +119,9 @@ static double coarseness(const prv_task *t, const prv_aim *aim)
     return fmax(aim->width / prv_width_asked(t->options, aim->epsilon), 1.0);
 }
 
+/* Below this, plain transforms lose delta in their rounding. */
+#define SMALL_LOG_DELTA (-20.0)
+
 /* Runs of which atoms off the lattice add up to much. */
 #define RUNS_OF_LOOSE_ATOMS 16.0
 
@@ -138,7 +141,8 @@ static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
     const double coarse = coarseness(t, aim), steps = (double)t->direction->steps;
     const double n = layout->convolved_points * sqrt(coarse); /* of the convolution that would answer */
-    const bool is_loose = have_several_atoms(t->direction);
+    /* A convolution takes the precise way where delta is small. */
+    const bool is_loose = have_several_atoms(t->direction) || aim->log_delta < SMALL_LOG_DELTA;
     const bool is_coarse = coarse > 2.0;
     const double loose = !is_loose ? 1.0 : is_coarse ? LOOSE_IF_COARSE : LOOSE;
     const double each = (is_coarse ? COARSE_WORK : PLAIN_WORK) * loose;
