@@ -180,8 +180,10 @@ prv_status prv_loss_table_of_atoms(const prv_atoms *a, double density_error, dou
         sum += t->mass[i];
         reach = fmax(reach, fabs(a->loss[kept.first + i]));
     }
+    /* Densities within a factor of 1 +- e, e <= 1/4, of the true ones give masses within that factor, and
+     * losses within -log(1 - e) < 2 e. */
     t->mass_error = atom_mass_error(a, density_error);
-    t->loss_error = a->loss_error * reach;
+    t->loss_error = a->loss_error * reach + 2.0 * density_error;
     t->absolute = a->mass_error + (double)a->length * DBL_MIN;
     t->above = (double)(1.001L * kept.above);
     t->below = sum > 0.0L ? (double)(1.001L * kept.below / sum) : 0.0;

@@ -121,6 +121,35 @@ static void tables_that_are_refused(void)
 }
 
 /* A blur that no value can stand says so. */
+/* Outcomes whose masses are known up to a relative error only: the curve of the true ones is in the interval,
+ * also at an epsilon so near a loss that delta hangs on that loss alone. */
+static void densities_that_are_off(void)
+{
+    const double q[] = {0.5, 0.3, 0.2}, p[] = {0.45, 0.31, 0.24};
+    for (double off = 1e-12; off < 0.1; off *= 100.0)
+        for (int side = -1; side <= 1; side += 2) {
+            double given_q[3], given_p[3];
+            for (int i = 0; i < 3; i++) {
+                given_q[i] = q[i] * (1.0 - 0.9 * side * off);
+                given_p[i] = p[i] * (1.0 + 0.9 * side * off);
+            }
+            prv_atoms *a = prv_atoms_of_outcomes(given_q, given_p, 3);
+            bool known;
+            prv_loss_table t;
+            check(a != NULL && prv_loss_table_of_atoms(a, off, 1e-300, &known, &t) == PRV_OK && known,
+                  "a table");
+            const long double greatest = logl((long double)q[0] / (long double)p[0]);
+            for (int nearer = 1; nearer <= 16; nearer++) {
+                const long double e = greatest - ldexpl(greatest, -3 * nearer);
+                const prv_closed_value v = prv_loss_table_at(&t, e, 0.0L);
+                holds(&v, (long double)q[0] - expl(e) * (long double)p[0], TRUSTED, "densities that are off",
+                      off);
+            }
+            prv_loss_table_free(&t);
+            prv_atoms_free(a);
+        }
+}
+
 static void nothing_is_said_of_much_blur(void)
 {
     const prv_smooth_curve c = {.kind = PRV_SMOOTH_GAUSSIAN, .size = 1.0L, .probability = 1.0L};
@@ -205,6 +234,7 @@ int main(void)
     blurs();
     response_tables();
     tables_that_are_refused();
+    densities_that_are_off();
     nothing_is_said_of_much_blur();
     answers();
     noise_and_responses();
