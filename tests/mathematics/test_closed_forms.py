@@ -554,3 +554,15 @@ def test_counts_of_composed_mechanisms_are_refused_as_others_are():
     inner = prv.Composed([(prv.Gaussian(1e9), 2**40)])
     with pytest.raises(ValueError, match="counts must add up to"):
         prv.compose(prv.Composed([(inner, 2**40)])).epsilon(1e-5)
+
+
+@pytest.mark.parametrize("part", [1e-1, 1e-3, 1e-5])
+@pytest.mark.parametrize("loss", [2.6656456e-17, 1e-12, 1e-6])
+def test_a_table_whose_losses_are_raised_by_rounding(loss, part):
+    """P has the mass cosh(loss): its masses are divided by it, and all losses are raised."""
+    epsilon = loss * (1 - part)
+    with Precision(300):
+        y = exact(loss)
+        truth = (1 - (exact(epsilon) - y).exp() / y.cosh()) / 2
+        bounds = prv.delta_from_eps(prv.FromTable([-loss, loss], [0.5, 0.5]), epsilon)
+        assert exact(bounds.lower) <= truth <= exact(bounds.upper)
