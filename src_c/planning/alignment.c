@@ -23,7 +23,7 @@
 
 /* The part of the width that they may take on a finer lattice, which costs little; and what an atom is off
  * the lattice on average, in spacings. */
-#define PART_FINE 0.8
+#define PART_FINE 0.05
 #define MEAN_DISTANCE 0.25
 
 /* Spacings are tried in so many octaves, a number of them in each; and of all atoms, those which matter most.

@@ -121,7 +121,8 @@ static bool convolve_instead(prv_refinement *r)
     r->task.engine = PRV_ENGINE_CONVOLUTION;
     if (r->aim.is_rare && r->aim.deviation > r->aim.epsilon)
         r->aim.strictness = fmax(r->aim.strictness, STRICTNESS_OF_WIDE_LAWS);
-    if (!(r->capped_at > 0.0)) prv_refinement_count_tops(r);
+    /* Of what is not rare, lattices that end below tops see nothing, and what was cut for them stays cut. */
+    if (r->aim.is_rare && !(r->capped_at > 0.0)) prv_refinement_count_tops(r);
     prv_choose_way(r);
     return true;
 }
