@@ -269,7 +269,7 @@ def test_the_command_line_takes_risks_as_targets(capsys):
     assert '"bayes_risk": 0.4, "prior": 0.5' in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["noise", *run, "--power", "0.4"])
-    assert "exactly one target must be given" in capsys.readouterr().err
+    assert "argument --power: power needs false_positive_rate" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
