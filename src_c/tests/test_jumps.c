@@ -343,7 +343,7 @@ static void test_discrete_steps(void)
         int wrong = prv_jump_lattices_new(m, false, &mesh, NULL, &l) != PRV_OK ||
                     prv_jump_law_new(&l, &mesh, PRV_DOMINATING, 1.0, &limits, NULL, &up) != PRV_OK ||
                     prv_jump_law_new(&l, &mesh, PRV_DOMINATED, 1.0, &limits, NULL, &down) != PRV_OK;
-        double widest = 1.0;
+        double closest = 1.0;
         for (int k = 0; k < 60 && !wrong; k++) {
             /* The last ones lie above all that is bounded. */
             const double epsilon = (mesh.least + prv_jump_mesh_top(&mesh)) * k / 57.0;
@@ -352,11 +352,12 @@ static void test_discrete_steps(void)
                          high = prv_jump_delta(&up, epsilon).delta;
             wrong = !((long double)low <= exact && exact <= (long double)high);
             if (wrong) printf("     at %.17g: %.17g, %.17Lg, %.17g\n", epsilon, low, exact, high);
-            if (k == 20) widest = 1.0 - low / high;
+            closest = fmin(closest, 1.0 - low / high);
         }
         check(!wrong, "discrete noise %.3g, p %.2g: the curve of a step, bounds within %.2g", scale, p,
-              widest);
-        if (scale < 0.5) check(widest < 0.2, "... which is close");
+              closest);
+        /* Somewhere between the atoms, wherever they are, what matters is an atom that is on a knot. */
+        if (scale < 0.5) check(closest < 0.2, "... which is close");
         prv_jump_law_free(&up);
         prv_jump_law_free(&down);
         prv_jump_lattices_free(&l);

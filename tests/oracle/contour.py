@@ -283,7 +283,9 @@ class _Nodes:
     def _setup(self, c):
         """Return spacing and ends of the nodes, and how far the line is from the real one."""
         s, widest = self.noise, self.centers.max()
-        sigma = min(0.5 * s * s / widest, 1.6 * s)
+        # Of a large c the integrand grows as cos(sigma widest / s^2)^-c beside the line.
+        steep = math.acos(math.exp(-0.5 * DEPTH / max(abs(c), 1.0)))
+        sigma = min(min(0.5, steep) * s * s / widest, 1.6 * s)
         spacing = 2 * math.pi * sigma / DEPTH
         low, high = self._window(c)
         x = np.linspace(low, high, 4000)
@@ -354,6 +356,8 @@ class _Nodes:
         turned = ONE if self.direction == "remove" else (theta / 2).cos() ** -c
         far = (2 * sigma) ** 2 / (2 * s2)
         share = 2 * far.exp() * turned / ((2 * PI * sigma / eta).exp() - 1)
+        if not 2 * share < 1:  # the bounds below divide by 1 - share
+            raise TooSlowError("nodes are too far apart")
         theta = law.widest * sigma / s2
         turned = ONE if self.direction == "remove" else (theta / 2).cos() ** -c
         tail = (sigma**2 / (2 * s2)).exp() * turned * self._tail(c, eta, first, last)
