@@ -192,7 +192,7 @@ def eps_from_delta(
 
     """
     _refuse_swapped("eps_from_delta", curve, "delta", delta)
-    return curve_of("eps_from_delta()", curve, counts, options)._query(
+    return curve_of("eps_from_delta", curve, counts, options)._query(
         "epsilon", delta, progress, memory_limit
     )
 
@@ -249,7 +249,7 @@ def delta_from_eps(
 
     """
     _refuse_swapped("delta_from_eps", curve, "epsilon", epsilon)
-    return curve_of("delta_from_eps()", curve, counts, options)._query(
+    return curve_of("delta_from_eps", curve, counts, options)._query(
         "delta", epsilon, progress, memory_limit
     )
 

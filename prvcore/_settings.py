@@ -76,7 +76,7 @@ def check_known(function: str, options: Mapping[str, Any], known: type) -> None:
     """Raise TypeError, by the name of the function that was called, if it has no such option."""
     unknown = options.keys() - known.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{function} got an unexpected keyword argument {min(unknown)!r}")
+        raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
 
 
 _EPS_RELATIVE_ERROR = 1e-3

@@ -35,6 +35,7 @@ from prvcore._arguments.scalars import (
     positive,
     probability,
     real,
+    short,
     total_count,
 )
 from prvcore._arguments.types import Array, FloatArray, Scalar
@@ -72,6 +73,7 @@ __all__ = [
     "probabilities",
     "probability",
     "real",
+    "short",
     "table",
     "total_count",
 ]

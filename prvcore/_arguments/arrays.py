@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore._arguments.scalars import MAX_COUNT
+from prvcore._arguments.scalars import MAX_COUNT, short
 from prvcore._arguments.types import FloatArray
-
-_LONGEST_SHOWN = 100  # characters
 
 
 def array(values: ArrayLike, name: str, requirement: str = "") -> FloatArray:
@@ -22,24 +20,18 @@ def array(values: ArrayLike, name: str, requirement: str = "") -> FloatArray:
     """
     real = f"real numbers, {requirement}" if requirement else "real numbers"
     if _misread(values):
-        raise TypeError(f"{name} must be {real}, got {_shown(values)}")
+        raise TypeError(f"{name} must be {real}, got {short(values)}")
     try:
         found = np.asarray(values)
     except ValueError:
         raise ValueError(
-            f"{name} must be a number or a regular array, got {_shown(values)}"
+            f"{name} must be a number or a regular array, got {short(values)}"
         ) from None
     if found.dtype.kind not in "fiu" and (found.size or found.dtype.kind == "c"):
         if found.ndim == 0:
             real = f"a real number, {requirement}" if requirement else "a real number"
-        raise TypeError(f"{name} must be {real}, got {_shown(values)}")
+        raise TypeError(f"{name} must be {real}, got {short(values)}")
     return np.asarray(found, dtype=np.float64)
-
-
-def _shown(values: object) -> str:
-    """Return what was given in one line, which shows the beginning of what is long."""
-    text = " ".join(repr(values).split())
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _misread(values: object) -> bool:
@@ -78,12 +70,12 @@ def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray
     requirement = f"in [{least}, {greatest}]"
     if _misread(values):
         whole = "an integer" if isinstance(values, bool | np.bool_) else "integers"
-        raise TypeError(f"{name} must be {whole} {requirement}, got {_shown(values)}")
+        raise TypeError(f"{name} must be {whole} {requirement}, got {short(values)}")
     try:
         found = np.asarray(values)
     except ValueError:
         raise ValueError(
-            f"{name} must be an integer or a regular array, got {_shown(values)}"
+            f"{name} must be an integer or a regular array, got {short(values)}"
         ) from None
     whole = "integers" if found.ndim else "an integer"
     # an object array may hold integers that fit no integer type
@@ -92,7 +84,7 @@ def integers(values: ArrayLike, name: str, least: int, greatest: int) -> NDArray
         and all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in found.flat)
     )
     if not real and found.size:
-        raise TypeError(f"{name} must be {whole} {requirement}, got {_shown(values)}")
+        raise TypeError(f"{name} must be {whole} {requirement}, got {short(values)}")
     if found.dtype.kind == "f":
         broken = ~(np.isfinite(found) & (found == np.trunc(found)))
         refuse(broken, name, found, f"{whole} {requirement}")

@@ -14,6 +14,12 @@ from prvcore._arguments.types import FloatArray
 MAX_COUNT = 2**53  # of runs of a mechanism, and of all together
 
 
+def short(value: object) -> str:
+    """Return how a value looks, in one line, cut off where it is long."""
+    text = " ".join(line.strip() for line in repr(value).splitlines())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def real(value: object, name: str, requirement: str, allowed: Callable[[float], bool]) -> float:
     """Return `value` as a float for which `allowed`, which `requirement` says in words."""
     # abstract types are slow to ask

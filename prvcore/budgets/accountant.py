@@ -26,7 +26,7 @@ from prvcore._settings import ComposeOptions, How, check_known, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict
-from prvcore.files.plain import plain_values, short
+from prvcore.files.plain import plain_values
 from prvcore.mechanisms.base import Mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.noise import Gaussian
@@ -161,7 +161,7 @@ class Accountant:
     __slots__ = ("_histories", "_known", "_last", "_options", "_recent")
 
     def __init__(self, **options: Unpack[ComposeOptions]) -> None:
-        check_known("Accountant()", options, ComposeOptions)
+        check_known("Accountant", options, ComposeOptions)
         checked = compose([], **options)
         self._options: dict[str, Any] = {name: getattr(checked, name) for name in options}
         self._begin({})
@@ -591,7 +591,7 @@ class Accountant:
         except (TypeError, ValueError):
             raise TypeError(
                 "history must be an accountant of Opacus, its state_dict or its history of "
-                f"(noise multiplier, sample rate, steps), got {short(history)}"
+                f"(noise multiplier, sample rate, steps), got {_arguments.short(history)}"
             ) from None
         accountant = cls(**options)
         for place, (noise, rate, steps) in enumerate(entries):

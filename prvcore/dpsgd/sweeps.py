@@ -154,7 +154,7 @@ def dpsgd_epsilon(
     (3, 2)
 
     """
-    check_known("dpsgd_epsilon()", options, ComposeOptions)
+    check_known("dpsgd_epsilon", options, ComposeOptions)
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["delta"] = _arguments.probabilities(delta, "delta")
     return bounds_of(
@@ -223,7 +223,7 @@ def dpsgd_delta(
     (2,)
 
     """
-    check_known("dpsgd_delta()", options, ComposeOptions)
+    check_known("dpsgd_delta", options, ComposeOptions)
     settings = _dpsgd_settings(noise_multiplier, sampling_probability, steps)
     settings["epsilon"] = _arguments.extended_reals(epsilon, "epsilon")
     return bounds_of(
@@ -323,7 +323,7 @@ def dpsgd_noise_multiplier(
     True
 
     """
-    check_known("dpsgd_noise_multiplier()", options, CalibrateOptions)
+    check_known("dpsgd_noise_multiplier", options, CalibrateOptions)
     settings = {
         "sampling_probability": _arguments.probabilities(
             sampling_probability, "sampling_probability"
@@ -444,7 +444,7 @@ def dpsgd_steps(
     11500
 
     """
-    check_known("dpsgd_steps()", options, CalibrateOptions)
+    check_known("dpsgd_steps", options, CalibrateOptions)
     if checked_sampler(sampler) == "balls-in-bins":
         raise ValueError(
             "sampler must be 'poisson', 'fixed-size' or 'random-allocation': of balls in bins each "

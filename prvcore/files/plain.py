@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["plain_values", "short"]
+from prvcore._arguments import short
+
+__all__ = ["plain_values"]
 
 
 def plain_values(text: str | bytes) -> Any:
@@ -27,9 +29,3 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{short(twice)} is given twice")
     return found
-
-
-def short(value: object) -> str:
-    """Return how a value looks, cut off where it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, get_origin
 from prvcore import _arguments
 from prvcore._names import public
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_kinds, needs_functions
-from prvcore.files.plain import plain_values, short
+from prvcore.files.plain import plain_values
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
@@ -119,12 +119,14 @@ def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int]
 
     """
     if not isinstance(values, Mapping):
-        raise TypeError(f"a schedule must be a mapping, got {short(values)}")
+        raise TypeError(f"a schedule must be a mapping, got {_arguments.short(values)}")
     if set(values) != {"steps"}:
-        raise ValueError(f"a schedule must have steps and nothing else, got {short(list(values))}")
+        raise ValueError(
+            f"a schedule must have steps and nothing else, got {_arguments.short(list(values))}"
+        )
     steps = values["steps"]
     if not isinstance(steps, list | tuple):
-        raise TypeError(f"steps must be a list, got {short(steps)}")
+        raise TypeError(f"steps must be a list, got {_arguments.short(steps)}")
     found = []
     for place, step in enumerate(steps):
         try:
@@ -138,7 +140,7 @@ def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int]
 
 def _step(step: Any) -> tuple[Mechanism, int]:
     if not isinstance(step, Mapping):
-        raise TypeError(f"a step must be a mapping, got {short(step)}")
+        raise TypeError(f"a step must be a mapping, got {_arguments.short(step)}")
     count = _arguments.count(step.get("count", 1), "count")
     return mechanism_from_dict({name: step[name] for name in step if name != "count"}), count
 

@@ -77,9 +77,7 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
 #define HOPELESS_PART (-22.0)
 #define HOPELESS_POINTS 32768.0
 
-/* So many passes in a row of finer meshes that came no closer tell that something else than the mesh is in
- * the way: a convolution of more points than this is not worth while. */
-#define MOST_IN_VAIN 2
+/* If something else than the mesh is in the way, a convolution of more points is not worth while. */
 #define LARGE_POINTS 65536.0
 
 /* True of laws with a density, all of them. */
