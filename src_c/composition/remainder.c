@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/allocate.h"
@@ -14,11 +15,11 @@
 
 #define UNKNOWN (-1.0) /* |A|^2 not computed */
 
-/* |A(theta)|^2 of the subset in use, A = sum w e^(i theta position), with its rounding on top. */
+/* |A(theta)|^2 of atoms, A = sum w e^(i theta position), with its rounding on top. total: of all w. */
 PRV_VECTOR static double modulus_square(const double *restrict position, const double *restrict weight,
-                                        size_t length, double frequency)
+                                        size_t length, double total, double frequency)
 {
-    double re[8] = {0}, im[8] = {0}, far = 0.0, total = 0.0;
+    double re[8] = {0}, im[8] = {0}, far = 0.0;
     size_t i = 0;
     for (; i + 8 <= length; i += 8)
         for (size_t l = 0; l < 8; l++) {
@@ -40,33 +41,65 @@ PRV_VECTOR static double modulus_square(const double *restrict position, const d
         re[0] += re[l];
         im[0] += im[l];
     }
-    for (i = 0; i < length; i++) total += weight[i];
     if (length > 0) far = frequency * fmax(fabs(position[0]), fabs(position[length - 1]));
     return re[0] * re[0] + im[0] * im[0] +
            PRV_UNIT * (128.0 + 0.25 * (double)length + 84.0 * far) * PRV_SECOND_ORDER * total * total;
 }
 
+/* The sum of w, and of w position^2. */
+PRV_VECTOR static double sum_weights(const double *restrict position, const double *restrict weight,
+                                     size_t length, double *second)
+{
+    double w[8] = {0}, square[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8)
+        for (size_t l = 0; l < 8; l++) {
+            w[l] += weight[i + l];
+            square[l] += weight[i + l] * position[i + l] * position[i + l];
+        }
+    for (; i < length; i++) {
+        w[0] += weight[i];
+        square[0] += weight[i] * position[i] * position[i];
+    }
+    for (size_t l = 1; l < 8; l++) {
+        w[0] += w[l];
+        square[0] += square[l];
+    }
+    *second = square[0];
+    return w[0];
+}
+
+/* The first of the atoms whose position is at least this, or above it; positions ascend. */
+static size_t first_from(const prv_source *s, double position, bool above)
+{
+    size_t low = 0, high = s->length;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (above ? s->position[middle] > position : s->position[middle] >= position)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 /* Takes the atoms within `radius` of the heaviest as the subset. */
 static void take_subset(prv_source *s, double radius)
 {
-    size_t low = 0, high = s->length;
-    while (low < high && s->position[low] < -radius) low++;
-    while (high > low && (s->position[high - 1] > radius || s->weight[high - 1] == 0.0)) high--;
+    const size_t low = first_from(s, -radius, false);
+    size_t high = first_from(s, radius, true);
+    while (high > low && s->weight[high - 1] == 0.0) high--; /* what fills up the last group */
     s->first = low;
     s->end = high;
     s->radius = radius;
-    s->mass = 0.0;
-    double second = 0.0;
-    for (size_t i = low; i < high; i++) {
-        s->mass += s->weight[i];
-        second += s->weight[i] * s->position[i] * s->position[i];
-    }
+    double second;
+    s->mass = sum_weights(s->position + low, s->weight + low, high - low, &second);
     s->curvature = 0.25 * s->mass * second;
 }
 
 static double subset_square(const prv_source *s, double theta)
 {
-    return modulus_square(s->position + s->first, s->weight + s->first, s->end - s->first,
+    return modulus_square(s->position + s->first, s->weight + s->first, s->end - s->first, s->mass,
                           theta * (0.5 / PRV_PI));
 }
 

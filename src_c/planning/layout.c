@@ -170,13 +170,10 @@ bool prv_separate_jumps(prv_direction *direction, const prv_aim *aim, prv_window
     return false;
 }
 
-/* Twice the cells of the longest profile, scratch of prv_scale_meshes and prv_mesh_of_step. */
+/* Scratch of prv_scale_meshes and prv_mesh_of_step. */
 static double *new_weights(const prv_direction *direction)
 {
-    size_t longest = 1;
-    for (size_t j = 0; j < direction->steps; j++)
-        if (direction->profiles[j].length > longest) longest = direction->profiles[j].length;
-    return prv_allocate(2 * longest, sizeof(double));
+    return prv_allocate(prv_weights_length(direction), sizeof(double));
 }
 
 double prv_period_guess(prv_direction *direction, const prv_aim *aim, double tilt)

@@ -243,6 +243,27 @@ static void importance(const prv_direction *direction, size_t j, const prv_aim *
         weight[c] += part * reach_by_a_jump(aim, p->mass[c], p->center[c]);
 }
 
+/* Where the weights of step j are in `weight`, behind the scratch of any one step. */
+static double *weights_of(const prv_direction *direction, size_t j, double *weight)
+{
+    size_t longest = 1, before = 0;
+    for (size_t i = 0; i < direction->steps; i++) {
+        if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
+        if (i < j) before += direction->profiles[i].length;
+    }
+    return weight + longest + before;
+}
+
+size_t prv_weights_length(const prv_direction *direction)
+{
+    size_t longest = 1, all = 0;
+    for (size_t i = 0; i < direction->steps; i++) {
+        if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
+        all += direction->profiles[i].length;
+    }
+    return longest + all;
+}
+
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
 static double cell_error(const prv_direction *direction, size_t j, const prv_spacing *shared, double weight)
 {
@@ -349,14 +370,14 @@ static double error_share(prv_engine engine)
 }
 
 prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim,
-                            const prv_spacing *shared, double memory_limit, double *weight, prv_mesh *mesh,
+                            const prv_spacing *shared, double memory_limit, double *scratch, prv_mesh *mesh,
                             prv_cells *cells, double *bytes)
 {
     const double saddle = aim->saddle, lattice = shared->lattice;
     const prv_profile *p = &direction->profiles[j];
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const size_t first = direction->first[j], end = direction->end[j];
-    double *spacing = weight + p->length;
+    double *spacing = scratch, *weight = weights_of(direction, j, scratch);
     importance(direction, j, aim, weight);
     spacings(direction, j, aim, shared, weight, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= lattice;
@@ -429,7 +450,7 @@ double prv_narrowest_spacing(const prv_direction *direction)
 
 /* The largest spacing of a uniform mesh whose error is that of the law, which is larger than the law's own
  * where most of the mass lies about an edge of the support. */
-static double uniform_spacing(const prv_direction *direction, const prv_aim *aim, double *weight,
+static double uniform_spacing(const prv_direction *direction, const prv_aim *aim, double *scratch,
                               const prv_spacing *shared)
 {
     const double law = shared->law,
@@ -437,41 +458,37 @@ static double uniform_spacing(const prv_direction *direction, const prv_aim *aim
     double fits = law;
     for (double tried = COARSENING * law; tried <= most; tried *= COARSENING) {
         double sum = 0.0;
-        for (size_t j = 0; j < direction->steps; j++) {
-            if (tried == COARSENING * law || direction->steps > 1) importance(direction, j, aim, weight);
-            sum += uniform_error(direction, j, shared, weight, tried);
-        }
+        for (size_t j = 0; j < direction->steps && sum <= law * law; j++)
+            sum += uniform_error(direction, j, shared, weights_of(direction, j, scratch), tried);
         if (sum > law * law) break;
         fits = tried;
     }
     return fits > law ? fmax(prv_align_spacing(direction, aim, fits, PRV_ENGINE_CONVOLUTION), law) : law;
 }
 
-void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight, prv_spacing *shared)
+void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *scratch,
+                      prv_spacing *shared)
 {
     const double most = error_share(shared->engine) * shared->law * shared->law;
     double least = shared->law;
     shared->scale = shared->law;
+    for (size_t j = 0; j < direction->steps; j++)
+        importance(direction, j, aim, weights_of(direction, j, scratch));
     for (int round = 0; round < ROUNDS; round++) {
         double sum = 0.0;
-        for (size_t j = 0; j < direction->steps; j++) {
-            if (round == 0 || direction->steps > 1) importance(direction, j, aim, weight);
-            sum += mesh_error(direction, j, shared, weight, shared->scale);
-        }
+        for (size_t j = 0; j < direction->steps; j++)
+            sum += mesh_error(direction, j, shared, weights_of(direction, j, scratch), shared->scale);
         if (!(sum > 0.0)) break;
         shared->scale *= sqrt(most / sum);
     }
     if (shared->exact) return;
-    shared->convolved = uniform_spacing(direction, aim, weight, shared);
+    shared->convolved = uniform_spacing(direction, aim, scratch, shared);
     if (shared->engine != PRV_ENGINE_SPECTRUM) {
         shared->lattice = shared->convolved;
         return;
     }
-    for (size_t j = 0; j < direction->steps; j++) {
-        importance(direction, j, aim, weight);
-        least = fmin(least,
-                     spacings(direction, j, aim, shared, weight, weight + direction->profiles[j].length));
-    }
+    for (size_t j = 0; j < direction->steps; j++)
+        least = fmin(least, spacings(direction, j, aim, shared, weights_of(direction, j, scratch), scratch));
     least = fmin(least, prv_fine_about_atoms(direction, aim, shared->law));
     least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
     while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
@@ -481,16 +498,16 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
 #define LEAST_WEIGHT 1e-9
 
 double prv_expected_knots(const prv_direction *direction, const prv_aim *aim, double spacing,
-                          prv_engine engine, double *weight)
+                          prv_engine engine, double *scratch)
 {
     prv_spacing shared = {
         .lattice = spacing, .law = spacing, .count = direction->all.count, .exact = true, .engine = engine};
-    prv_scale_meshes(direction, aim, weight, &shared);
+    prv_scale_meshes(direction, aim, scratch, &shared);
     double knots = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
-        double *spacing_of = weight + p->length;
-        importance(direction, j, aim, weight);
+        const double *weight = weights_of(direction, j, scratch);
+        double *spacing_of = scratch;
         spacings(direction, j, aim, &shared, weight, spacing_of);
         for (size_t c = direction->first[j]; c < direction->end[j]; c++)
             if (weight[c] > LEAST_WEIGHT && p->high[c] > p->low[c])

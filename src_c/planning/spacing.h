@@ -26,23 +26,26 @@ typedef struct prv_spacing {
  * for discrete laws). */
 double prv_narrowest_spacing(const prv_direction *direction);
 
+/* The doubles that the `scratch` of the functions below has room for: the spacings of one step, and the
+ * weights of all. */
+size_t prv_weights_length(const prv_direction *direction);
+
 /* Sets shared->scale and shared->convolved from shared->law, and shared->lattice: for a convolution to the
  * latter, and for a spectrum to a power of two less than the law, so that the least spacing wanted is on the
- * lattice. If shared->exact, sets the scale alone. weight: twice the cells of the longest profile, scratch.
- */
-void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *weight,
+ * lattice. If shared->exact, sets the scale alone. */
+void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *scratch,
                       prv_spacing *shared);
 
 /* About how many knots the meshes of all steps have together, at this spacing of the error law (nats).
- * weight: as for prv_scale_meshes. O(cells). */
+ * O(cells). */
 double prv_expected_knots(const prv_direction *direction, const prv_aim *aim, double spacing,
-                          prv_engine engine, double *weight);
+                          prv_engine engine, double *scratch);
 
 /* Makes the mesh of step j and the knots of its cells; nothing is left to be freed unless PRV_OK is returned.
  * If it has more knots than memory_limit (bytes) has room for, PRV_ERR_MEMORY_LIMIT, and the bytes that they
  * would take are added to *bytes. PRV_ERR_ENGINE if a spectrum would have more knots than it can sum. */
 prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_aim *aim,
-                            const prv_spacing *shared, double memory_limit, double *weight, prv_mesh *mesh,
+                            const prv_spacing *shared, double memory_limit, double *scratch, prv_mesh *mesh,
                             prv_cells *cells, double *bytes);
 
 #endif
