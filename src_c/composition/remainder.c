@@ -271,7 +271,8 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     }
     while (at < last) {
         double reached = 0.0;
-        for (int attempt = 1;; attempt++) {
+        int attempt = 1;
+        for (;; attempt++) {
             width = fmin(width, last - at);
             reached = decay_over(m, scale * at, scale * width, width == 1.0, wanted);
             if (reached >= wanted) break;
@@ -299,7 +300,8 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
                 now += decay(&m->sources[i], gap_of(&m->sources[i], m->sources[i].modulus_square, 0.0));
             if (now < 1.5 * wanted) resize_subsets(m, 2.0, scale * at);
         }
-        width = fmin(2.0 * width, floor(0.25 * at) + 1.0);
+        /* An interval twice as long as one that was found by halving is likely to be halved as well. */
+        width = fmin(attempt > 1 && reached < 2.0 * wanted ? width : 2.0 * width, floor(0.25 * at) + 1.0);
     }
     /* A sum over intervals, each off by u for each step and each unit of its logarithm. */
     *result *= PRV_SECOND_ORDER;
