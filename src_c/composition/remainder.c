@@ -246,6 +246,28 @@ static bool is_too_slow(const prv_march *m, double at, double last, pace *p)
     return m->work + left > m->most_work;
 }
 
+/* How far a march came by a quarter and by half of the work that it may take. */
+typedef struct progress {
+    double begun;         /* the work before it */
+    double quarter, half; /* parts of the way, by the logarithm of the frequency; 0: not there yet */
+} progress;
+
+/* If twice the work takes a march this part of the way at most, it is given up. */
+#define NOT_ARRIVED 0.95
+
+/* Frequencies grow about by a power of the work: what was gained from a quarter of it to half is gained once
+ * more with all of it. Asked once. */
+static bool will_not_arrive(const prv_march *m, double first, double at, double last, progress *p)
+{
+    const double done = (m->work - p->begun) / m->most_work;
+    if (p->half > 0.0 || !(done > 0.25)) return false;
+    const double part = log(at / first) / log(last / first);
+    if (!(p->quarter > 0.0)) p->quarter = part;
+    if (!(done > 0.5)) return false;
+    p->half = fmax(part, DBL_MIN);
+    return part + (part - p->quarter) < NOT_ARRIVED;
+}
+
 /* The gap 1 - |phi|^2 = sum w_a w_b (1 - cos) is a sum of
  * terms >= 0, so that of any subset of atoms, m^2 - |A|^2, is a lower bound. The farther out the
  * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature.
@@ -261,6 +283,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     pace latest = start_of(m, at);
+    progress way = {m->work, 0.0, 0.0};
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
         take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));
@@ -280,7 +303,9 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             if (width == 1.0) break;
             width = ceil(0.5 * width);
         }
-        if (m->work > m->most_work || is_too_slow(m, at, last, &latest)) return PRV_ERR_PRECISION;
+        if (m->work > m->most_work || is_too_slow(m, at, last, &latest) ||
+            will_not_arrive(m, first, at, last, &way))
+            return PRV_ERR_PRECISION;
         prv_status status = prv_check_interrupt(m->options);
         if (status != PRV_OK) return status;
         if (reached < wanted) {

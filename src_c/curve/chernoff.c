@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "numerics/rounding.h"
 #include "mechanisms/bounded_range.h"
@@ -129,6 +130,11 @@ static double tilt_of_pair(prv_direction *direction, prv_question question, doub
     return value > 0.0 ? prv_chernoff_tilt(direction, value) : 1.0 / PRV_LEAST_TILT;
 }
 
+static bool is_tilt(double lam)
+{
+    return lam >= PRV_LEAST_TILT && lam <= 1.0 / PRV_LEAST_TILT;
+}
+
 double prv_most_of_ranges(prv_direction *direction, prv_question question, double value, double *lam)
 {
     if (question == PRV_ASK_DELTA && !(value > 0.0)) {
@@ -136,16 +142,17 @@ double prv_most_of_ranges(prv_direction *direction, prv_question question, doubl
         return 1.0;
     }
     *lam = tilt_of_pair(direction, question, value);
-    double least = HUGE_VAL;
+    if (!is_tilt(*lam)) return HUGE_VAL;
+    double least = bound_at(direction, question, value, *lam);
     /* Goes up and down by ever smaller factors as long as the bound falls. */
     for (double factor = FIRST_FACTOR; factor > LAST_FACTOR; factor = sqrt(factor))
         for (int up = 0; up <= 1; up++)
-            for (double next = *lam; next >= PRV_LEAST_TILT && next <= 1.0 / PRV_LEAST_TILT;) {
-                const double bound = bound_at(direction, question, value, next);
-                if (bound > least || (bound == least && next != *lam)) break;
+            for (;;) {
+                const double next = up ? *lam * factor : *lam / factor;
+                const double bound = is_tilt(next) ? bound_at(direction, question, value, next) : HUGE_VAL;
+                if (!(bound < least)) break;
                 least = bound;
                 *lam = next;
-                next = up ? next * factor : next / factor;
             }
     return least;
 }

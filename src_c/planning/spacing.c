@@ -243,15 +243,16 @@ static void importance(const prv_direction *direction, size_t j, const prv_aim *
         weight[c] += part * reach_by_a_jump(aim, p->mass[c], p->center[c]);
 }
 
-/* Where the weights of step j are in `weight`, behind the scratch of any one step. */
-static double *weights_of(const prv_direction *direction, size_t j, double *weight)
+/* Where the weights of step j are in `scratch`: behind the spacings of any one step. Its roots, of
+ * roots_of_cells, come after them. */
+static double *weights_of(const prv_direction *direction, size_t j, double *scratch)
 {
     size_t longest = 1, before = 0;
     for (size_t i = 0; i < direction->steps; i++) {
         if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
-        if (i < j) before += direction->profiles[i].length;
+        if (i < j) before += 2 * direction->profiles[i].length;
     }
-    return weight + longest + before;
+    return scratch + longest + before;
 }
 
 size_t prv_weights_length(const prv_direction *direction)
@@ -259,7 +260,7 @@ size_t prv_weights_length(const prv_direction *direction)
     size_t longest = 1, all = 0;
     for (size_t i = 0; i < direction->steps; i++) {
         if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
-        all += direction->profiles[i].length;
+        all += 2 * direction->profiles[i].length;
     }
     return longest + all;
 }
@@ -293,10 +294,30 @@ static cell_law law_of_cell(const prv_direction *direction, size_t j, size_t c, 
     return l;
 }
 
-/* scale (length / error)^(1/3), with the error's own dependence on the spacing. */
-static double spacing_wanted(const cell_law *l, double scale)
+/* (length / error)^(1/3) of each cell of step j, once for all scales. */
+static void roots_of_cells(const prv_direction *direction, size_t j, const prv_spacing *shared,
+                           const double *weight, double *root)
 {
-    const double wanted = scale * cbrt(l->length / l->error);
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
+        const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
+        root[c] = cbrt(l.length / l.error);
+    }
+}
+
+/* The weights and roots of step j. */
+static void weigh_cells(const prv_direction *direction, size_t j, const prv_aim *aim,
+                        const prv_spacing *shared, double *scratch)
+{
+    double *weight = weights_of(direction, j, scratch);
+    importance(direction, j, aim, weight);
+    roots_of_cells(direction, j, shared, weight, weight + direction->profiles[j].length);
+}
+
+/* scale * root, with the error's own dependence on the spacing. */
+static double spacing_wanted(const cell_law *l, double scale, double root)
+{
+    const double wanted = scale * root;
     return l->near < wanted ? scale * sqrt(scale * l->length / (l->error * l->near)) : wanted;
 }
 
@@ -305,10 +326,11 @@ static double mesh_error(const prv_direction *direction, size_t j, const prv_spa
                          const double *weight, double scale)
 {
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const double *root = weight + direction->profiles[j].length;
     double sum = 0.0;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
-        const double spacing = spacing_wanted(&l, scale);
+        const double spacing = spacing_wanted(&l, scale, root[c]);
         sum += l.error * spacing * fmin(spacing, l.near);
     }
     return sum;
@@ -347,11 +369,12 @@ static double spacings(const prv_direction *direction, size_t j, const prv_aim *
     const prv_profile *p = &direction->profiles[j];
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const bool has_edge = isfinite(above_edge(&f, 0.0));
+    const double *root = weight + p->length;
     double least = HUGE_VAL;
     for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
         const double length = p->high[c] - p->low[c];
         const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
-        const double wanted = spacing_wanted(&l, shared->scale);
+        const double wanted = spacing_wanted(&l, shared->scale, root[c]);
         spacing[c] = fmin(fmin(wanted, most_spacing(aim, p->center[c])), PRV_WIDEST_CELL);
         if (!has_edge) spacing[c] = fmin(spacing[c], 0.5 * length);
         if (length > 0.0) least = fmin(least, wanted);
@@ -378,7 +401,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const size_t first = direction->first[j], end = direction->end[j];
     double *spacing = scratch, *weight = weights_of(direction, j, scratch);
-    importance(direction, j, aim, weight);
+    weigh_cells(direction, j, aim, shared, scratch);
     spacings(direction, j, aim, shared, weight, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= lattice;
 
@@ -472,8 +495,7 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
     const double most = error_share(shared->engine) * shared->law * shared->law;
     double least = shared->law;
     shared->scale = shared->law;
-    for (size_t j = 0; j < direction->steps; j++)
-        importance(direction, j, aim, weights_of(direction, j, scratch));
+    for (size_t j = 0; j < direction->steps; j++) weigh_cells(direction, j, aim, shared, scratch);
     for (int round = 0; round < ROUNDS; round++) {
         double sum = 0.0;
         for (size_t j = 0; j < direction->steps; j++)

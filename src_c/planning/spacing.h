@@ -27,7 +27,7 @@ typedef struct prv_spacing {
 double prv_narrowest_spacing(const prv_direction *direction);
 
 /* The doubles that the `scratch` of the functions below has room for: the spacings of one step, and the
- * weights of all. */
+ * weights of all with their roots. */
 size_t prv_weights_length(const prv_direction *direction);
 
 /* Sets shared->scale and shared->convolved from shared->law, and shared->lattice: for a convolution to the
