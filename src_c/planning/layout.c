@@ -46,6 +46,9 @@
 /* A lattice may have the atoms of the bulk that much higher, as a part of their loss. */
 #define BULK_ROOM 0.01
 
+/* Alignment that makes a spacing finer by more than this is given up where memory does not hold it. */
+#define FAR_FINER 0.05
+
 /* prv_align_spacing divides a spacing by so much at most. */
 #define MOST_ALIGNMENT 8.0
 
@@ -199,17 +202,15 @@ double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine 
     return knots;
 }
 
-prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
-                           bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
+/* The plan whose law has this spacing, where `spacing` was asked. */
+static prv_status plan_of_law(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
+                              double law, bool exact_spacing, prv_engine engine, double memory_limit,
+                              prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
     prv_use_whole_profiles(direction);
     layout->tilt = tilt;
     layout->memory_limit = memory_limit;
-    spacing = exact_spacing
-                  ? spacing
-                  : fmax(fmin(spacing, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_spacing(direction));
-    const double law = exact_spacing ? spacing : prv_align_spacing(direction, aim, spacing, engine);
     const bool spectrum = engine == PRV_ENGINE_SPECTRUM && !exact_spacing;
     const double convolved = spectrum ? prv_align_spacing(direction, aim, spacing, PRV_ENGINE_CONVOLUTION)
                                       : law;
@@ -235,6 +236,21 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
     /* No transform is that long: a limit of memory, too, whatever the caller's is. */
     const bool too_long = engine == PRV_ENGINE_CONVOLUTION && layout->window.length == 0;
     return !too_long && layout->bytes <= memory_limit ? PRV_OK : PRV_ERR_MEMORY_LIMIT;
+}
+
+prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
+                           bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
+{
+    prv_use_whole_profiles(direction);
+    spacing = exact_spacing
+                  ? spacing
+                  : fmax(fmin(spacing, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_spacing(direction));
+    const double law = exact_spacing ? spacing : prv_align_spacing(direction, aim, spacing, engine);
+    const prv_status status = plan_of_law(direction, aim, tilt, spacing, law, exact_spacing, engine,
+                                          memory_limit, layout);
+    /* A period far below the spacing that was asked for stays the same however coarse that becomes. */
+    if (status != PRV_ERR_MEMORY_LIMIT || exact_spacing || !(law < FAR_FINER * spacing)) return status;
+    return plan_of_law(direction, aim, tilt, spacing, spacing, exact_spacing, engine, memory_limit, layout);
 }
 
 /* The meshes of a direction whose cells in use are chosen. On failure only layout->bytes is left. */
