@@ -160,6 +160,56 @@ double prv_next_tilt(const prv_refinement *r)
     return tilt_of(r, r->tilt_choice);
 }
 
+/* Products of a convolution that is multiplied out, at most: of each bit of a count, a square and a factor of
+ * about so many atoms. Each point of a transform takes as long as so many of them. */
+#define MOST_MULTIPLIED 2e8
+/* Of more runs, and of lists, the meshes that the width needs are too fine to multiply out, so that passes by
+ * transforms follow, and those at small tilts are in vain. */
+#define MOST_RUNS 512.0
+#define ATOMS_OF_FACTOR 1000.0
+#define PRODUCTS_OF_POINT 2000.0
+/* A tilt has to make a window shorter by this factor. */
+#define SHORTER 0.7
+
+/* Points of a convolution with this tilt, and its products at most, about; 0 points if it has no window. */
+static double points_at(const prv_refinement *r, double tilt, double spacing, double *products)
+{
+    const prv_direction *d = r->task.direction;
+    prv_layout layout;
+    const prv_status status = prv_layout_plan(r->task.direction, &r->aim, tilt, spacing, false,
+                                              PRV_ENGINE_CONVOLUTION, HUGE_VAL, &layout);
+    if (status != PRV_OK) return 0.0;
+    const double n = (double)layout.window.length;
+    *products = (double)(d->steps - 1) * n * n;
+    for (size_t j = 0; j < d->steps; j++)
+        *products += ceil(log2(d->counts[j] + 1.0)) * n * (0.5 * n + fmin(n, ATOMS_OF_FACTOR));
+    return n;
+}
+
+/* Where losses far above epsilon have most of the mass at the saddle, a window that holds them is many times
+ * as long as one at a smaller tilt, where delta is too small a part for transforms. Products have a relative
+ * accuracy at any tilt. */
+double prv_tilt_of_pass(const prv_refinement *r, double spacing)
+{
+    const prv_task *t = &r->task;
+    const double tilt = prv_next_tilt(r);
+    if (!t->precise || t->engine != PRV_ENGINE_CONVOLUTION || t->options->mesh_size > 0.0) return tilt;
+    if (t->direction->steps > 1 || t->direction->all.count > MOST_RUNS) return tilt;
+    double products;
+    const double longest = points_at(r, tilt, spacing, &products);
+    double best = tilt, fewest = longest;
+    for (size_t choice = FIRST_PART + 1; choice < TILT_PARTS; choice++) {
+        const double tried = tilt_parts[choice] * r->aim.saddle;
+        if (!(tried < tilt)) break;
+        const double points = points_at(r, tried, spacing, &products);
+        if (!(points > 0.0 && products <= fmin(MOST_MULTIPLIED, PRODUCTS_OF_POINT * longest))) continue;
+        if (points > SHORTER * fewest) continue;
+        best = tried;
+        fewest = points;
+    }
+    return best;
+}
+
 /* Rounding errors of one mass, about, in units of MASS_ROUNDING. */
 static double rounding_growth(const prv_refinement *r)
 {
@@ -428,10 +478,12 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     return changed && !r->last.capped;
 }
 
-bool prv_is_hopeless(const prv_refinement *r)
+bool prv_is_hopeless(const prv_refinement *r, double spacing)
 {
+    const double tilt = prv_next_tilt(r);
     return r->task.precise && r->task.engine == PRV_ENGINE_CONVOLUTION &&
-           prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < HOPELESS_PART;
+           prv_log_part(r->task.direction, &r->aim, tilt) < HOPELESS_PART &&
+           prv_tilt_of_pass(r, spacing) == tilt;
 }
 
 /* The points of a convolution at this spacing, about; 0 if that is not known. */

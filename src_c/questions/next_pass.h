@@ -11,6 +11,10 @@ prv_engine prv_likely_engine(const prv_direction *direction, const prv_aim *aim)
 /* The tilt of the next pass. */
 double prv_next_tilt(const prv_refinement *refinement);
 
+/* The same of a pass at this spacing (nats): less, if a precise convolution then has so short a window that
+ * it is multiplied out, for which no tilt is too small. */
+double prv_tilt_of_pass(const prv_refinement *refinement, double spacing);
+
 /* Chooses the tilt, and if rounding leaves room for none, another way of composing. */
 void prv_choose_way(prv_refinement *refinement);
 
@@ -25,8 +29,8 @@ bool prv_separate_jumps_next(prv_refinement *refinement);
 bool prv_adapt(prv_refinement *refinement, double width, double *spacing);
 
 /* Whether rounding of transforms is expected to hide the answer, whatever the mesh: the tilted law has too
- * little of its mass where the answer is. */
-bool prv_is_hopeless(const prv_refinement *refinement);
+ * little of its mass where the answer is, and at this spacing (nats) transforms are needed. */
+bool prv_is_hopeless(const prv_refinement *refinement, double spacing);
 
 /* Whether a convolution at this spacing (nats) would take long. */
 bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);

@@ -1,5 +1,6 @@
 #include "questions/refinement.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +19,10 @@
 #define FINER 0.5
 #define CLOSER 0.9
 #define LARGE 8e6
+
+/* So many precise passes in a row after which the bounds are hardly closer than before, whatever their
+ * meshes, tell that the next ones would repeat them. */
+#define MOST_IDLE 3
 
 /* The guess of rounding is one from above: where rare jumps decide, spectra do better by this factor. */
 #define RARE_DEMAND 0.02
@@ -155,15 +160,16 @@ static bool has_failed(const prv_task *t, double tilt, const prv_task *failed, d
 static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exact, prv_outcome *o)
 {
     const prv_task first = r->task;
-    const double tilt = prv_next_tilt(r);
+    const double tilt = prv_tilt_of_pass(r, spacing);
     prv_status status = prv_pass(&r->task, &r->aim, tilt, spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         if (status != remedies[i].failure || o->too_large || !remedies[i].change(r)) continue;
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;
-        if (has_failed(&r->task, prv_next_tilt(r), &first, tilt)) continue;
-        status = prv_pass(&r->task, &r->aim, prv_next_tilt(r), spacing, exact, o);
+        const double next = prv_tilt_of_pass(r, spacing);
+        if (has_failed(&r->task, next, &first, tilt)) continue;
+        status = prv_pass(&r->task, &r->aim, next, spacing, exact, o);
     }
     return status;
 }
@@ -173,6 +179,14 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
 static double width_without_slack(const prv_reading *read)
 {
     return read->width - read->wrap_around - read->rounding;
+}
+
+/* How far bounds of an epsilon lie apart, or those of a delta by their logarithms: one of 0 counts as the
+ * least normal number. */
+static double distance(const prv_task *t, const prv_bounds *b)
+{
+    if (t->question == PRV_ASK_EPSILON) return b->upper - b->lower;
+    return log(fmax(b->upper, DBL_MIN)) - log(fmax(b->lower, DBL_MIN));
 }
 
 /* Bounds of all passes hold. */
@@ -185,12 +199,14 @@ static void record(prv_refinement *r, const prv_outcome *o)
     const bool is_finer = r->passes > 0 && o->spacing <= FINER * r->narrowest.spacing;
     if (is_finer) /* two infinite widths are no closer */
         r->in_vain = o->read.width < CLOSER * r->narrowest.read.width ? 0 : r->in_vain + 1;
+    const double before = r->passes > 0 || r->counted ? distance(&r->task, &r->bounds) : HUGE_VAL;
     if (r->passes == 0 && !r->counted) {
         r->bounds = o->read.bounds;
     } else {
         r->bounds.lower = fmax(r->bounds.lower, o->read.bounds.lower);
         r->bounds.upper = fmin(r->bounds.upper, o->read.bounds.upper);
     }
+    r->idle = r->task.precise && !(distance(&r->task, &r->bounds) < CLOSER * before) ? r->idle + 1 : 0;
     if (r->passes == 0 || o->read.width <= r->narrowest.read.width) {
         r->narrowest = *o;
         r->bounds.estimate = o->read.bounds.estimate;
@@ -272,7 +288,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         return PRV_OK; /* the bounds found before hold */
     }
     if (enclosed != PRV_OK && !prv_is_too_fine(enclosed)) return enclosed;
-    if (r->in_vain >= MOST_IN_VAIN && r->last.bytes > LARGE) {
+    if (r->idle >= MOST_IDLE || (r->in_vain >= MOST_IN_VAIN && r->last.bytes > LARGE)) {
         r->stopped_by = r->rounding_decides ? PRV_LIMIT_ROUNDING : PRV_LIMIT_PASSES;
         return PRV_OK;
     }
@@ -290,7 +306,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     if (exact) spacing = t->options->mesh_size;
     prv_choose_way(r);
     if (r->stopped_by != PRV_LIMIT_NONE) return PRV_OK; /* PRV_ENGINE_FIRST has no other way */
-    if (!exact && prv_is_hopeless(r)) {
+    if (!exact && prv_is_hopeless(r, spacing)) {
         if (r->hopeless) r->stopped_by = PRV_LIMIT_ROUNDING;
         if (r->hopeless) return PRV_OK;
         r->hopeless = true;

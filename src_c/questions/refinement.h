@@ -23,6 +23,7 @@ typedef struct prv_refinement {
     int stricter;     /* times that the window was made stricter */
     int drowned;      /* passes whose answer it hid */
     int in_vain;      /* passes of finer meshes, one after another, that came no closer */
+    int idle;         /* precise passes, one after another, after which the bounds were hardly closer */
     bool counted;     /* `bounds` begins with those of counted jumps, which were not close enough */
     bool aimed_anew;  /* the last pass aimed so far off that it tells nothing of the next one */
     bool hopeless;    /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
