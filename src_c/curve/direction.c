@@ -415,6 +415,7 @@ static double least_loss(const prv_direction *direction, size_t j)
 
 void prv_clear_caps(prv_direction *direction)
 {
+    direction->cap_spacing = HUGE_VAL;
     for (size_t j = 0; j < direction->steps; j++) {
         direction->cap[j] = HUGE_VAL;
         direction->capped[j] = false;
@@ -436,6 +437,8 @@ static bool has_known_least_loss(const prv_mechanism *m)
 #define ROOM_OF_RUNS 0.02
 #define MOST_ROOM 1.5
 #define LEAST_RUNS 2.0
+/* Points of lattices that are no coarser than this part of the room for each of those runs stay within it. */
+#define PART_OF_ROOM 0.9
 
 void prv_set_caps(prv_direction *direction, double epsilon)
 {
@@ -455,6 +458,7 @@ void prv_set_caps(prv_direction *direction, double epsilon)
     if (others > 0.0 && direction->all.count - others < LEAST_RUNS) return;
     const double room = others > 0.0 ? ROOM + ROOM_OF_RUNS * others / sqrt(direction->all.count) : 1.0;
     if (room > MOST_ROOM) return;
+    if (others > 0.0) direction->cap_spacing = PART_OF_ROOM * (room - 1.0) * rest / others;
     for (size_t j = 0; j < direction->steps; j++)
         if (may_keep_top(direction->mechanisms[j]))
             direction->cap[j] = room * rest + least_loss(direction, j) + CAP_MARGIN * size;

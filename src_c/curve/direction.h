@@ -25,7 +25,8 @@ typedef struct prv_direction {
     /* [steps] nats: losses above decide alone at the epsilon that is asked about (tops.h), so that the
      * lattices of a pass may end there; HUGE_VAL if that is not so. No bound relies on these. */
     double *cap;
-    bool *capped; /* [steps] whether the cells in use end at the cap */
+    bool *capped;       /* [steps] whether the cells in use end at the cap */
+    double cap_spacing; /* nats: points of lattices that are no coarser stay within the caps' room for them */
     prv_totals all;
     size_t fineness;     /* of the profiles: profile.h */
     double moment_error; /* error of the composed log-moment by profiles, about; 0 until it is known */

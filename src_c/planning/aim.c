@@ -406,7 +406,8 @@ double prv_law_spacing(const prv_direction *direction, const prv_aim *aim)
 
 double prv_first_spacing(const prv_direction *direction, const prv_aim *aim)
 {
-    return fmin(prv_law_spacing(direction, aim), 1.0 / aim->saddle);
+    const double spacing = fmin(prv_law_spacing(direction, aim), 1.0 / aim->saddle);
+    return prv_is_capped(direction) ? fmin(spacing, direction->cap_spacing) : spacing;
 }
 
 void prv_widen_reach(prv_aim *aim)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/allocate.h"
 #include "numerics/vector_math.h"
 #include "mechanisms/support.h"
 #include "lattices/mesh.h"
@@ -24,6 +25,7 @@
 /* The part of the width that they may take on a finer lattice, which costs little; and what an atom is off
  * the lattice on average, in spacings. */
 #define PART_FINE 0.05
+#define PART_FINE_IF_RARE 0.5 /* their cost is known better */
 #define MEAN_DISTANCE 0.25
 
 /* Spacings are tried in so many octaves, a number of them in each; and of all atoms, those which matter most.
@@ -110,21 +112,35 @@ static void add_atom(loose_atoms *l, double distance, double cost)
     if (place < MOST_ATOMS) l->each[place] = (loose_atom){distance, cost};
 }
 
-/* log of an atom's tilted mass, but for a constant. */
-static double log_weight(const prv_atoms *a, size_t i, double tilt)
+/* Whether rare jumps of one mechanism decide. Of lists, what the others make up changes what an atom costs.
+ */
+static bool rare_alone(const prv_direction *direction, const prv_aim *aim)
 {
-    return a->q[i] > 0.0 ? log(a->q[i]) + tilt * a->loss[i] : -HUGE_VAL;
+    return aim->is_rare && direction->steps == 1;
 }
 
-/* The distance of the nearest atom that holds enough mass. */
-static double nearest(const prv_atoms *a, size_t i, double tilt)
+/* An atom's part of what decides, for one run: its tilted mass; or, if rare jumps decide, its mass among the
+ * frequent losses, and the part of delta that one run makes up by jumping there. */
+static double share_of(const prv_atoms *a, size_t i, const prv_aim *aim, bool rare, double count,
+                       double log_moment)
 {
-    const double enough = log_weight(a, i, tilt) + log(ENOUGH_MASS);
+    if (!(a->q[i] > 0.0)) return 0.0;
+    const double loss = a->loss[i];
+    if (!rare) return prv_vm_exp(fmin(log(a->q[i]) + aim->saddle * loss - log_moment, 0.0));
+    if (loss < 0.5 * aim->epsilon) return a->q[i] * exp(fmin(aim->slope * loss, -aim->log_delta));
+    /* All runs together make up all of delta. */
+    return fmin(a->q[i] * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0) - aim->log_delta), 1.0 / count);
+}
+
+/* The distance of the nearest atom with enough of such a share. */
+static double nearest(const prv_atoms *a, size_t length, const double *share, size_t i)
+{
+    const double enough = ENOUGH_MASS * share[i];
     double distance = HUGE_VAL;
     for (size_t k = i; k-- > 0 && a->loss[i] - a->loss[k] < distance;)
-        if (log_weight(a, k, tilt) >= enough) distance = a->loss[i] - a->loss[k];
-    for (size_t k = i + 1; k < a->length && a->loss[k] - a->loss[i] < distance; k++)
-        if (log_weight(a, k, tilt) >= enough) distance = a->loss[k] - a->loss[i];
+        if (share[k] >= enough) distance = a->loss[i] - a->loss[k];
+    for (size_t k = i + 1; k < length && a->loss[k] - a->loss[i] < distance; k++)
+        if (share[k] >= enough) distance = a->loss[k] - a->loss[i];
     return distance;
 }
 
@@ -146,9 +162,9 @@ static void add_lower_atom(const prv_direction *direction, size_t j, double tilt
     if (cost * spacing >= least) add_atom(l, f.period, cost);
 }
 
-/* Adds the atoms in use of a step. Those that cost less than `least` nats, `spacing` off the lattice, are
- * left out. */
-static void add_step(const prv_direction *direction, size_t j, double tilt, double spacing, double least,
+/* Adds the atoms in use of a step, which move by `away` nats. Those that cost less than `least` nats for each
+ * nat are left out. If there is no memory, all are: the plan is then as if no atom were off the lattice. */
+static void add_step(const prv_direction *direction, size_t j, const prv_aim *aim, double away, double least,
                      loose_atoms *l)
 {
     const prv_mechanism *m = direction->mechanisms[j];
@@ -156,23 +172,50 @@ static void add_step(const prv_direction *direction, size_t j, double tilt, doub
     const double count = direction->counts[j], anchor = prv_mechanism_features(m, direction->add).anchor;
     const double top = direction->profiles[j].high[direction->end[j] - 1];
     const prv_moments all = prv_tilt(direction->profiles[j].center, direction->profiles[j].mass,
-                                     direction->end[j], tilt, NULL);
-    for (size_t i = 0; i < a->length && a->loss[i] <= top; i++) {
-        const double share = prv_vm_exp(fmin(log_weight(a, i, tilt) - all.log_moment, 0.0));
-        if (!(count * share * spacing >= least)) continue;
-        const double cost = count * share * fmin(0.5 * (tilt + 1.0) * nearest(a, i, tilt), 1.0);
-        if (cost * spacing >= least) add_atom(l, a->loss[i] - anchor, cost);
+                                     direction->end[j], aim->saddle, NULL);
+    const bool rare = rare_alone(direction, aim);
+    double *share = prv_allocate(a->length, sizeof *share);
+    if (share == NULL) return;
+    size_t used = 0;
+    for (; used < a->length && a->loss[used] <= top; used++)
+        share[used] = share_of(a, used, aim, rare, count, all.log_moment);
+    const double slope = rare ? aim->slope : aim->saddle;
+    /* An atom that moves by `away` is balanced by those below it, or above it, if their distances from it
+     * have that mean: then what it costs is of second order. */
+    double mass = 0.0, mean = 0.0, all_mass = 0.0, all_mean = 0.0;
+    for (size_t i = 0; i < used; i++) {
+        all_mass += share[i];
+        all_mean += share[i] * a->loss[i];
     }
+    for (size_t i = 0; i < used; i++) {
+        const double loss = a->loss[i], below = mass * loss - mean;
+        mass += share[i];
+        mean += share[i] * loss;
+        if (!(count * share[i] >= least)) continue;
+        const double above = all_mean - mean - (all_mass - mass) * loss;
+        const bool is_balanced = fmin(below, above) >= share[i] * away;
+        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(a, used, share, i) : HUGE_VAL;
+        const double cost = count * share[i] * fmin(second, 1.0);
+        if (cost >= least) add_atom(l, loss - anchor, cost);
+    }
+    prv_release(share);
 }
 
 double prv_fine_about_atoms(const prv_direction *direction, const prv_aim *aim, double spacing)
 {
-    loose_atoms l = {.count = 0};
-    for (size_t j = 0; j < direction->steps; j++)
-        if (prv_is_off_lattice(direction->mechanisms[j], direction->add, spacing))
-            add_step(direction, j, aim->saddle, spacing, 0.0, &l);
-    const double fine = PART_FINE * aim->width / (MEAN_DISTANCE * l.all);
-    return fine < spacing ? fine : spacing;
+    /* Twice if rare jumps decide: which atoms others balance depends on how far they move. */
+    const bool rare = rare_alone(direction, aim);
+    const double part = rare ? PART_FINE_IF_RARE : PART_FINE;
+    double fine = 0.0;
+    for (int round = 0; round < (rare ? 2 : 1); round++) {
+        loose_atoms l = {.count = 0};
+        for (size_t j = 0; j < direction->steps; j++)
+            if (prv_is_off_lattice(direction->mechanisms[j], direction->add, spacing))
+                add_step(direction, j, aim, MEAN_DISTANCE * fine, 0.0, &l);
+        fine = part * aim->width / (MEAN_DISTANCE * l.all);
+        if (!(fine < spacing)) fine = spacing;
+    }
+    return fine;
 }
 
 /* What they cost at a spacing (nats of epsilon). */
@@ -193,9 +236,13 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
     loose_atoms l = {.count = 0};
     const double enough = PART_OFF_LATTICE * aim->width;
     const double least = PART_IGNORED * enough / (double)(MOST_ATOMS * direction->steps);
+    /* Where rare jumps decide, the frequent atoms move by far less than what they are apart. */
+    const double away = rare_alone(direction, aim)
+                            ? MEAN_DISTANCE * prv_fine_about_atoms(direction, aim, spacing)
+                            : 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         if (direction->mechanisms[j]->base == PRV_BASE_ATOMS)
-            add_step(direction, j, aim->saddle, spacing, least, &l);
+            add_step(direction, j, aim, away, least / spacing, &l);
         else if (has_two_atoms(direction->mechanisms[j]))
             add_lower_atom(direction, j, aim->saddle, spacing, least, &l);
     }

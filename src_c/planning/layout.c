@@ -55,18 +55,21 @@
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
 /* A step's own knots end where the mass below does not matter, although the dominating lattice moves it up to
- * the first of them. */
-static void cut_bottoms(prv_direction *direction, double tilt, double tilted_below)
+ * the first of them. Where lattices end at caps, what lies above decides by the masses of all other runs:
+ * there the mass below matters by itself, and not tilted. */
+static void cut_bottoms(prv_direction *direction, double tilt, double tilted_below, double untilted_below)
 {
+    const double factor = prv_is_capped(direction) ? untilted_below : HUGE_VAL;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
-        const double below = tilted_below / direction->counts[j];
+        const double below = tilted_below / direction->counts[j], most = factor / direction->counts[j];
         const size_t end = direction->end[j];
         size_t first = 0;
         const double log_moment = prv_tilt(p->center, p->mass, end, tilt, NULL).log_moment;
         double sum = 0.0;
         for (; first + 1 < end; first++) {
             sum += p->mass[first];
+            if (sum > most) break;
             if (exp(fmin(log(sum) + tilt * p->low[first + 1] - log_moment, 0.0)) > below) break;
         }
         direction->first[j] = first;
@@ -224,7 +227,8 @@ static prv_status plan_of_law(prv_direction *direction, const prv_aim *aim, doub
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     layout->log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), MOST_LOG_BUDGET);
-    cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps);
+    cut_bottoms(direction, tilt, exp(layout->log_budget) / (double)direction->steps,
+                share / (double)direction->steps);
     prv_scale_meshes(direction, aim, weight, &layout->spacing);
     lay_out_window(direction, aim, layout);
     layout->convolved_points = layout->uniform_points * fmax(law / convolved, 1.0);
@@ -298,7 +302,7 @@ prv_status prv_layout_another(const prv_layout *plan, prv_direction *direction, 
     *layout = *plan;
     prv_use_whole_profiles(direction);
     prv_cut_tops(direction, part * aim->top_share * exp(aim->log_delta));
-    cut_bottoms(direction, layout->tilt, part * exp(layout->log_budget));
+    cut_bottoms(direction, layout->tilt, part * exp(layout->log_budget), 0.0);
     return add_meshes(direction, aim, layout);
 }
 
