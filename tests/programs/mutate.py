@@ -180,7 +180,7 @@ class Copy:
 
     def copy_sources(self) -> None:
         """Write what differs, so that a copy of an earlier run is built anew only where needed."""
-        for part in ("src_c", "prvcore", "tests", "verify"):
+        for part in ("src_c", "prvcore", "tests", "verify", "benchmarks"):
             for path in sorted((ROOT / part).rglob("*")):
                 target = self.root / path.relative_to(ROOT)
                 if path.is_dir() or path.suffix in (".so", ".pyc", ".a"):
