@@ -327,13 +327,13 @@ def test_a_call_may_have_a_limit_of_its_own(memory_limit):
             ask(1e-7, memory_limit=0)
 
 
+@pytest.mark.slow
 def test_losses_close_together_do_not_make_a_mesh_that_no_memory_holds():
     # The heaviest atoms lie 1e-11 apart, and the curve is flat where epsilon is looked for.
     step = prv.PoissonSubsampled(prv.DiscreteGaussian(0.2927784966048771), 1.4835220702065526e-11)
-    with pytest.warns(prv.AccuracyWarning):
-        lower, _, upper = prv.compose(step, 10, neighbors="remove").epsilon(1e-20)
+    lower, _, upper = prv.compose(step, 10, neighbors="remove").epsilon(1e-20)
     exact = 1.8630606355705057  # of all outcomes, summed in 120 digits
-    assert lower <= exact <= upper < 3
+    assert lower <= exact <= upper <= lower + 1e-3 * exact
 
 
 def test_too_little_memory_widens_the_bounds_with_a_warning(memory_limit):
