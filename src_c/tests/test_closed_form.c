@@ -187,6 +187,21 @@ static void answers(void)
     prv_mechanism_free(pure);
 }
 
+/* A response in a step that may also tell everything, just below its greatest loss: what the finite losses
+ * add to the mass at infinity is 0.9 * 2^-64, about, which no double beside 0.1 shows. */
+static void beside_infinite_losses(void)
+{
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_approximate_dp(0x1p-10, 0.1, &m) != PRV_OK) abort();
+    const prv_step step = {m, 1};
+    const prv_options o = options_of(1e-3);
+    const double epsilon = prv_below(0x1p-10);
+    prv_bounds b;
+    check(prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL) == PRV_OK, "delta beside infinite losses");
+    check(b.lower <= 0.1 && b.upper > 0.1, "... is just above 0.1, and in [%.17g, %.17g]", b.lower, b.upper);
+    prv_mechanism_free(m);
+}
+
 /* Gaussian noise and 3000 responses of one epsilon y: the sum over the number of those that favour Q, whose
  * binomial masses are multiplied up from the mode and divided by their sum. */
 static void noise_and_responses(void)
@@ -237,6 +252,7 @@ int main(void)
     densities_that_are_off();
     nothing_is_said_of_much_blur();
     answers();
+    beside_infinite_losses();
     noise_and_responses();
     prv_fft_provider_free(provider);
     return summary();

@@ -214,7 +214,7 @@ static long double value_of_pairs(const prv_ratio_law *x, const prv_ratio_law *y
  * law from above need not have its mass; the tests are of convex functions alone. */
 static void averages(void)
 {
-    int held = 1, close = 1;
+    int held = 1, close = 1, shifted = 1;
     for (int trial = 0; trial < 120; trial++) {
         const int add = trial % 2, below = trial / 2 % 2, same = trial % 3 == 0;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
@@ -224,8 +224,11 @@ static void averages(void)
         law_of_stretches(spacing, first, &a);
         law_of_stretches(spacing, first + (int64_t)random_below(100), &b);
         const prv_ratio_law *other = same ? &a : &b;
+        a.shift = uniform(0.0, 1e-6);
+        b.shift = uniform(0.0, 1e-6);
         check(prv_ratio_average(&a, other, w, 1u << random_below(3), &side, &average) == PRV_OK,
               "an average");
+        shifted = shifted && average.shift >= fmax(a.shift, other->shift);
         for (int k = 0; k < 6; k++) {
             const long double at = expl((long double)uniform(-100.0, 150.0) * spacing);
             const long double exact = value_of_pairs(&a, other, w, add ? 1.0L / at : at, !add);
@@ -240,6 +243,7 @@ static void averages(void)
     }
     check(held, "averages lie on the safe side of all pairs of points");
     check(close, "... and near to them from above");
+    check(shifted, "... and are off by no less than either law");
 }
 
 static long double place_of(const prv_ratio_law *law, size_t i)

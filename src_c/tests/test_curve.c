@@ -223,6 +223,12 @@ static void by_hand(void)
     check(prv_curve_delta(&c, 50.0, PRV_DOMINATING, &none).plain == 0.25, "one atom: delta far above");
     check(fabs(prv_curve_delta(&c, -50.0, PRV_DOMINATING, &none).plain - 1.0) <= 8.0 * U,
           "one atom: delta far below is 1");
+    /* Of a mass that a sum beside the one at infinity does not show. */
+    c.tilted.log_moment = log(0x1p-60);
+    check(prv_curve_delta(&c, 0.5, PRV_DOMINATING, &none).delta > 0.25 &&
+              prv_curve_delta(&c, 0.5, PRV_DOMINATED, &none).delta <= 0.25,
+          "one atom of 2^-60: delta is more than the mass at infinity, by less than doubles tell");
+    c.tilted.log_moment = log(0.75);
     const prv_inverse e = prv_curve_epsilon(&c, 0.25 + 0.75 * -expm1(-0.5), PRV_DOMINATING, &none, 0.3);
     check(fabs(e.plain - 0.5) <= 16.0 * U && fabs(e.epsilon - 0.5) <= 128.0 * U && e.resolved,
           "one atom: epsilon between points");

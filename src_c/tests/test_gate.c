@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "numerics/rounding.h"
+#include "mechanisms/support.h"
 #include "curve/gate.h"
 
 #define U (0.5 * DBL_EPSILON)
@@ -155,6 +156,26 @@ static void known_at_once(void)
     check(prv_greatest_epsilon(&unknown) == HUGE_VAL, "a greatest loss that is no number bounds nothing");
 }
 
+/* The loss of a sample of p of Laplace noise, log(1 + p (e^mu - 1)): p mu, where mu is below 1e-300, which
+ * may be subnormal. */
+static void tiny_losses(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 300; trial++) {
+        const double p = log_uniform(1e-15, 0.9), mu = log_uniform(1e-305, 1e-300);
+        prv_mechanism *base = NULL, *m = NULL;
+        if (prv_mechanism_laplace(1.0, mu, &base) != PRV_OK ||
+            prv_mechanism_poisson_subsampled(base, p, &m) != PRV_OK)
+            abort();
+        const long double exact = (long double)p * (long double)base->mu;
+        const double error = prv_greatest_loss_error(m, false);
+        held = held && fabsl((long double)prv_greatest_loss(m, false) - exact) <= (long double)error;
+        prv_mechanism_free(m);
+        prv_mechanism_free(base);
+    }
+    check(held, "greatest losses of 1e-300 and below are off by no more than they say");
+}
+
 static void the_way_out(void)
 {
     const prv_totals leaky = totals_of(1.0, 2.0, 0.5, 1e-3, 0.0);
@@ -191,6 +212,7 @@ int main(void)
     masses_at_the_ends();
     floors();
     known_at_once();
+    tiny_losses();
     the_way_out();
     return summary();
 }

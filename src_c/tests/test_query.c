@@ -199,6 +199,25 @@ static void repeated_steps(void)
     prv_mechanism_free(other);
 }
 
+/* The same of a sample, which takes lattices: coarse bounds that do not tell are no answer. */
+static void threshold_of_a_sample(void)
+{
+    prv_mechanism *m = subsampled(1.0, 0.01);
+    const prv_step step = {m, 500};
+    const double delta = 1e-6;
+    prv_options o = options_of(1e-7);
+    prv_bounds near, b;
+    prv_report r;
+    check(prv_epsilon(&step, 1, &o, &delta, 1, &near, NULL) == PRV_OK, "epsilon of a sample");
+    for (int above = 0; above < 2; above++) {
+        o.threshold = near.estimate * (above ? 1.0001 : 0.9999);
+        check(prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK && r.accurate &&
+                  (above ? b.upper <= o.threshold : b.lower > o.threshold),
+              "epsilon in [%.9g, %.9g] is on its side of %.9g", b.lower, b.upper, o.threshold);
+    }
+    prv_mechanism_free(m);
+}
+
 /* ---- Status codes ------------------------------------------------------------------------------ */
 
 static int reached[PRV_STATUS_COUNT];
@@ -214,7 +233,7 @@ static int failing_cdfs(void *context, const double *losses, size_t length, doub
     (void)context, (void)losses, (void)length, (void)q, (void)p;
     return 1;
 }
-/* Rises to 2, falls, is nan, or belongs to no pair, by *context. */
+/* Rises to 2, falls, is nan, or belongs to no pair, by *context; or is rounded to just above 1. */
 static int wrong_cdfs(void *context, const double *losses, size_t length, double *q, double *p)
 {
     const int kind = *(const int *)context;
@@ -226,6 +245,8 @@ static int wrong_cdfs(void *context, const double *losses, size_t length, double
         if (kind == 1) q[i] = 1.0 - q[i];
         if (kind == 2) q[i] = NAN;
         if (kind == 3) p[i] = q[i];
+        if (kind == 4 && q[i] > 1.0 - 4.0 * DBL_EPSILON) q[i] = 1.0 + DBL_EPSILON;
+        if (kind == 4 && p[i] > 1.0 - 4.0 * DBL_EPSILON) p[i] = 1.0 + DBL_EPSILON;
     }
     return 0;
 }
@@ -590,6 +611,11 @@ static void status_codes(void)
     expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), PRV_ERR_CALLBACK, "cdfs that fail");
     expect(prv_delta(&own, 1, &o, &epsilon, 1, &b, NULL), PRV_ERR_CALLBACK, "cdfs that fail, delta");
     prv_mechanism_free(m);
+    int rounded = 4;
+    if (prv_mechanism_cdfs(wrong_cdfs, &rounded, 0.0, &m) != PRV_OK) abort();
+    own.mechanism = m;
+    expect(prv_epsilon(&own, 1, &o, &delta, 1, &b, NULL), PRV_OK, "cdfs that rounding takes above 1");
+    prv_mechanism_free(m);
     for (int kind = 0; kind < 4; kind++) {
         if (prv_mechanism_cdfs(wrong_cdfs, &kind, 0.0, &m) != PRV_OK) abort();
         own.mechanism = m;
@@ -889,6 +915,7 @@ int main(void)
     closed_forms();
     widths_of_delta();
     thresholds();
+    threshold_of_a_sample();
     no_noise();
     repeated_steps();
     what_is_attained();

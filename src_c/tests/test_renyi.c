@@ -4,6 +4,7 @@
 
 #include "mechanisms/mechanism.h"
 #include "questions/renyi_discrete.h"
+#include "questions/renyi_excess.h"
 #include "questions/renyi_gaussian.h"
 
 static const double orders[] = {1.0 + 0x1p-20, 1.5, 2.0, 3.0, 8.0, 64.0};
@@ -160,6 +161,28 @@ static void rare_outcomes(void)
     check(held, "outcomes of probability 1e-300 to 1e-200: M - 1 is within its bounds, which are close");
 }
 
+/* A cell of one ratio, whose mass is off: both ends of that hold, and are no farther apart. */
+static void uncertain_masses(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        const double y = uniform(0.5, 3.0), log_mass = uniform(-30.0, 0.0), off = log_uniform(1e-12, 0.5);
+        for (size_t j = 0; j < ORDERS; j++) {
+            const long double a = orders[j], r = expm1l((long double)y);
+            const long double truth = logl(expm1l(a * (long double)y) - a * r) + (long double)log_mass;
+            /* Of these differences, in units of what is left. */
+            const long double own = (32.0L + 32.0L * a * expl(a * (long double)y) /
+                                                 (expm1l(a * (long double)y) - a * r)) *
+                                    (long double)LDBL_EPSILON;
+            double lower, upper;
+            prv_excess_bounds_of_cell(log_mass, off, y, 0.0, y, y, orders[j], &lower, &upper);
+            held = held && (long double)lower <= truth - (long double)off + own &&
+                   truth + (long double)off - own <= (long double)upper && upper - lower <= 2.0 * off + 1e-6;
+        }
+    }
+    check(held, "cells of masses that are off by 1e-12 to 0.5: both ends are within the bounds");
+}
+
 /* The pair of samples of fixed size that is folded: M - 1, by Simpson's rule as below, and both of its
  * bounds, of which answers tell the upper one alone. */
 static void folded(void)
@@ -303,6 +326,7 @@ int main(void)
     laplace();
     tables();
     rare_outcomes();
+    uncertain_masses();
     folded();
     samples_of_fixed_size();
     uncertain_weights();
