@@ -211,9 +211,9 @@ static void threshold_of_a_sample(void)
     check(prv_epsilon(&step, 1, &o, &delta, 1, &near, NULL) == PRV_OK, "epsilon of a sample");
     for (int above = 0; above < 2; above++) {
         o.threshold = near.estimate * (above ? 1.0001 : 0.9999);
-        check(prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK && r.accurate &&
-                  (above ? b.upper <= o.threshold : b.lower > o.threshold),
-              "epsilon in [%.9g, %.9g] is on its side of %.9g", b.lower, b.upper, o.threshold);
+        check(prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK && r.accurate, "... at a threshold");
+        check(above ? b.upper <= o.threshold : b.lower > o.threshold, "[%.9g, %.9g] is on its side of %.9g",
+              b.lower, b.upper, o.threshold);
     }
     prv_mechanism_free(m);
 }
