@@ -125,9 +125,12 @@ static void tables_that_are_refused(void)
  * also at an epsilon so near a loss that delta hangs on that loss alone. */
 static void densities_that_are_off(void)
 {
-    const double q[] = {0.5, 0.3, 0.2}, p[] = {0.45, 0.31, 0.24};
+    /* Where the greatest loss is large, delta hangs on the masses of Q. */
+    static const double q[] = {0.5, 0.3, 0.2}, of_p[][3] = {{0.45, 0.31, 0.24}, {1e-5, 0.5, 0.49999}};
     for (double off = 1e-12; off < 0.1; off *= 100.0)
-        for (int side = -1; side <= 1; side += 2) {
+        for (int which = 0; which < 4; which++) {
+            const int side = which % 2 > 0 ? 1 : -1;
+            const double *p = of_p[which / 2];
             double given_q[3], given_p[3];
             for (int i = 0; i < 3; i++) {
                 given_q[i] = q[i] * (1.0 - 0.9 * side * off);

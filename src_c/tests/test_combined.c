@@ -5,6 +5,7 @@
 #include "numerics/wide.h"
 #include "mechanisms/combined.h"
 #include "mechanisms/mechanism.h"
+#include "mechanisms/replace_one.h"
 #include "lattices/combining.h"
 #include "lattices/ratio_average.h"
 #include "lattices/ratio_cells.h"
@@ -362,6 +363,54 @@ static void ends(void)
     check(close && absorbed > 200, "... and nearly as much; of %d the mass at R = 0 was merged", absorbed);
 }
 
+/* Masses that vanished have at most the greatest likelihood ratio of the lattice. */
+static void vanished_masses(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        const int add = trial % 2;
+        const prv_ratio_side side = {add, PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        prv_ratio_law law;
+        random_law(log_uniform(1e-3, 0.1), &side, &law);
+        law.first = (int64_t)uniform(0.0, 500.0 / law.spacing);
+        const double each = log_uniform(1e-300, 1e-280);
+        const long double greatest = expl((long double)prv_ratio_point(&law, law.length - 1));
+        law.zero = law.infinite = 0.0;
+        prv_ratio_allow_for_vanished(7, each, &side, &law);
+        const long double wanted = 7.0L * (long double)each * (add ? 1.0L : greatest);
+        const long double found = (long double)(add ? law.zero : law.infinite);
+        held = held && fabsl(found / wanted - 1.0L) <= 1e-12L && (add ? law.infinite : law.zero) == 0.0;
+        prv_ratio_law_free(&law);
+    }
+    check(held, "what vanished counts with the greatest likelihood ratio");
+}
+
+/* The replaced record of a sample of a sample is in a sample of fixed size, whose probability is no less than
+ * the product. */
+static void probabilities_of_pairs(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 100; trial++) {
+        prv_mechanism *base = NULL, *once = NULL, *twice = NULL, *pair = NULL;
+        const double p = uniform(0.1, 0.9), again = uniform(0.1, 0.9);
+        if (prv_mechanism_laplace(1.0, 1.0, &base) != PRV_OK ||
+            prv_mechanism_poisson_subsampled(base, p, &once) != PRV_OK ||
+            prv_mechanism_poisson_subsampled(once, again, &twice) != PRV_OK ||
+            prv_mechanism_replaced(twice, &pair) != PRV_OK || pair == NULL)
+            abort();
+        const long double product = (long double)p * (long double)again, found = pair->sampling_probability;
+        const long double rounding = product * (long double)LDBL_EPSILON;
+        held = held && found >= product - rounding;
+        close = close && found <= product * (1.0L + 1e-15L);
+        prv_mechanism_free(base);
+        prv_mechanism_free(once);
+        prv_mechanism_free(twice);
+        prv_mechanism_free(pair);
+    }
+    check(held && close,
+          "the probability of a sample of a sample, where a record is replaced, is rounded up");
+}
+
 /* Laws of noise on a lattice, whose masses are widened by all that rounding may have done to them. */
 static void discretised(void)
 {
@@ -569,6 +618,8 @@ int main(void)
     samples();
     thinning();
     ends();
+    vanished_masses();
+    probabilities_of_pairs();
     discretised();
     allocations();
     closeness();

@@ -52,6 +52,15 @@ static void masses_at_infinity(void)
     memset(&s, 0, sizeof s);
     prv_infinite_add(&s, 0.25, 0.01, 1.0);
     check(s.low <= 0.24 && s.high >= 0.26, "what a mass is off by counts");
+    int outwards = 1;
+    for (int trial = 0; trial < 1000; trial++) {
+        const double m = uniform(0.01, 0.9), error = U * m * uniform(0.1, 4.0);
+        memset(&s, 0, sizeof s);
+        prv_infinite_add(&s, m, error, 1.0);
+        outwards = outwards && (long double)s.low <= (long double)m - (long double)error &&
+                   (long double)s.high >= (long double)m + (long double)error;
+    }
+    check(outwards, "... also if that is about a rounding: both ends are rounded outwards");
 }
 
 /* Masses below the normal doubles, which sums of long double hold as they are; masses that are not told from

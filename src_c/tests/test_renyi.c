@@ -183,6 +183,33 @@ static void uncertain_masses(void)
     check(held, "cells of masses that are off by 1e-12 to 0.5: both ends are within the bounds");
 }
 
+/* An outcome of P alone, of probability m, beside one that both have. M is (1 - m)^(1 - alpha), and nearly
+ * all of M - 1 is that outcome's. */
+static void outcomes_of_one(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 100; trial++) {
+        const double both = 1.0 - log_uniform(1e-6, 1e-3), rest_of_p = 1.0 - both;
+        prv_atoms *a = prv_atoms_new(1);
+        prv_mechanism *m = NULL;
+        if (a == NULL) abort();
+        a->loss[0] = -log1p(-rest_of_p);
+        a->q[0] = 1.0;
+        a->p[0] = both;
+        a->p_only = rest_of_p;
+        a->loss_error = 4.0 * DBL_EPSILON;
+        if (prv_mechanism_of_atoms(a, &m) != PRV_OK) abort();
+        for (size_t j = 1; j < ORDERS; j++) {
+            const long double rest = (long double)orders[j] - 1.0L;
+            const long double excess = expm1l(-rest * log1pl(-(long double)rest_of_p));
+            const prv_excess found = prv_discrete_excess(m, false, orders[j]);
+            held = held && excess_holds(&found, logl(excess), 64.0L * (long double)LDBL_EPSILON, 1e-11);
+        }
+        prv_mechanism_free(m);
+    }
+    check(held, "outcomes of P alone: M - 1 is within its bounds, which are close");
+}
+
 /* The pair of samples of fixed size that is folded: M - 1, by Simpson's rule as below, and both of its
  * bounds, of which answers tell the upper one alone. */
 static void folded(void)
@@ -251,11 +278,12 @@ static prv_mechanism *mixture(const double *centers, double first)
 }
 
 /* Mixtures that say that their densities are off by 5 %, against those of weights that are off by as much:
- * with a part that is not sampled, and without one. */
+ * with a part that is not sampled, and without one. Whatever may be off, by however little, and whatever is
+ * left out, bounds do not come closer. */
 static void uncertain_weights(void)
 {
     static const double centers[][2] = {{0.0, 1.0}, {0.5, 2.0}};
-    int held = 1, close = 1;
+    int held = 1, close = 1, wider = 1;
     for (int i = 0; i < 2; i++)
         for (int add = 0; add < 2; add++) {
             const double first = 0.6, off = 0.05;
@@ -274,7 +302,25 @@ static void uncertain_weights(void)
             }
             prv_mechanism_free(m);
         }
+    for (int i = 0; i < 2; i++)
+        for (int add = 0; add < 2; add++) {
+            prv_mechanism *m = mixture(centers[i], 0.6);
+            prv_bounds plain[ORDERS], off[ORDERS], without[ORDERS];
+            const prv_neighbors neighbors = add ? PRV_ADD : PRV_REMOVE;
+            asks(m, 1, neighbors, plain);
+            m->density_error = 1e-15;
+            asks(m, 1, neighbors, off);
+            m->density_error = 0.0;
+            m->without_rarest = true;
+            asks(m, 1, neighbors, without);
+            for (size_t j = 1; j < ORDERS; j++) {
+                wider = wider && off[j].lower <= plain[j].lower && plain[j].upper <= off[j].upper;
+                wider = wider && without[j].lower <= plain[j].lower && plain[j].upper <= without[j].upper;
+            }
+            prv_mechanism_free(m);
+        }
     check(held, "weights that are off by what a mixture says: its bounds hold");
+    check(wider, "bounds of what is off, or left out, hold those of what is not");
     check(close, "... and are near");
 }
 
@@ -327,6 +373,7 @@ int main(void)
     tables();
     rare_outcomes();
     uncertain_masses();
+    outcomes_of_one();
     folded();
     samples_of_fixed_size();
     uncertain_weights();
