@@ -26,11 +26,8 @@ def steps_of(options: argparse.Namespace) -> Any:
             options.parser.error(f"argument {OPTIONS[given[0]]}: not allowed with --schedule")
         return _schedule(options.schedule), None
     ((probability, steps),) = sampling(options)
-    noise = options.noise_multiplier
-    if noise is None:
-        if options.command != "noise":
-            options.parser.error("--noise-multiplier or --schedule is required")
-        noise = 1.0  # where the search starts
+    # a search for the noise, which alone goes without one, starts at 1
+    noise = 1.0 if options.noise_multiplier is None else options.noise_multiplier
     if options.sampler == "poisson":
         return prvcore.PoissonSubsampledGaussian(noise, probability), steps
     if steps is None:
@@ -53,12 +50,13 @@ def sampling(options: argparse.Namespace) -> list[Any]:
     if own and given:
         options.parser.error(f"argument {OPTIONS[own[0]]}: not allowed with {OPTIONS[given[0]]}")
     needed = training if given else wanted
+    if options.command != "noise":  # whose search starts anywhere
+        needed = ["noise_multiplier", *needed]
     missing = [name for name in needed if not _given(options, name)]
     if missing:
-        other = [] if given else [f"{OPTIONS[name]}" for name in training]
-        instead = f" (or {', '.join(other)}, or --schedule)" if other and not own else ""
-        hint = ": 1 if nothing is sampled" if missing[0] == "sampling_probability" and own else ""
-        options.parser.error(f"{OPTIONS[missing[0]]} is required{hint}{instead}")
+        instead = "" if given or own else _instead(options, wanted, training)
+        hint = " (1 if nothing is sampled)" if "sampling_probability" in missing and own else ""
+        options.parser.error(f"{_required(missing)}{hint}{instead}")
     if not given:
         if options.loader != "poisson" or options.drop_last:
             options.parser.error("--loader and --drop-last need --dataset-size and --batch-size")
@@ -68,6 +66,23 @@ def sampling(options: argparse.Namespace) -> list[Any]:
         for setting in product(*(_listed(getattr(options, name, 1)) for name in _TRAINING))
     ]
     return [(plan.sampling_probability, plan.steps if epochs else None) for plan in plans]
+
+
+def _required(names: list[str]) -> str:
+    """Say that all these options are missing."""
+    return f"{_listed_names(names)} {'are' if len(names) > 1 else 'is'} required"
+
+
+def _listed_names(names: list[str]) -> str:
+    *others, last = (OPTIONS[name] for name in names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _instead(options: argparse.Namespace, wanted: list[str], training: list[str]) -> str:
+    """Say what may be given in the place of a sampling probability and steps."""
+    ways = f"or {_listed_names(training)} in place of {_listed_names(wanted)}"
+    alone = "schedule" in options and not _given(options, "noise_multiplier")
+    return f" ({ways}{', or --schedule alone' if alone else ''})"
 
 
 def _plan(options: argparse.Namespace, *of: Any) -> prvcore.TrainingSchedule:

@@ -156,9 +156,9 @@ def test_a_sweep_goes_over_terms_of_training_and_over_loaders(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--steps", "1"], "--sampling-probability is required: 1 if nothing is sampled"),
-        ([], "--sampling-probability is required (or --dataset-size, --batch-size, --epochs, or"),
-        (["--dataset-size", "10"], "--batch-size is required"),
+        (["--steps", "1"], "error: --sampling-probability is required (1 if nothing is sampled)"),
+        ([], "error: --sampling-probability and --steps are required (or --dataset-size, --batch"),
+        (["--dataset-size", "10"], "error: --batch-size and --epochs are required\n"),
         (["--epochs", "1", "--steps", "1"], "--steps: not allowed with --epochs"),
         (["--sampling-probability", "1/0"], "must be a number, or a quotient"),
         (["--steps", "1.5"], "must be a whole number such as 1000 or 1e6, got '1.5'"),
@@ -174,6 +174,41 @@ def test_what_is_missing_or_misread_is_named(capsys, arguments, message):
         cli.main(["epsilon", "--noise-multiplier", "1.1", "--delta", "1e-5", *arguments])
     assert raised.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["epsilon", "--delta", "1e-5"],
+            (
+                "--noise-multiplier, --sampling-probability and --steps are required "
+                "(or --dataset-size, --batch-size and --epochs in place of "
+                "--sampling-probability and --steps, or --schedule alone)"
+            ),
+        ),
+        (
+            ["epsilon", "--delta", "1e-5", *TRAINING[:2]],
+            "--noise-multiplier, --batch-size and --epochs are required",
+        ),
+        (
+            ["noise", "--delta", "1e-5", "--epsilon", "1", "--steps", "9"],
+            "--sampling-probability is required (1 if nothing is sampled)",
+        ),
+        (
+            ["sweep", "--delta", "1e-5", "--noise-multiplier", "1"],
+            (
+                "--sampling-probability and --steps are required (or --dataset-size, --batch-size "
+                "and --epochs in place of --sampling-probability and --steps)"
+            ),
+        ),
+    ],
+)
+def test_all_that_is_missing_is_named(capsys, arguments, message):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(arguments)
+    assert raised.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {message}\n")
 
 
 @pytest.mark.slow
