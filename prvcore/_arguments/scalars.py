@@ -16,7 +16,10 @@ MAX_COUNT = 2**53  # of runs of a mechanism, and of all together
 
 def short(value: object) -> str:
     """Return how a value looks, in one line, cut off where it is long."""
-    text = " ".join(line.strip() for line in repr(value).splitlines())
+    try:
+        text = " ".join(line.strip() for line in repr(value).splitlines())
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deeply"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -24,13 +27,13 @@ def real(value: object, name: str, requirement: str, allowed: Callable[[float], 
     """Return `value` as a float for which `allowed`, which `requirement` says in words."""
     # abstract types are slow to ask
     if isinstance(value, bool) or not isinstance(value, float | numbers.Real):
-        raise TypeError(f"{name} must be a real number, {requirement}, got {value!r}")
+        raise TypeError(f"{name} must be a real number, {requirement}, got {short(value)}")
     try:
         number = float(value)
     except OverflowError:  # an integer that no range allows
-        raise ValueError(f"{name} must be {requirement}, got {value!r}") from None
+        raise ValueError(f"{name} must be {requirement}, got {short(value)}") from None
     if not allowed(number):  # false for nan, whatever is allowed
-        raise ValueError(f"{name} must be {requirement}, got {value!r}")
+        raise ValueError(f"{name} must be {requirement}, got {short(value)}")
     return number + 0.0  # no negative zero
 
 
@@ -70,12 +73,12 @@ def integer(value: object, name: str, least: int, greatest: int) -> int:
     if isinstance(value, bool) or not isinstance(
         value, int | float | numbers.Integral | np.floating
     ):
-        raise TypeError(f"{name} must be an integer {requirement}, got {value!r}")
+        raise TypeError(f"{name} must be an integer {requirement}, got {short(value)}")
     if isinstance(value, float | np.floating) and not float(value).is_integer():
-        raise ValueError(f"{name} must be an integer {requirement}, got {value!r}")
+        raise ValueError(f"{name} must be an integer {requirement}, got {short(value)}")
     number = int(value)
     if not least <= number <= greatest:
-        raise ValueError(f"{name} must be {requirement}, got {value!r}")
+        raise ValueError(f"{name} must be {requirement}, got {short(value)}")
     return number
 
 
@@ -93,16 +96,16 @@ def total_count(counts: list[int]) -> None:
 def flag(value: object, name: str) -> bool:
     """Return True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {short(value)}")
     return bool(value)
 
 
 def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     """Return `value`, which must be one of `choices`."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    if not isinstance(value, str) or value not in choices:
+        kind = ValueError if isinstance(value, str) else TypeError
+        named = ", ".join(map(repr, choices))
+        raise kind(f"{name} must be one of {named}, got {short(value)}")
     return str(value)  # a str subclass is as good as its text
 
 
@@ -111,6 +114,6 @@ def function(value: object, name: str) -> Callable[[FloatArray], ArrayLike]:
     if not callable(value):
         raise TypeError(
             f"{name} must be a function from a float64 array to an array of the same shape, "
-            f"got {value!r}"
+            f"got {short(value)}"
         )
     return value

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prvcore import mechanisms
+from prvcore._arguments import short
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
@@ -75,7 +76,7 @@ def mechanism_from_dict(values: Mapping[str, Any]) -> Mechanism:
 
 def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     if not isinstance(values, Mapping):
-        raise TypeError(f"a mechanism must be a mapping, got {values!r}")
+        raise TypeError(f"a mechanism must be a mapping, got {short(values)}")
     if depth > _DEEPEST:
         raise ValueError(f"mechanisms must be nested at most {_DEEPEST} deep")
     kinds = mechanism_kinds()
@@ -84,7 +85,7 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
         files = ", ".join(sorted(name for name in kinds if not needs_functions(kinds[name])))
         near = get_close_matches(name, kinds, 1) if isinstance(name, str) else []
         meant = f", which may be {near[0]!r}" if near else ""
-        raise ValueError(f"type must be one of {files}, got {name!r}{meant}")
+        raise ValueError(f"type must be one of {files}, got {short(name)}{meant}")
     kind = kinds[name]
     if needs_functions(kind):
         raise ValueError(f"type must not be {name!r}, whose functions no file can hold")
@@ -94,7 +95,7 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     given = {name: value for name, value in values.items() if name != "type"}
     if not needed <= set(given) <= names:
         listed = ", ".join(field.name for field in parameters)
-        raise ValueError(f"{kind.__name__} must have {listed}, got {', '.join(map(repr, given))}")
+        raise ValueError(f"{kind.__name__} must have {listed}, got {short(list(given))}")
     return kind(**{name: _value_from(value, depth) for name, value in given.items()})
 
 

@@ -132,6 +132,33 @@ def test_schedules(tree):
             prv.compose(read_schedule(path))
 
 
+LONG = "x" * 10**6
+LISTS = '{"steps": [{"type": "Gaussian", "noise_multiplier": ' + "[" * 900 + "]" * 900 + "}]}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"steps": [{"type": LONG}]}),
+        json.dumps({"steps": [{"type": [[1]] * 10**5}]}),
+        json.dumps({"steps": [{"type": "Gaussian", "noise_multiplier": LONG}]}),
+        json.dumps({"steps": [{"type": "Gaussian", "noise_multiplier": [1] * 10**5}]}),
+        json.dumps({"steps": [{"type": "Gaussian", "noise_multiplier": 1.0, LONG: 1}]}),
+        json.dumps({"steps": [{"type": "Gaussian", "noise_multiplier": 1.0, "count": LONG}]}),
+        f'{{"steps": [{{"type": "Gaussian", "noise_multiplier": {"9" * 4000}}}]}}',
+        '{"steps": [{"type": "Gaussian", "noise_multiplier": 1.0, "count": 1e308}]}',
+        "{" + "".join(f'"{i}": 1, ' for i in range(10**5)) + '"x": 1, "x": 2}',  # in linear time
+        LISTS,
+        "[" * 10**6,
+    ],
+    ids=range(11),
+)
+def test_schedules_are_refused_in_few_words(text):
+    with pytest.raises((TypeError, ValueError)) as refusal:
+        read_schedule(io.BytesIO(text.encode()))
+    assert len(str(refusal.value)) < 700
+
+
 WORDS = st.one_of(
     st.sampled_from(
         [
