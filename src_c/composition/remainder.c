@@ -246,10 +246,11 @@ static bool is_too_slow(const prv_march *m, double at, double last, pace *p)
     return m->work + left > m->most_work;
 }
 
-/* How far a march came by a quarter and by half of the work that it may take. */
+/* How far a march came by a quarter of the work that it may take. */
 typedef struct progress {
-    double begun;         /* the work before it */
-    double quarter, half; /* parts of the way, by the logarithm of the frequency; 0: not there yet */
+    double begun;   /* the work before it */
+    double quarter; /* a part of the way, by the logarithm of the frequency; 0: not there yet */
+    bool asked;     /* at half of the work, whether it will arrive */
 } progress;
 
 /* If twice the work takes a march this part of the way at most, it is given up. */
@@ -260,11 +261,11 @@ typedef struct progress {
 static bool will_not_arrive(const prv_march *m, double first, double at, double last, progress *p)
 {
     const double done = (m->work - p->begun) / m->most_work;
-    if (p->half > 0.0 || !(done > 0.25)) return false;
+    if (p->asked || !(done > 0.25)) return false;
     const double part = log(at / first) / log(last / first);
     if (!(p->quarter > 0.0)) p->quarter = part;
     if (!(done > 0.5)) return false;
-    p->half = fmax(part, DBL_MIN);
+    p->asked = true;
     return part + (part - p->quarter) < NOT_ARRIVED;
 }
 
@@ -283,7 +284,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     pace latest = start_of(m, at);
-    progress way = {m->work, 0.0, 0.0};
+    progress way = {m->work, 0.0, false};
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
         take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));

@@ -151,15 +151,15 @@ static bool has_two_atoms(const prv_mechanism *m)
 
 /* The lower one of the two atoms of Laplace noise; the upper one is the anchor of the lattice. It has the
  * mass of the lowest cell, about, and would merge with the other one. */
-static void add_lower_atom(const prv_direction *direction, size_t j, double tilt, double spacing,
-                           double least, loose_atoms *l)
+static void add_lower_atom(const prv_direction *direction, size_t j, double tilt, double least,
+                           loose_atoms *l)
 {
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const prv_profile *p = &direction->profiles[j];
     const prv_moments all = prv_tilt(p->center, p->mass, direction->end[j], tilt, NULL);
     const double share = p->mass[0] * exp(tilt * p->center[0] - all.log_moment);
     const double cost = direction->counts[j] * share * fmin(0.5 * (tilt + 1.0) * f.period, 1.0);
-    if (cost * spacing >= least) add_atom(l, f.period, cost);
+    if (cost >= least) add_atom(l, f.period, cost);
 }
 
 /* Adds the atoms in use of a step, which move by `away` nats. Those that cost less than `least` nats for each
@@ -235,16 +235,16 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
 {
     loose_atoms l = {.count = 0};
     const double enough = PART_OFF_LATTICE * aim->width;
-    const double least = PART_IGNORED * enough / (double)(MOST_ATOMS * direction->steps);
+    const double least = PART_IGNORED * enough / (spacing * (double)(MOST_ATOMS * direction->steps));
     /* Where rare jumps decide, the frequent atoms move by far less than what they are apart. */
     const double away = rare_alone(direction, aim)
                             ? MEAN_DISTANCE * prv_fine_about_atoms(direction, aim, spacing)
                             : 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         if (direction->mechanisms[j]->base == PRV_BASE_ATOMS)
-            add_step(direction, j, aim, away, least / spacing, &l);
+            add_step(direction, j, aim, away, least, &l);
         else if (has_two_atoms(direction->mechanisms[j]))
-            add_lower_atom(direction, j, aim->saddle, spacing, least, &l);
+            add_lower_atom(direction, j, aim->saddle, least, &l);
     }
     double best = spacing, lowest = cost_of(&l, spacing);
     for (int octave = 0; octave < OCTAVES && lowest > enough; octave++) {

@@ -243,26 +243,26 @@ static void importance(const prv_direction *direction, size_t j, const prv_aim *
         weight[c] += part * reach_by_a_jump(aim, p->mass[c], p->center[c]);
 }
 
-/* Where the weights of step j are in `scratch`: behind the spacings of any one step. Its roots, of
+/* Where the weights of step j begin in `scratch`: behind the spacings of any one step. Its roots, of
  * roots_of_cells, come after them. */
-static double *weights_of(const prv_direction *direction, size_t j, double *scratch)
+static size_t place_of_weights(const prv_direction *direction, size_t j)
 {
     size_t longest = 1, before = 0;
     for (size_t i = 0; i < direction->steps; i++) {
         if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
         if (i < j) before += 2 * direction->profiles[i].length;
     }
-    return scratch + longest + before;
+    return longest + before;
+}
+
+static double *weights_of(const prv_direction *direction, size_t j, double *scratch)
+{
+    return scratch + place_of_weights(direction, j);
 }
 
 size_t prv_weights_length(const prv_direction *direction)
 {
-    size_t longest = 1, all = 0;
-    for (size_t i = 0; i < direction->steps; i++) {
-        if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
-        all += 2 * direction->profiles[i].length;
-    }
-    return longest + all;
+    return place_of_weights(direction, direction->steps);
 }
 
 /* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */

@@ -160,30 +160,36 @@ double prv_next_tilt(const prv_refinement *r)
     return tilt_of(r, r->tilt_choice);
 }
 
-/* Products of a convolution that is multiplied out, at most: of each bit of a count, a square and a factor of
- * about so many atoms. Each point of a transform takes as long as so many of them. */
-#define MOST_MULTIPLIED 2e8
+static prv_status plan_of_convolution(const prv_refinement *r, double tilt, double spacing,
+                                      prv_layout *layout)
+{
+    return prv_layout_plan(r->task.direction, &r->aim, tilt, spacing, false, PRV_ENGINE_CONVOLUTION, HUGE_VAL,
+                           layout);
+}
+
 /* Of more runs, and of lists, the meshes that the width needs are too fine to multiply out, so that passes by
  * transforms follow, and those at small tilts are in vain. */
 #define MOST_RUNS 512.0
+/* Products of a convolution that is multiplied out, at most: of each bit of a count, a square and a factor of
+ * about so many atoms. Each point of a transform takes as long as so many of them. */
+#define MOST_MULTIPLIED 2e8
 #define ATOMS_OF_FACTOR 1000.0
 #define PRODUCTS_OF_POINT 2000.0
 /* A tilt has to make a window shorter by this factor. */
 #define SHORTER 0.7
 
-/* Points of a convolution with this tilt, and its products at most, about; 0 points if it has no window. */
-static double points_at(const prv_refinement *r, double tilt, double spacing, double *products)
+/* The window's points of a convolution with this tilt; 0 if it has none. */
+static double window_at(const prv_refinement *r, double tilt, double spacing)
 {
-    const prv_direction *d = r->task.direction;
     prv_layout layout;
-    const prv_status status = prv_layout_plan(r->task.direction, &r->aim, tilt, spacing, false,
-                                              PRV_ENGINE_CONVOLUTION, HUGE_VAL, &layout);
-    if (status != PRV_OK) return 0.0;
-    const double n = (double)layout.window.length;
-    *products = (double)(d->steps - 1) * n * n;
-    for (size_t j = 0; j < d->steps; j++)
-        *products += ceil(log2(d->counts[j] + 1.0)) * n * (0.5 * n + fmin(n, ATOMS_OF_FACTOR));
-    return n;
+    const prv_status status = plan_of_convolution(r, tilt, spacing, &layout);
+    return status == PRV_OK ? (double)layout.window.length : 0.0;
+}
+
+/* Products of so many runs over a window of so many points, at most, about. */
+static double products_of(double count, double points)
+{
+    return ceil(log2(count + 1.0)) * points * (0.5 * points + fmin(points, ATOMS_OF_FACTOR));
 }
 
 /* Where losses far above epsilon have most of the mass at the saddle, a window that holds them is many times
@@ -194,16 +200,17 @@ double prv_tilt_of_pass(const prv_refinement *r, double spacing)
     const prv_task *t = &r->task;
     const double tilt = prv_next_tilt(r);
     if (!t->precise || t->engine != PRV_ENGINE_CONVOLUTION || t->options->mesh_size > 0.0) return tilt;
-    if (t->direction->steps > 1 || t->direction->all.count > MOST_RUNS) return tilt;
-    double products;
-    const double longest = points_at(r, tilt, spacing, &products);
+    const double count = t->direction->all.count;
+    if (t->direction->steps > 1 || count > MOST_RUNS) return tilt;
+    const double longest = window_at(r, tilt, spacing);
+    const double most_products = fmin(MOST_MULTIPLIED, PRODUCTS_OF_POINT * longest);
     double best = tilt, fewest = longest;
     for (size_t choice = FIRST_PART + 1; choice < TILT_PARTS; choice++) {
         const double tried = tilt_parts[choice] * r->aim.saddle;
         if (!(tried < tilt)) break;
-        const double points = points_at(r, tried, spacing, &products);
-        if (!(points > 0.0 && products <= fmin(MOST_MULTIPLIED, PRODUCTS_OF_POINT * longest))) continue;
-        if (points > SHORTER * fewest) continue;
+        const double points = window_at(r, tried, spacing);
+        if (!(points > 0.0 && points <= SHORTER * fewest && products_of(count, points) <= most_products))
+            continue;
         best = tried;
         fewest = points;
     }
@@ -491,8 +498,7 @@ static double points_of_convolution(const prv_refinement *r, double spacing)
 {
     prv_layout layout;
     /* Too long for memory is long. */
-    const prv_status status = prv_layout_plan(r->task.direction, &r->aim, prv_next_tilt(r), spacing, false,
-                                              PRV_ENGINE_CONVOLUTION, HUGE_VAL, &layout);
+    const prv_status status = plan_of_convolution(r, prv_next_tilt(r), spacing, &layout);
     return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
 }
 
