@@ -42,7 +42,9 @@ typedef struct merge {
 
 /* Roundings, in units of u, of a cell's masses as a part of a pool: a product or two, the exponential of a
  * difference, and the sum. The difference c - x itself rounds by u |c - x|, which is below a quarter of the 8
- * u max|x| that prv_cells_rounding has room for. */
+ * u max|x| that prv_cells_rounding has room for. If a pool of n parts is summed anew, nothing is counted
+ * again: each part has its own roundings, two of a share, and one of each sum, n in all, for which the first
+ * sum has 8 n. */
 #define ROUNDINGS_OF_A_PART 8.0
 
 /* mass[i] becomes the loss of the cell merged into one atom, in steps above the cell's anchor plus the shift.
@@ -171,7 +173,6 @@ static double give_back(merge *s, pool *p, pool carried, size_t first, double fi
     for (; cell < s->next; cell++) {
         const double before = cell == first ? first_left : 1.0;
         const pool part = held(s, cell, before, i);
-        s->roundings += ROUNDINGS_OF_A_PART;
         const double excess = p->mass - p->relative, gain = part.mass - part.relative;
         if (excess + gain <= 0.0) {
             add(p, part, 1.0);
@@ -202,7 +203,6 @@ static pool step_down(merge *s, pool *p, pool carried, size_t first, double firs
     for (size_t i = s->next - first + 1; i-- > 0;) {
         const size_t cell = first + i - 1;
         const pool part = i == 0 ? carried : held(s, cell, i == 1 ? first_left : 1.0, at);
-        s->roundings += ROUNDINGS_OF_A_PART;
         const double excess = p->mass - p->relative, lack = part.relative - part.mass;
         /* An atom that lies on the target within rounding stays in the pool. */
         if (!balanced && lack <= excess + s->cells->tail_error * part.mass) {

@@ -171,19 +171,21 @@ static bool place_waiting(merging *m, const waiting *w, bool above_mean)
     return borrow_all(m, &seen, to, above_mean);
 }
 
-/* Moves outcomes that lie on one side of a point to the safe side of their mean. */
+/* Moves outcomes that lie on one side of a point to the safe side of their mean. Of the 48 roundings of the
+ * mean that are counted, by `note` as parts of the point and by `retreat`, which failed before, as parts of a
+ * point far below, the mean itself has a few: the rest is more than those of its logarithm and of the
+ * quotient. */
 static void move_now(merging *m, const gathered *g, size_t point, bool below)
 {
     size_t at = point;
     note(m, g);
-    /* The mean is as `note` says; its logarithm and a quotient are rounded besides. */
-    const double mean = g->distance / g->mass, slack = 1e-9 + 8.0 * PRV_UNIT * (double)m->points;
+    const double mean = g->distance / g->mass;
     if (below && !m->up) {
-        const double points = ceil(-log1p(-fmin(mean, 1.0)) / m->spacing + slack);
+        const double points = ceil(-log1p(-fmin(mean, 1.0)) / m->spacing);
         if (!(points <= (double)point)) return; /* below all points: dropped, which is as R = 0 */
         at = point - (size_t)points;
     } else if (!below && m->up) {
-        const double points = ceil(log1p(mean) / m->spacing + slack);
+        const double points = ceil(log1p(mean) / m->spacing);
         if (!(points < (double)(m->points - point))) return; /* dropped: R is infinite */
         at = point + (size_t)points;
     }

@@ -61,9 +61,10 @@ static prv_status look_at(search *s, double epsilon)
                                                &p.report);
     s->memory = p.report.memory;
     if (status != PRV_OK) return status;
-    const double part = p.t * s->alpha, rounding = 4.0 * DBL_EPSILON * part;
-    p.lower = prv_below(delta.lower + (part - rounding));
-    p.upper = prv_above(delta.upper + (part + rounding));
+    /* t is off by PRV_LIBM_ERROR; a product and a sum. */
+    const double part = p.t * s->alpha, rounding = PRV_LIBM_ERROR + 2.0 * PRV_UNIT;
+    p.lower = prv_outwards(delta.lower + part, rounding, -1);
+    p.upper = prv_outwards(delta.upper + part, rounding, 1);
     p.estimate = delta.estimate + part;
     size_t i = s->count++;
     for (; i > 0 && s->points[i - 1].epsilon > epsilon; i--) s->points[i] = s->points[i - 1];
@@ -77,8 +78,8 @@ typedef struct line {
     double slope, at, value; /* value + slope (t - at) */
 } line;
 
-/* From below: the slope is off by 3 u of itself, the distance by u, product and sum by u each; and points lie
- * at rounded exponentials, 2 u of t beside their t. */
+/* From below: distance, product and sums are off by u each; and points lie at rounded exponentials, 2 u of t
+ * beside their t. */
 static double value_below(const line *l, double t)
 {
     const double rise = l->slope * (t - l->at);
@@ -93,15 +94,22 @@ static void secant_end(const search *s, ptrdiff_t i, double *t, double *upper)
     *upper = inside ? s->points[i].upper : i < 0 ? 1.0 : 2.0;
 }
 
-/* The steepest secant through point i from its side `beyond` (-1 or +1): a line below h on the other side. */
+/* Secants through points that are closer than so many roundings of their t tell no slope. */
+#define NO_SLOPE 1e300
+
+/* The steepest secant through point i from its side `beyond` (-1 or +1): a line below h on the other side,
+ * and the more so the more it is turned down there. The distance of two points at rounded exponentials is off
+ * by 2 u (t + at), which may be much of it; differences and quotient have 3 u more. */
 static line steepest(const search *s, size_t i, int beyond)
 {
-    line l = {0.0, s->points[i].t, s->points[i].lower};
+    line l = {beyond < 0 ? -NO_SLOPE : NO_SLOPE, s->points[i].t, s->points[i].lower};
     for (ptrdiff_t j = 1; j <= SECANTS; j++) {
         double t, upper;
         secant_end(s, (ptrdiff_t)i + beyond * j, &t, &upper);
-        const double slope = (upper - l.value) / (t - l.at);
-        if (j == 1 || (beyond < 0 ? slope > l.slope : slope < l.slope)) l.slope = slope;
+        const double off = 8.0 * PRV_UNIT * (t + l.at) / fabs(t - l.at);
+        double slope = (upper - l.value) / (t - l.at);
+        slope += (double)beyond * fabs(slope) * off;
+        if (off < 1.0 && (beyond < 0 ? slope > l.slope : slope < l.slope)) l.slope = slope;
         if (t == 0.0 || t * s->alpha >= 1.0) break;
     }
     return l;

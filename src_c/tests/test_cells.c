@@ -522,6 +522,26 @@ static void sampled_losses(void)
     check(held, "losses of samples are off by no more than they say");
 }
 
+/* Those of discrete Laplace noise, quotients of whole numbers and a scale. */
+static void losses_of_discrete_noise(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        const double scale = log_uniform(0.1, 100.0);
+        const int64_t sensitivity = 1 + (int64_t)random_below(40);
+        prv_mechanism *m = NULL;
+        if (prv_mechanism_discrete_laplace(scale, sensitivity, &m) != PRV_OK) abort();
+        const prv_atoms *a = m->atoms[0];
+        for (size_t i = 0; i < a->length; i++) {
+            const long double exact = (2.0L * (long double)i - (long double)sensitivity) / (long double)scale;
+            const long double off = fabsl((long double)a->loss[i] - exact), own = (long double)LDBL_EPSILON;
+            held = held && off <= ((long double)a->loss_error + own) * fabsl(exact);
+        }
+        prv_mechanism_free(m);
+    }
+    check(held, "losses of discrete Laplace noise are off by no more than they say");
+}
+
 int main(void)
 {
     static const double noises[] = {0.3, 1.0, 5.0, 100.0};
@@ -560,5 +580,6 @@ int main(void)
     no_sampling();
     discrete();
     if (PRV_LONG_EPSILON < DBL_EPSILON) sampled_losses();
+    losses_of_discrete_noise();
     return summary();
 }

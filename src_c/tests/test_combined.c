@@ -97,6 +97,32 @@ static void heavy_outcomes(void)
     check(kept, "... and keeps their mean");
 }
 
+/* Light outcomes far from each other, of which each is merged with a part of one heavy outcome on a point:
+ * what is left of that is rounded down each time, so that no mass is made, to the last digit. */
+static void parts_of_one(void)
+{
+    enum { CELLS = 420, HEAVY = 210 };
+    int whole = 1, taken = 0;
+    for (int trial = 0; trial < 100; trial++) {
+        const double step = log_uniform(1e-4, 1e-2);
+        const int up = trial % 2;
+        double mass[CELLS] = {0.0}, upper[CELLS] = {0.0}, null[CELLS + 1] = {0.0};
+        null[HEAVY] = uniform(0.5, 0.9);
+        prv_wide sum = prv_wide_of(-null[HEAVY]);
+        for (int c = HEAVY - 98; c < HEAVY + 98; c += 7) {
+            mass[c] = log_uniform(1e-12, 1e-9);
+            upper[c] = mass[c] * uniform(0.3, 0.7);
+            sum = prv_wide_add(sum, prv_wide_of(-mass[c]));
+        }
+        const double before = null[HEAVY];
+        prv_ratio_merge(mass, upper, CELLS, step, up, null);
+        taken += null[HEAVY] < before - 1e-12;
+        for (int c = 0; c <= CELLS; c++) sum = prv_wide_add(sum, prv_wide_of(null[c]));
+        whole = whole && prv_wide_value(sum) <= 2.0 * CELLS * PRV_WIDE_UNIT;
+    }
+    check(whole && taken > 50, "outcomes that take parts of one make no mass; it gave some in %d", taken);
+}
+
 /* A law of random masses on few or many points, some far from 0. */
 static void random_law(double spacing, const prv_ratio_side *side, prv_ratio_law *law)
 {
@@ -363,6 +389,36 @@ static void ends(void)
     check(close && absorbed > 200, "... and nearly as much; of %d the mass at R = 0 was merged", absorbed);
 }
 
+/* A cell's mass is a sum of many terms, each of which is rounded: in a law from above it is no less. */
+static void sums_of_cells(void)
+{
+    enum { TERMS = 1000 };
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        const prv_ratio_side side = {trial % 2, PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        prv_ratio_cells cells;
+        prv_ratio_law law = {0};
+        if (prv_ratio_cells_new(0.0, 10.0, 0.0, 1, 0.0, 0.1, &cells) != PRV_OK) abort();
+        prv_wide sum = prv_wide_of(0.0);
+        const double other = 0.01; /* at the ends, where what is missing of 1 is put */
+        prv_ratio_cells_add(&cells, 0, &other, 1, 1.0, 0.5);
+        prv_ratio_cells_add(&cells, 9, &other, 1, 1.0, 0.5);
+        for (int i = 0; i < TERMS; i++) {
+            const double mass = 0.5 / TERMS * uniform(0.0, 1.0);
+            prv_ratio_cells_add(&cells, 5, &mass, 1, 1.0, 0.375);
+            sum = prv_wide_add(sum, prv_wide_of(-mass));
+        }
+        cells.terms = TERMS;
+        if (prv_ratio_cells_close(&cells, &side, &law) != PRV_OK) abort();
+        const size_t at = (size_t)(5 - law.first);
+        sum = prv_wide_add(sum, prv_wide_add(prv_wide_of(law.null[at]), prv_wide_of(law.null[at + 1])));
+        held = held && prv_wide_value(sum) >= -2.0 * TERMS * PRV_WIDE_UNIT;
+        close = close && prv_wide_value(sum) <= 1e-12;
+        prv_ratio_law_free(&law);
+    }
+    check(held && close, "masses that were added up in a cell are no less from above than their exact sum");
+}
+
 /* Masses that vanished have at most the greatest likelihood ratio of the lattice. */
 static void vanished_masses(void)
 {
@@ -613,11 +669,13 @@ int main(void)
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     merging();
     heavy_outcomes();
+    parts_of_one();
     places();
     averages();
     samples();
     thinning();
     ends();
+    sums_of_cells();
     vanished_masses();
     probabilities_of_pairs();
     discretised();

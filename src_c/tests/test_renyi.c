@@ -210,6 +210,35 @@ static void outcomes_of_one(void)
     check(held, "outcomes of P alone: M - 1 is within its bounds, which are close");
 }
 
+/* Outcomes whose masses are no normal doubles, at a loss of -1 that may be off by 1e-3, beside one of a loss
+ * of 0: M - 1 is q e^-y f(e^y), whatever y is between. */
+static void subnormal_outcomes(void)
+{
+    int held = 1;
+    const double q = 0.125 * DBL_MIN, p = 0.3398 * DBL_MIN; /* about e times as much */
+    prv_atoms *a = prv_atoms_new(2);
+    prv_mechanism *m = NULL;
+    if (a == NULL) abort();
+    a->loss[0] = -1.0;
+    a->loss[1] = 0.0;
+    a->q[0] = q;
+    a->p[0] = p;
+    a->q[1] = a->p[1] = 1.0;
+    a->loss_error = 1e-3;
+    if (prv_mechanism_of_atoms(a, &m) != PRV_OK) abort();
+    for (size_t j = 1; j < ORDERS; j++) {
+        const prv_excess found = prv_discrete_excess(m, false, orders[j]);
+        for (int side = -1; side <= 1; side += 2) {
+            const long double alpha = orders[j], y = -1.0L + 1e-3L * side;
+            const long double excess = expl(-y) * (expl(alpha * y) - 1.0L - alpha * expm1l(y));
+            held = held && excess_holds(&found, logl(excess) + logl((long double)q),
+                                        1e3L * (long double)LDBL_EPSILON, 0.1);
+        }
+    }
+    prv_mechanism_free(m);
+    check(held, "subnormal masses at losses that are off: M - 1 is within its bounds");
+}
+
 /* The pair of samples of fixed size that is folded: M - 1, by Simpson's rule as below, and both of its
  * bounds, of which answers tell the upper one alone. */
 static void folded(void)
@@ -324,6 +353,28 @@ static void uncertain_weights(void)
     check(close, "... and are near");
 }
 
+/* Samples of Laplace noise whose densities may be off by 1e-6: those of a probability that is greater by half
+ * of that are within it. M - 1 of order 2 is p^2 (E - 1), E the moment of the noise (Mironov 2017,
+ * Proposition 6).
+ */
+static void uncertain_cells(void)
+{
+    const double scale = 1.0, stated = 1e-3, off = 1e-6, other = stated + 0.5 * off;
+    const long double noise = (2.0L * expl(1.0L) + expl(-2.0L)) / 3.0L;
+    const long double truth = log1pl((long double)other * (long double)other * (noise - 1.0L));
+    prv_mechanism *base = NULL, *m = NULL;
+    if (prv_mechanism_laplace(scale, 1.0, &base) != PRV_OK ||
+        prv_mechanism_poisson_subsampled(base, stated, &m) != PRV_OK)
+        abort();
+    m->density_error = off;
+    prv_bounds b[ORDERS];
+    asks(m, 1, PRV_REMOVE, b);
+    check((long double)b[2].lower <= truth && truth <= (long double)b[2].upper && b[2].upper <= 1e-5,
+          "densities that are off by 1e-6: %.9Lg is within [%.9g, %.9g]", truth, b[2].lower, b[2].upper);
+    prv_mechanism_free(m);
+    prv_mechanism_free(base);
+}
+
 static void edges(void)
 {
     prv_mechanism *m = gaussian(1.0), *leaky = NULL;
@@ -374,9 +425,11 @@ int main(void)
     rare_outcomes();
     uncertain_masses();
     outcomes_of_one();
+    subnormal_outcomes();
     folded();
     samples_of_fixed_size();
     uncertain_weights();
+    uncertain_cells();
     edges();
     failing_memory();
     prv_fft_provider_free(provider);

@@ -91,6 +91,41 @@ static void tables(void)
     check(worst < 0.1, "... which are narrow (relatively %.2g)", worst);
 }
 
+/* Tables of few outcomes, whose delta is known to some roundings and is made of straight lines, as secants
+ * are: nothing but rounding lies between the power and its bounds. */
+static void straight_lines(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        const size_t n = 1 + random_below(2);
+        double loss[2], q[2] = {1.0, 0.0};
+        loss[0] = log_uniform(1e-9, 5.0);
+        loss[1] = loss[0] + log_uniform(1e-9, 5.0);
+        if (n == 2) q[1] = 1.0 - (q[0] = uniform(0.5, 0.999));
+        prv_mechanism *m = NULL;
+        if (prv_mechanism_table(loss, q, n, 0.0, &m) != PRV_OK) abort();
+        const prv_step step = {m, 1};
+        prv_options o = options_for(1e-9);
+        o.neighbors = PRV_REMOVE;
+        const double alpha = log_uniform(1e-6, 1.0);
+        long double left = alpha, power = 0.0L;
+        for (size_t i = n; i-- > 0 && left > 0.0L;) {
+            const long double p = (long double)q[i] * expl(-(long double)loss[i]),
+                              part = fminl(1.0L, left / p);
+            power += part * (long double)q[i];
+            left -= part * p;
+        }
+        prv_bounds b;
+        if (prv_power(&step, 1, &o, &alpha, 1, &b, NULL) != PRV_OK) abort();
+        const long double own = 16.0L * (long double)LDBL_EPSILON * power;
+        held = held && (long double)b.lower <= power + own && power - own <= (long double)b.upper;
+        close = close && b.upper - b.lower <= 0.1 * b.upper;
+        prv_mechanism_free(m);
+    }
+    check(held, "tables of one or two outcomes: power within its bounds, without any tolerance");
+    check(close, "... which are narrow");
+}
+
 static void edges(void)
 {
     prv_mechanism *m = subsampled(0.8, 0.01), *leaky = NULL;
@@ -143,6 +178,7 @@ int main(void)
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     gaussians();
     tables();
+    straight_lines();
     edges();
     prv_fft_provider_free(provider);
     return summary();
