@@ -190,6 +190,34 @@ static void answers(void)
     prv_mechanism_free(pure);
 }
 
+/* One step of noise or of a response: bounds that are some roundings apart hold what long doubles tell. */
+static void to_the_last_digit(void)
+{
+    prv_mechanism *kinds[3] = {NULL};
+    if (prv_mechanism_approximate_dp(1.0, 0.0, &kinds[0]) != PRV_OK ||
+        prv_mechanism_laplace(1.0, 1.0, &kinds[1]) != PRV_OK ||
+        prv_mechanism_gaussian(1.0, &kinds[2]) != PRV_OK)
+        abort();
+    const prv_options o = options_of(1e-3);
+    int held = 1, close = 1;
+    for (int kind = 0; kind < 3; kind++)
+        for (int trial = 0; trial < 100; trial++) {
+            const prv_step step = {kinds[kind], 1};
+            const double epsilon = uniform(0.01, 0.9);
+            prv_bounds b;
+            if (prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL) != PRV_OK) abort();
+            const long double e = epsilon, above = normal_upper(e - 0.5L);
+            const long double truth = kind == 0   ? -expm1l(e - 1.0L) / (1.0L + expl(-1.0L))
+                                      : kind == 1 ? -expm1l(0.5L * (e - 1.0L))
+                                                  : above - expl(e) * normal_upper(e + 0.5L);
+            const long double own = 16.0L * (long double)LDBL_EPSILON * (kind < 2 ? truth : 1.0L);
+            held = held && (long double)b.lower <= truth + own && truth - own <= (long double)b.upper;
+            close = close && b.upper - b.lower <= 8.0 * DBL_EPSILON * b.upper;
+        }
+    check(held && close, "deltas of one step are within bounds that are some roundings apart");
+    for (int kind = 0; kind < 3; kind++) prv_mechanism_free(kinds[kind]);
+}
+
 /* A response in a step that may also tell everything, just below its greatest loss: what the finite losses
  * add to the mass at infinity is 0.9 * 2^-64, about, which no double beside 0.1 shows. */
 static void beside_infinite_losses(void)
@@ -255,6 +283,7 @@ int main(void)
     densities_that_are_off();
     nothing_is_said_of_much_blur();
     answers();
+    to_the_last_digit();
     beside_infinite_losses();
     noise_and_responses();
     prv_fft_provider_free(provider);
