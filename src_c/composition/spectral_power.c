@@ -144,7 +144,7 @@ static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t
     size_t at = 0;
     prv_wide light = prv_wide_of(0.0); /* one rounding, however many there are */
     for (size_t i = 0; i < y->length; i++) {
-        if (weight[i] < h->least) {
+        if (!(weight[i] >= h->least)) { /* as atoms_from counts, whatever is no number */
             light = prv_wide_add(light, prv_wide_of(weight[i]));
         } else {
             const size_t above = prv_circle_place((double)(y->index[i] - y->index[heaviest]), n);

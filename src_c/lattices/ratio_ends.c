@@ -20,6 +20,38 @@ static double owed_to_rounding(const prv_ratio_law *law)
                            : fmax(ROUNDING_OF_ONE, fmin(MOST_ROUNDING, PART_OF_SPACING * law->spacing));
 }
 
+/* Of a larger log R the null measure's mass, at most 1 / R, has lost its digits, and R times what may have
+ * vanished of it is no mass any more. */
+#define FARTHEST_POINT 705.0
+
+void prv_ratio_cut_far_points(const prv_ratio_side *s, prv_ratio_law *law)
+{
+    size_t kept = law->length;
+    while (kept > 0 && prv_ratio_point(law, kept - 1) > FARTHEST_POINT) kept--;
+    if (kept == law->length) return;
+    const double error = 1.0 + prv_ratio_special_error(law) + 4.0 * PRV_UNIT;
+    double mass = 0.0, special = 0.0;
+    for (size_t i = kept; i < law->length; i++) {
+        if (!(law->null[i] > 0.0)) continue;
+        mass += law->null[i];
+        special += prv_ratio_special(law, i) * error + DBL_MIN;
+    }
+    mass *= 1.0 + PRV_UNIT * (double)law->length;
+    special *= 1.0 + PRV_UNIT * (double)law->length;
+    law->length = kept;
+    if (kept == 0) { /* no mass yet, on the highest point that is not too far */
+        law->length = 1;
+        law->null[0] = 0.0;
+        if (law->at != NULL)
+            law->at[0] = FARTHEST_POINT;
+        else
+            law->first = (int64_t)fmax(floor((FARTHEST_POINT - law->offset) / law->spacing), -0x1p50);
+    }
+    if (s->side == PRV_DOMINATED || !(mass > 0.0)) return;
+    if (!s->add) law->infinite = fmin(law->infinite + special, 1.0);
+    law->null[law->length - 1] += mass;
+}
+
 /* Points from `first` on, before `end`, are kept. */
 typedef struct kept {
     size_t first, end;
@@ -147,6 +179,7 @@ static void absorb_zero(const prv_ratio_side *s, prv_ratio_law *law)
 void prv_ratio_complete(const prv_ratio_side *s, prv_ratio_law *law)
 {
     if (s->side == PRV_DOMINATING) {
+        law->infinite = fmin(law->infinite, 1.0); /* with this, any law dominates */
         normalise(law, s);
     } else if (!s->add) {
         law->zero = 0.0;
@@ -157,6 +190,7 @@ void prv_ratio_complete(const prv_ratio_side *s, prv_ratio_law *law)
 
 prv_status prv_ratio_close(const prv_ratio_side *s, prv_ratio_law *law)
 {
+    prv_ratio_cut_far_points(s, law);
     kept k = choose_ends(law, s);
     if (s->side == PRV_DOMINATING)
         cut_dominating(law, &k, s);
@@ -181,6 +215,9 @@ prv_status prv_ratio_close(const prv_ratio_side *s, prv_ratio_law *law)
 void prv_ratio_allow_for_vanished(size_t count, double each, const prv_ratio_side *s, prv_ratio_law *law)
 {
     const double mass = (double)count * each;
-    *(s->add ? &law->zero : &law->infinite) += s->add ? mass
-                                                      : mass * exp(prv_ratio_point(law, law->length - 1));
+    const double special = mass * exp(prv_ratio_point(law, law->length - 1));
+    if (s->add)
+        law->zero += mass;
+    else
+        law->infinite = fmin(law->infinite + special, 1.0);
 }

@@ -5,6 +5,11 @@
 
 #include "lattices/ratio_law.h"
 
+/* Cuts points so large that the special measure's masses there are not known: all that is left is finite. Of
+ * a dominating law they move to an infinite loss ('remove'), which has at most the mass 1, or to the next
+ * point below ('add'); of a dominated one they are dropped. O(length). */
+void prv_ratio_cut_far_points(const prv_ratio_side *side, prv_ratio_law *law);
+
 /* Cuts the ends of a law on a lattice by as much as `side` allows, and completes it. If memory runs out, the
  * law is as it was but for the masses at its ends. O(length). PRV_ERR_MEMORY. */
 prv_status prv_ratio_close(const prv_ratio_side *side, prv_ratio_law *law);

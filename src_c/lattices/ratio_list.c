@@ -77,6 +77,7 @@ static prv_status close_list(listed *points, size_t count, double error, const p
         law->null[i] = dominates ? m * (1.0 + sums) + least : fmax(m * (1.0 - sums) - least, 0.0);
     }
     if (dominates) prv_ratio_allow_for_vanished(count, least, s, law);
+    prv_ratio_cut_far_points(s, law);
     prv_ratio_complete(s, law);
     return PRV_OK;
 }

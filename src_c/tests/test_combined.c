@@ -618,6 +618,35 @@ static void little_noise(void)
     prv_mechanism_free(noise);
 }
 
+/* Losses so large that the quotient of the densities overflows: what encloses has finite masses. */
+static void losses_beyond_doubles(void)
+{
+    for (int trial = 0; trial < 8; trial++) {
+        const bool add = trial % 2;
+        prv_mechanism *guarantee = NULL, *noise = NULL, *m = NULL, *enclosed = NULL;
+        check(prv_mechanism_approximate_dp(trial < 4 ? 700.0 : 2000.0, 0.0, &guarantee) == PRV_OK &&
+                  prv_mechanism_laplace(1.0, 1.0, &noise) == PRV_OK,
+              "parts of large and of small losses");
+        const prv_step parts[] = {{guarantee, 3}, {noise, 1}};
+        check(prv_mechanism_composed(parts, trial / 2 % 2 ? 1 : 2, &m) == PRV_OK, "... together");
+        const prv_fineness fineness = PRV_COARSE_FINENESS;
+        check(prv_enclose(m, add, &fineness, NULL, &enclosed) == PRV_OK, "... are enclosed");
+        for (int side = 0; side < 2 && enclosed != NULL; side++) {
+            const prv_atoms *a = enclosed->enclosing[side];
+            double greatest = fmax(a->q_only, a->p_only), special = add ? a->p_only : a->q_only;
+            for (size_t i = 0; i < a->length; i++) {
+                greatest = fmax(greatest, fmax(a->q[i], a->p[i]));
+                special += add ? a->p[i] : a->q[i];
+            }
+            check(greatest <= 2.0 && special <= 2.0 + 1e-9, "... by masses of at most 1, or hardly more");
+        }
+        prv_mechanism_free(enclosed);
+        prv_mechanism_free(m);
+        prv_mechanism_free(noise);
+        prv_mechanism_free(guarantee);
+    }
+}
+
 static void refusals(void)
 {
     prv_mechanism *range = NULL, *noise = gaussian(1.0), *m = NULL;
@@ -683,6 +712,7 @@ int main(void)
     closeness();
     simpler_averages();
     little_noise();
+    losses_beyond_doubles();
     refusals();
     histories();
     prv_fft_provider_free(provider);

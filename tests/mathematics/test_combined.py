@@ -52,6 +52,28 @@ MECHANISMS = [
 ]
 
 
+# Of these losses either measure's mass underflows, and the quotient of both overflows.
+FAR = [
+    prv.Composed([(prv.PureDP(700.0), 3), TABLE]),
+    prv.PoissonSubsampled([(prv.PureDP(360.0), 2), TABLE], 0.6),
+    prv.PoissonSubsampled([(prv.PureDP(1e4), 2), TABLE], 1e-3),
+    prv.RandomAllocation([(prv.PureDP(709.5), 2), TABLE], 2),
+]
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize("mechanism", FAR, ids=range(len(FAR)))
+def test_losses_beyond_the_range_of_densities(mechanism):
+    assert list(holds(mechanism, epsilons=(0.0, 1.0, 300.0, 1000.0)))
+    with_another = [(mechanism, 1), (prv.ApproximateDP(0.0, 0.5), 1)]
+    for direction in ("remove", "add"):
+        alone = prv.delta_from_eps(mechanism, 0.0, neighbors=direction)
+        both = prv.delta_from_eps(with_another, 0.0, neighbors=direction)
+        # the exact values are d and (1 + d) / 2
+        assert both.lower <= (1.0 + alone.upper) / 2.0
+        assert both.upper >= (1.0 + alone.lower) / 2.0
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=range(len(MECHANISMS)))
 def test_small_cases_are_enumerated(mechanism):
     widths = list(holds(mechanism))
