@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
+from prvcore._core.composition import Stop
 
 __all__ = ["checked_workers", "run"]
 
@@ -81,9 +82,11 @@ def _in_threads(
     # Ctrl-C in a lock that is written in Python, as a future's is, may break it. So this thread
     # makes one future for each worker, and waits for results at a queue that is written in C.
     waiting = deque(pieces)
+    stop = Stop()
     done: SimpleQueue[tuple[int, int, _Result] | BaseException] = SimpleQueue()
 
     def work() -> None:
+        stop.end_this_thread()
         while True:
             try:
                 first, piece = waiting.popleft()
@@ -108,6 +111,7 @@ def _in_threads(
                 advance(length)
         finally:
             waiting.clear()
+            stop.ask()
 
 
 def _submit(

@@ -170,9 +170,27 @@ cdef double seconds() noexcept nogil:
     return moment.tv_sec + 1e-9 * moment.tv_nsec
 
 
+cdef class Stop:
+    """Ends, once asked to, what the threads that were given it compute, within them or later."""
+
+    cdef int asked
+
+    def ask(self):
+        """Let calls of these threads raise KeyboardInterrupt soon."""
+        self.asked = True
+
+    def end_this_thread(self):
+        """Give it to the thread that calls."""
+        this_thread.stop = self
+
+
+cdef object this_thread = threading.local()
+
+
 # What goes on between the stages of a call.
 cdef struct watch:
     bint signals  # no thread but the main one receives any
+    const int *stop  # of a Stop, or NULL
     double last_look
     void *callback  # a borrowed Python object, or NULL
 
@@ -182,6 +200,8 @@ cdef int look(void *context, const prv_progress *progress) except -1 nogil:
     cdef double now = seconds()
     # Taking the GIL may wait for other threads, so look for signals now and then only.
     cdef bint signals = w.signals and fabs(now - w.last_look) >= 0.02
+    if w.stop is not NULL and w.stop[0]:
+        return -1
     if not signals and w.callback is NULL:
         return 0
     with gil:
@@ -217,8 +237,10 @@ cdef prv_options new_options(
     w.signals = threading.get_ident() == threading.main_thread().ident
     w.last_look = seconds()
     w.callback = NULL if progress is None else <void *>progress
+    cdef Stop stop = getattr(this_thread, "stop", None)  # kept by the thread
+    w.stop = NULL if stop is None else &stop.asked
     options.progress_context = w
-    if w.signals or w.callback is not NULL:
+    if w.signals or w.callback is not NULL or w.stop is not NULL:
         options.progress = look
     return options
 

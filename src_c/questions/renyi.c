@@ -18,14 +18,16 @@
 
 /* ---- The excess moment of one step ----------------------------------------------------------- */
 
-static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, prv_excess *e);
+static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                              prv_excess *e);
 
 /* M - 1 of a choice in the open is the mean of those of its parts. */
-static prv_status choice_excess(const prv_mechanism *m, bool add, double alpha, prv_excess *e)
+static prv_status choice_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                                prv_excess *e)
 {
     for (int i = 0; i < 2; i++) {
         prv_excess part;
-        const prv_status status = step_excess(m->part[i], add, alpha, &part);
+        const prv_status status = step_excess(m->part[i], add, alpha, options, &part);
         if (status != PRV_OK) return status;
         const double low = prv_log_sum_below(&part.lower), high = prv_log_sum_above(&part.upper);
         const double log_weight = log(m->part_weight[i]);
@@ -37,14 +39,15 @@ static prv_status choice_excess(const prv_mechanism *m, bool add, double alpha, 
 }
 
 /* Q = (1 - p) N(0, 1) + p N(mu, 1) against P = N(0, 1). */
-static prv_excess sampled_gaussian_excess(const prv_mechanism *m, bool add, double alpha)
+static prv_status sampled_gaussian_excess(const prv_mechanism *m, bool add, double alpha,
+                                          const prv_options *options, prv_excess *e)
 {
     const double p = m->sampling_probability;
     double centers[2] = {0.0, m->mu}, weights[2] = {1.0 - p, p}, origin = 0.0, one = 1.0;
     const bool whole = p == 1.0;
     const prv_components of_q = {whole ? 1 : 2, centers + whole, weights + whole, m->mu};
     const prv_components of_p = {1, &origin, &one, 0.0};
-    return prv_gaussian_excess(&of_q, &of_p, add, m->folded, alpha);
+    return prv_gaussian_excess(&of_q, &of_p, add, m->folded, alpha, options, e);
 }
 
 /* The worst of all mechanisms of this range. Data sets that have it, but for rounding, bound it from
@@ -68,8 +71,9 @@ static void forget_what_is_left_out(bool mixture_is_p, prv_excess *e)
     prv_excess_add(e, mixture_is_p ? -HUGE_VAL : lower, mixture_is_p ? upper : HUGE_VAL);
 }
 
-/* PRV_ERR_MOMENTS for callbacks, PRV_ERR_MEMORY. */
-static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, prv_excess *e)
+/* PRV_ERR_MOMENTS for callbacks, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
+static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                              prv_excess *e)
 {
     const bool add_pair = add && !prv_is_symmetric(m);
     *e = (prv_excess)PRV_NO_EXCESS;
@@ -84,20 +88,22 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, pr
     case PRV_BASE_CURVE: return PRV_ERR_MOMENTS;
     case PRV_BASE_COMBINED:
     case PRV_BASE_ENCLOSED: return PRV_ERR_COMBINED;
-    case PRV_BASE_CHOICE: return choice_excess(m, add, alpha, e);
-    case PRV_BASE_ATOMS: *e = prv_discrete_excess(m, add, alpha); return PRV_OK;
-    case PRV_BASE_MIXTURE:
-        *e = prv_gaussian_excess(&m->mixture->q, &m->mixture->p, add_pair, false, alpha);
-        if (m->without_rarest) forget_what_is_left_out(add_pair, e);
-        return PRV_OK;
-    case PRV_BASE_GAUSSIAN: *e = sampled_gaussian_excess(m, add_pair, alpha); return PRV_OK;
+    case PRV_BASE_CHOICE: return choice_excess(m, add, alpha, options, e);
+    case PRV_BASE_ATOMS: return prv_discrete_excess(m, add, alpha, options, e);
+    case PRV_BASE_MIXTURE: {
+        const prv_status status = prv_gaussian_excess(&m->mixture->q, &m->mixture->p, add_pair, false, alpha,
+                                                      options, e);
+        if (status == PRV_OK && m->without_rarest) forget_what_is_left_out(add_pair, e);
+        return status;
+    }
+    case PRV_BASE_GAUSSIAN: return sampled_gaussian_excess(m, add_pair, alpha, options, e);
     case PRV_BASE_BOUNDED_RANGE:
         if (!prv_is_bounded_range(m)) break;
         *e = range_excess(m->mu, alpha);
         return PRV_OK;
     case PRV_BASE_LAPLACE: break;
     }
-    return prv_bounded_excess(m, add, alpha, e);
+    return prv_bounded_excess(m, add, alpha, options, e);
 }
 
 /* ---- The moment of one step ------------------------------------------------------------------ */
@@ -164,12 +170,13 @@ static void allow_for_weights(const prv_mechanism *m, bool add_pair, double alph
 }
 
 /* Bounds of D_alpha of the steps of one direction: of their pairs. */
-static prv_status divergence(const prv_direction *direction, double alpha, prv_bounds *b)
+static prv_status divergence(const prv_direction *direction, double alpha, const prv_options *options,
+                             prv_bounds *b)
 {
     double lower = 0.0, upper = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         prv_excess e;
-        const prv_status status = step_excess(direction->mechanisms[j], direction->add, alpha, &e);
+        const prv_status status = step_excess(direction->mechanisms[j], direction->add, alpha, options, &e);
         if (status != PRV_OK) return status;
         const prv_mechanism *m = direction->mechanisms[j];
         allow_for_weights(m, direction->add && !prv_is_symmetric(m), alpha, &e);
@@ -189,9 +196,8 @@ static prv_status divergence(const prv_direction *direction, double alpha, prv_b
 static prv_status answer_direction(prv_direction *direction, const prv_options *options, double order,
                                    prv_bounds *bounds, prv_report *report)
 {
-    (void)options;
     (void)report;
-    return divergence(direction, order, bounds);
+    return divergence(direction, order, options, bounds);
 }
 
 /* The outcomes that decide M are those of the law tilted by alpha - 1, which chooses data sets. */

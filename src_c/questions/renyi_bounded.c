@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "numerics/rounding.h"
 #include "mechanisms/support.h"
 #include "lattices/profile.h"
@@ -107,7 +108,8 @@ done:
     return status;
 }
 
-prv_status prv_bounded_excess(const prv_mechanism *m, bool add, double alpha, prv_excess *excess)
+prv_status prv_bounded_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                              prv_excess *excess)
 {
     double *knots = NULL;
     prv_profile profile;
@@ -123,7 +125,8 @@ prv_status prv_bounded_excess(const prv_mechanism *m, bool add, double alpha, pr
     knots[0] = knots[1] - BELOW_LEAST_LOSS * (1.0 + fabs(knots[1]));
     const double greatest = prv_greatest_loss(m, add) + prv_greatest_loss_error(m, add);
     for (int round = 0; round < MOST_ROUNDS && length > 0 && length <= MOST_KNOTS; round++) {
-        status = bound_between(m, add, greatest, alpha, knots, &length, excess);
+        status = prv_check_interrupt(options);
+        if (status == PRV_OK) status = bound_between(m, add, greatest, alpha, knots, &length, excess);
         if (status != PRV_OK) goto done;
     }
 done:

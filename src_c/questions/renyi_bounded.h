@@ -9,6 +9,7 @@
 
 /* Of a mechanism whose cells are known: *excess is infinite from above if its losses are not bounded.
  * PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
-prv_status prv_bounded_excess(const prv_mechanism *m, bool add, double alpha, prv_excess *excess);
+prv_status prv_bounded_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                              prv_excess *excess);
 
 #endif

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/progress.h"
 #include "numerics/rounding.h"
 #include "mechanisms/support.h"
 
@@ -14,6 +15,9 @@
 #define LOG_CUT_MASS (-667.0)
 /* Masses of noise that was cut off are exponentials of at most this size, whose rounding moves the mass. */
 #define GREATEST_EXPONENT 740.0
+
+/* Between two questions whether to go on. */
+#define ATOMS_AT_ONCE 4096
 
 /* Not below log((1-p) + p e^x), x >= 0 off by 8 u of itself. */
 static double log_of_sample(double p, double x)
@@ -99,11 +103,16 @@ static double log_mass_of(double mass, double *error)
     return log(mass);
 }
 
-prv_excess prv_discrete_excess(const prv_mechanism *m, bool add, double alpha)
+prv_status prv_discrete_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                               prv_excess *excess)
 {
     const prv_atoms *a = m->atoms[add];
-    prv_excess e = PRV_NO_EXCESS;
+    *excess = (prv_excess)PRV_NO_EXCESS;
     for (size_t i = 0; i < a->length; i++) {
+        if (i % ATOMS_AT_ONCE == 0) {
+            const prv_status status = prv_check_interrupt(options);
+            if (status != PRV_OK) return status;
+        }
         const double y = a->loss[i], q = a->q[i], p = a->p[i];
         if (!(q > 0.0 || p > 0.0) || y == 0.0) continue; /* f(1) = 0 */
         const double of_masses = a->unbounded ? 4.0 * GREATEST_EXPONENT : 0.0;
@@ -115,14 +124,14 @@ prv_excess prv_discrete_excess(const prv_mechanism *m, bool add, double alpha)
         prv_excess_bounds_at(y, y_error, alpha, &lower, &upper);
         error += PRV_UNIT * 4.0 * (fabs(log_mass) + fabs(upper));
         const bool known = isfinite(of_mass);
-        prv_excess_add(&e, known ? lower + log_mass - error - of_mass : -HUGE_VAL,
+        prv_excess_add(excess, known ? lower + log_mass - error - of_mass : -HUGE_VAL,
                        upper + log_mass + error + (known ? of_mass : 0.0));
     }
     if (a->p_only > 0.0) {
         const double log_mass = log(a->p_only), log_rest = log(alpha - 1.0), only = log_mass + log_rest;
         const double error = PRV_UNIT * (32.0 + 4.0 * (fabs(log_mass) + fabs(log_rest)));
-        prv_excess_add(&e, only - error, only + error);
+        prv_excess_add(excess, only - error, only + error);
     }
-    if (a->unbounded && a->length > 0) add_cut_off(m, add, alpha, &e);
-    return e;
+    if (a->unbounded && a->length > 0) add_cut_off(m, add, alpha, excess);
+    return PRV_OK;
 }

@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/progress.h"
 #include "numerics/constants.h"
 #include "numerics/normal.h"
 #include "numerics/rounding.h"
@@ -18,6 +19,9 @@
  * closeness alone. */
 #define CELLS_PER_UNIT 4.0
 enum { MOST_CELLS = 1 << 18 };
+
+/* Components whose masses and densities are computed, some 0.1 us each, before the caller is asked again. */
+#define COMPONENTS_AT_ONCE ((size_t)1 << 14)
 
 /* A cell is not halved below this width, relative to 1 + |z|: rounding of its ends would be all it shows. */
 #define NARROWEST 1e-6
@@ -172,20 +176,37 @@ static void bound_cell(const integrand *g, double a, double b, double *lower, do
 
 /* ---- All outcomes ---------------------------------------------------------------------------- */
 
-/* Halves the cell until its bounds are e^most_gap apart, or *budget halvings are used up. */
-static void refine(const integrand *g, double a, double b, double most_gap, size_t *budget, prv_excess *sum)
+/* What is left to do, and when the caller was last asked whether to go on. */
+typedef struct work {
+    const prv_options *options;
+    size_t halvings; /* that may follow */
+    size_t unasked;  /* components looked at since the caller was asked */
+} work;
+
+static prv_status ask_now_and_then(const integrand *g, work *w)
+{
+    w->unasked += g->q->length + g->p->length;
+    if (w->unasked < COMPONENTS_AT_ONCE) return PRV_OK;
+    w->unasked = 0;
+    return prv_check_interrupt(w->options);
+}
+
+/* Halves the cell until its bounds are e^most_gap apart, or no halvings are left. */
+static prv_status refine(const integrand *g, double a, double b, double most_gap, work *w, prv_excess *sum)
 {
     double lower, upper;
+    prv_status status = ask_now_and_then(g, w);
+    if (status != PRV_OK) return status;
     bound_cell(g, a, b, &lower, &upper);
     const double middle = 0.5 * (a + b);
-    if (*budget == 0 || !(a < middle && middle < b) || b - a < NARROWEST * (1.0 + fabs(a)) ||
+    if (w->halvings == 0 || !(a < middle && middle < b) || b - a < NARROWEST * (1.0 + fabs(a)) ||
         prv_log_difference(upper, lower) <= most_gap) {
         prv_excess_add(sum, lower, upper);
-        return;
+        return PRV_OK;
     }
-    --*budget;
-    refine(g, a, middle, most_gap - PRV_LOG_2, budget, sum);
-    refine(g, middle, b, most_gap - PRV_LOG_2, budget, sum);
+    w->halvings--;
+    status = refine(g, a, middle, most_gap - PRV_LOG_2, w, sum);
+    return status == PRV_OK ? refine(g, middle, b, most_gap - PRV_LOG_2, w, sum) : status;
 }
 
 /* Equal cells of [first, end]. */
@@ -198,25 +219,29 @@ static double right_end(const grid *cut, double i)
     return i + 1.0 < cut->cells ? cut->first + cut->step * (i + 1.0) : cut->end;
 }
 
-static void add_cells(const integrand *g, const grid *cut, prv_excess *sum)
+static prv_status add_cells(const integrand *g, const grid *cut, const prv_options *options, prv_excess *sum)
 {
     prv_log_sum coarse = PRV_EMPTY_LOG_SUM;
+    work w = {options, MOST_CELLS, 0};
+    prv_status status = PRV_OK;
     double left = cut->first;
     for (double i = 0.0; i < cut->cells; i += 1.0) {
         double lower, upper;
+        status = ask_now_and_then(g, &w);
+        if (status != PRV_OK) return status;
         const double right = right_end(cut, i);
         bound_cell(g, left, right, &lower, &upper);
         prv_log_sum_add(&coarse, lower);
         left = right;
     }
-    size_t budget = MOST_CELLS;
     const double most_gap = prv_log_sum_value(&coarse) + log(PRV_RENYI_TOLERANCE / cut->cells);
     left = cut->first;
-    for (double i = 0.0; i < cut->cells; i += 1.0) {
+    for (double i = 0.0; i < cut->cells && status == PRV_OK; i += 1.0) {
         const double right = right_end(cut, i);
-        refine(g, left, right, most_gap, &budget, sum);
+        status = refine(g, left, right, most_gap, &w, sum);
         left = right;
     }
+    return status;
 }
 
 /* Not below log of (alpha - 1) times the mass that N(0, 1) has beyond x: f is at most alpha - 1 at ratios up
@@ -261,7 +286,7 @@ static void add_above(const integrand *g, double end, prv_excess *sum)
 }
 
 /* Of all z from `start` on: -infinity, or the outcome of ratio 1. */
-static prv_excess integrate(const integrand *g, double start)
+static prv_status integrate(const integrand *g, double start, const prv_options *options, prv_excess *sum)
 {
     /* Beyond `end` the integrand of r^alpha falls like a Gaussian. */
     double end = BEYOND_CENTERS + (g->reversed ? g->q->reach : g->alpha * g->q->reach);
@@ -271,11 +296,12 @@ static prv_excess integrate(const integrand *g, double start)
     const double first = isfinite(start) ? start : -BEYOND_CENTERS - g->p->reach;
     const double cells = fmin(ceil(CELLS_PER_UNIT * (end - first)), 0.25 * MOST_CELLS);
     const grid cut = {first, end, cells, (end - first) / cells};
-    prv_excess sum = PRV_NO_EXCESS;
-    add_cells(g, &cut, &sum);
-    if (!isfinite(start)) add_below(g, first, &sum);
-    add_above(g, end, &sum);
-    return sum;
+    *sum = (prv_excess)PRV_NO_EXCESS;
+    const prv_status status = add_cells(g, &cut, options, sum);
+    if (status != PRV_OK) return status;
+    if (!isfinite(start)) add_below(g, first, sum);
+    add_above(g, end, sum);
+    return PRV_OK;
 }
 
 /* The outcome whose loss is 0, from below. */
@@ -317,20 +343,24 @@ static prv_excess excess_of_one_gaussian(double mu, double alpha)
     return e;
 }
 
-prv_excess prv_gaussian_excess(const prv_components *q, const prv_components *p, bool add, bool folded,
-                               double alpha)
+prv_status prv_gaussian_excess(const prv_components *q, const prv_components *p, bool add, bool folded,
+                               double alpha, const prv_options *options, prv_excess *excess)
 {
-    if (q->length == 1 && p->length == 1)
-        return excess_of_one_gaussian(fabs(q->center[0] - p->center[0]), alpha);
+    if (q->length == 1 && p->length == 1) {
+        *excess = excess_of_one_gaussian(fabs(q->center[0] - p->center[0]), alpha);
+        return PRV_OK;
+    }
     integrand g = {q, p, 1.0, alpha, false};
     if (folded) {
         const double start = outcome_of_loss_0(&g);
-        prv_excess up = integrate(&g, start);
+        prv_status status = integrate(&g, start, options, excess);
+        if (status != PRV_OK) return status;
+        prv_excess down;
         g.reversed = true;
-        const prv_excess down = integrate(&g, start);
-        prv_excess_add(&up, prv_log_sum_below(&down.lower), prv_log_sum_above(&down.upper));
-        return up;
+        status = integrate(&g, start, options, &down);
+        prv_excess_add(excess, prv_log_sum_below(&down.lower), prv_log_sum_above(&down.upper));
+        return status;
     }
     if (add) g = (integrand){p, q, -1.0, alpha, false};
-    return integrate(&g, -HUGE_VAL);
+    return integrate(&g, -HUGE_VAL, options, excess);
 }

@@ -10,8 +10,8 @@
 
 /* Of the pair (P, Q) of these components, Q's centres >= 0 >= P's, or of its reverse (Q, P) if `add`. If
  * `folded`, losses above 0 are those of the pair and losses below 0 those of its reverse. Time: at most about
- * 2^18 cells, each O(components). */
-prv_excess prv_gaussian_excess(const prv_components *q, const prv_components *p, bool add, bool folded,
-                               double alpha);
+ * 2^18 cells, each O(components). PRV_ERR_INTERRUPTED; options may be NULL. */
+prv_status prv_gaussian_excess(const prv_components *q, const prv_components *p, bool add, bool folded,
+                               double alpha, const prv_options *options, prv_excess *excess);
 
 #endif
