@@ -88,7 +88,8 @@ static bool is_cheap(prv_refinement *r, double width)
 static prv_status pass_first(prv_refinement *r, double known)
 {
     const prv_task *t = &r->task;
-    const prv_status jumps = prv_jump_passes(r);
+    r->jumps_later = prv_is_counting_later(r);
+    const prv_status jumps = r->jumps_later ? PRV_ERR_ENGINE : prv_jump_passes(r);
     if (jumps != PRV_ERR_ENGINE) return jumps;
     const prv_status status = prv_refine_aim(t->direction, t->options, t->question, t->value, &r->aim);
     if (status != PRV_OK) return status;

@@ -8,6 +8,7 @@
 #include "composition/jump_law.h"
 #include "planning/jump_plan.h"
 #include "planning/layout.h"
+#include "questions/next_pass.h"
 #include "questions/question.h"
 
 /* Passes of one question, and evaluations of one curve, at most. */
@@ -34,6 +35,14 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 /* The same of discrete losses, for which other engines need lattices that are fine enough for each atom. */
 #define MOST_EXPECTED_OF_ATOMS 4e6
 #define MOST_WORK_OF_ATOMS 1.5e7
+/* More, as of other TINY deltas, if a convolution would have more points than this, and of so few runs that a
+ * spectrum falls slowly. */
+#define MANY_POINTS 1e6
+#define FEW_RUNS 100.0
+
+/* If more products are expected than this, a TINY delta is left to the first passes of other engines, which
+ * take some milliseconds and often answer. */
+#define MOST_BEFORE_OTHERS 1e7
 
 /* If delta is TINY, a convolution takes about as long as so many products for each of its points; but if
  * delta is less than exp of HIDDEN of the tilted law, it is multiplied out, in about so many products for
@@ -57,6 +66,8 @@ enum { MOST_PASSES = 8, MOST_EVALUATIONS = 60 };
 /* Parts of the width that a pass goes for: of its meshes, and of what is left out. */
 #define PART_OF_MESHES 0.7
 #define PART_LEFT_OUT 0.02
+/* Less of a TINY delta of atoms, which may be guessed too large by a factor as high as 1e3. */
+#define PART_OF_GUESS 1e-4
 
 /* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
 #define NEARLY_ROUNDING 2.5
@@ -175,7 +186,9 @@ static prv_status make_pass(const prv_task *t, double work, pass *p)
     status = prv_jump_lattices_new(d->mechanisms[0], d->add, &mesh, t->options, &lattices);
     p->spacing = mesh.bulk_spacing;
     p->knots = lattices.knots;
-    const double part = PART_LEFT_OUT * fmin(p->aim.slope * p->aim.width, 1.0);
+    const bool is_guess = p->aim.log_delta < TINY && d->mechanisms[0]->base == PRV_BASE_ATOMS;
+    const double part = PART_LEFT_OUT * fmin(p->aim.slope * p->aim.width, 1.0) *
+                        (is_guess ? PART_OF_GUESS : 1.0);
     const prv_jump_limits limits = {part * exp(p->aim.log_delta), p->aim.slope, work,
                                     (double)t->options->memory_limit};
     for (int side = 0; side < 2 && status == PRV_OK && !p->beyond; side++) {
@@ -300,42 +313,59 @@ static void begin(prv_refinement *r, search *s)
     s->reach = p->expected + 0.1 * (p->expected + s->start);
 }
 
-/* The products that take as long as a convolution, if delta is TINY. */
-static double most_if_tiny(prv_refinement *r, double width)
+/* The points of a convolution at the saddle, about; 0 if that is not known. */
+static double points_at_saddle(prv_refinement *r, double width)
 {
     prv_aim aim = r->aim;
     prv_layout layout;
     aim.width = width;
     prv_direction *d = r->task.direction;
-    const bool hidden = prv_log_part(d, &aim, aim.saddle) < HIDDEN;
     const double spacing = prv_first_spacing(d, &aim);
     /* Too long for memory is long. */
     const prv_status status = prv_layout_plan(d, &aim, aim.saddle, spacing, false, PRV_ENGINE_CONVOLUTION,
                                               HUGE_VAL, &layout);
-    if (status != PRV_OK && status != PRV_ERR_MEMORY_LIMIT) return MOST_EXPECTED;
-    const double n = layout.uniform_points;
+    return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
+}
+
+/* The products that take as long as a convolution, if delta is TINY. */
+static double most_if_tiny(prv_refinement *r, double width)
+{
+    prv_aim aim = r->aim;
+    aim.width = width;
+    const double n = points_at_saddle(r, width);
+    if (!(n > 0.0)) return MOST_EXPECTED;
+    const bool hidden = prv_log_part(r->task.direction, &aim, aim.saddle) < HIDDEN;
     return fmin(hidden ? PRODUCTS_OF_PAIR * n * n : PRODUCTS_OF_POINT * n, MOST_EXPECTED_IF_TINY);
+}
+
+/* The products of the last pass. */
+static double expected_work(const search *s)
+{
+    prv_jump_aim aim = s->pass.aim;
+    aim.width = PART_OF_MESHES * width_wanted(s);
+    aim.epsilon = s->reach;
+    return prv_jump_work(s->refinement->task.direction, &aim);
 }
 
 /* Whether counting is expected to be the cheapest way. */
 static bool is_cheapest(search *s)
 {
     const prv_refinement *r = s->refinement;
-    prv_jump_aim aim = s->pass.aim;
-    aim.width = PART_OF_MESHES * width_wanted(s);
-    aim.epsilon = s->reach;
-    const double work = prv_jump_work(r->task.direction, &aim);
+    const double work = expected_work(s);
     const double count = r->task.direction->counts[0], sum = s->pass.expected + s->start;
     const double rare = (r->aim.frequent_epsilon + s->start) / sum;
     if (is_discrete(s)) {
         s->work = MOST_WORK_OF_ATOMS;
-        return work <= MOST_EXPECTED_OF_ATOMS;
+        if (work <= MOST_EXPECTED_OF_ATOMS) return true;
+        if (count > FEW_RUNS || !(points_at_saddle(s->refinement, width_wanted(s)) > MANY_POINTS))
+            return false;
     }
     if (r->aim.log_delta < TINY && work > MOST_EXPECTED) {
         s->work = MOST_WORK_IF_TINY;
         if (work <= MOST_EXPECTED_IF_TINY) s->planned = most_if_tiny(s->refinement, width_wanted(s));
         return work <= s->planned;
     }
+    if (is_discrete(s)) return false;
     if (rare > VERY_RARE) {
         s->work = MOST_WORK_IF_VERY_RARE;
         return work <= MOST_EXPECTED_IF_VERY_RARE;
@@ -369,6 +399,17 @@ static void take(search *s)
     }
 }
 
+/* The bounds of passes of other engines hold, too. */
+static void keep(const search *s)
+{
+    prv_refinement *r = s->refinement;
+    const prv_bounds before = r->bounds;
+    r->bounds = s->best;
+    if (r->passes == 0) return;
+    r->bounds.lower = fmax(before.lower, s->best.lower);
+    r->bounds.upper = fmin(before.upper, s->best.upper);
+}
+
 static void tell(const search *s)
 {
     prv_refinement *r = s->refinement;
@@ -389,8 +430,8 @@ static void tell(const search *s)
     o.read.truncation = fmin(p->lost, o.read.width - o.read.rounding);
     o.read.discretization = o.read.width - o.read.rounding - o.read.truncation;
     r->narrowest = r->last = o;
-    r->bounds = s->best;
-    r->passes = s->passes;
+    keep(s);
+    r->passes += s->passes;
 }
 
 /* Bounds that were not close enough hold, too. */
@@ -399,7 +440,7 @@ static prv_status keep_bounds(const search *s)
     prv_refinement *r = s->refinement;
     if (s->passes == 0) return PRV_OK;
     r->counted = true;
-    r->bounds = s->best;
+    keep(s);
     return prv_gate_close(&r->task.direction->all, r->task.question, r->task.value, &r->bounds);
 }
 
@@ -410,6 +451,15 @@ static bool may_count(const prv_refinement *r)
     return prv_is_engine_open(t->options) && !(t->options->mesh_size > 0.0) &&
            !prv_is_enclosed(t->direction) && prv_may_count_jumps(t->direction) &&
            exp(r->aim.log_delta) > LEAST_DELTA;
+}
+
+bool prv_is_counting_later(prv_refinement *r)
+{
+    search s;
+    if (r->task.question != PRV_ASK_DELTA || !(r->aim.log_delta < TINY) || !may_count(r)) return false;
+    if (r->task.engine != PRV_ENGINE_SPECTRUM && !prv_is_multiplied_out(r)) return false;
+    begin(r, &s);
+    return !is_discrete(&s) && expected_work(&s) > MOST_BEFORE_OTHERS;
 }
 
 bool prv_is_counting_cheapest(prv_refinement *r)

@@ -6,6 +6,7 @@
 #include "mechanisms/support.h"
 #include "planning/alignment.h"
 #include "planning/layout.h"
+#include "questions/question.h"
 
 /* Parts of the saddle tilt tried for the evaluation, in this order: small tilts have small windows, but
  * lose digits to the rounding of the transforms. If rare jumps decide, the saddle is too large a tilt, and of
@@ -73,9 +74,20 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
 #define MOST_DROWNED 2
 
 /* If delta is less than exp of this in units of the tilted law, rounding of transforms hides it whatever the
- * mesh: one pass of so many points tells about as much as any. */
+ * mesh: one pass of so many points tells about as much as any. In the place of a spectrum that falls too
+ * slowly, a convolution has as few points only if it would have more than LONG_POINTS, or if delta is less
+ * than exp of CHANCELESS_PART. */
 #define HOPELESS_PART (-22.0)
+#define CHANCELESS_PART (-35.0)
+#define LONG_POINTS 524288.0
 #define HOPELESS_POINTS 32768.0
+
+/* If delta is less than exp of TINY, and rounding leaves room for no tilt, a spectrum at the saddle tells as
+ * much of it as a convolution by transforms, in a small part of the time. If delta is less than exp of
+ * SLOW_PART of the tilted law as well, jumps are separated before any tilt is chosen: where they can be,
+ * their spectrum is the shorter one. */
+#define TINY (-40.0)
+#define SLOW_PART (-14.0)
 
 /* If something else than the mesh is in the way, a convolution of more points is not worth while. */
 #define LARGE_POINTS 65536.0
@@ -169,12 +181,19 @@ static prv_status plan_of_convolution(const prv_refinement *r, double tilt, doub
 
 /* Of more runs, and of lists, the meshes that the width needs are too fine to multiply out, so that passes by
  * transforms follow, and those at small tilts are in vain. */
-#define MOST_RUNS 512.0
+#define MOST_RUNS 1024.0
 /* Products of a convolution that is multiplied out, at most: of each bit of a count, a square and a factor of
  * about so many atoms. Each point of a transform takes as long as so many of them. */
 #define MOST_MULTIPLIED 2e8
 #define ATOMS_OF_FACTOR 1000.0
 #define PRODUCTS_OF_POINT 2000.0
+/* A spacing is made coarser by powers of TRIED_COARSER so that a pass is multiplied out, or by powers of 1.5
+ * beyond what was expected, as lattices of atoms are finer than asked: by so much at most after a pass that
+ * was, too, and by so much if transforms would tell little. */
+#define TRIED_COARSER 1.2
+#define LITTLE_COARSER 8.0
+#define MUCH_COARSER 64.0
+enum { MOST_TRIED = 3 };
 /* A tilt has to make a window shorter by this factor. */
 #define SHORTER 0.7
 
@@ -192,29 +211,68 @@ static double products_of(double count, double points)
     return ceil(log2(count + 1.0)) * points * (0.5 * points + fmin(points, ATOMS_OF_FACTOR));
 }
 
-/* Where losses far above epsilon have most of the mass at the saddle, a window that holds them is many times
- * as long as one at a smaller tilt, where delta is too small a part for transforms. Products have a relative
- * accuracy at any tilt. */
-double prv_tilt_of_pass(const prv_refinement *r, double spacing)
+/* Points of a convolution at this tilt and at smaller ones; 0 of those that are not tried. */
+typedef struct windows {
+    double points[TILT_PARTS], longest;
+} windows;
+
+static windows windows_at(const prv_refinement *r, double tilt, double spacing)
 {
-    const prv_task *t = &r->task;
-    const double tilt = prv_next_tilt(r);
-    if (!t->precise || t->engine != PRV_ENGINE_CONVOLUTION || t->options->mesh_size > 0.0) return tilt;
-    const double count = t->direction->all.count;
-    if (t->direction->steps > 1 || count > MOST_RUNS) return tilt;
-    const double longest = window_at(r, tilt, spacing);
-    const double most_products = fmin(MOST_MULTIPLIED, PRODUCTS_OF_POINT * longest);
-    double best = tilt, fewest = longest;
+    windows w = {.longest = window_at(r, tilt, spacing)};
     for (size_t choice = FIRST_PART + 1; choice < TILT_PARTS; choice++) {
         const double tried = tilt_parts[choice] * r->aim.saddle;
         if (!(tried < tilt)) break;
-        const double points = window_at(r, tried, spacing);
+        w.points[choice] = window_at(r, tried, spacing);
+    }
+    return w;
+}
+
+/* Where losses far above epsilon have most of the mass at the saddle, a window that holds them is many times
+ * as long as one at a smaller tilt, where delta is too small a part for transforms. Products have a relative
+ * accuracy at any tilt. `coarser` is the spacing over that of the windows. */
+static double tilt_within(const prv_refinement *r, double tilt, const windows *w, double coarser)
+{
+    /* Transforms are no choice if they hide the answer. */
+    const bool hidden = prv_log_part(r->task.direction, &r->aim, tilt) < HOPELESS_PART;
+    const double longest = w->longest / coarser, count = r->task.direction->all.count;
+    const double most_products = hidden ? MOST_MULTIPLIED
+                                        : fmin(MOST_MULTIPLIED, PRODUCTS_OF_POINT * longest);
+    double best = tilt, fewest = longest;
+    for (size_t choice = 0; choice < TILT_PARTS; choice++) {
+        const double points = w->points[choice] / coarser;
         if (!(points > 0.0 && points <= SHORTER * fewest && products_of(count, points) <= most_products))
             continue;
-        best = tried;
+        best = tilt_parts[choice] * r->aim.saddle;
         fewest = points;
     }
     return best;
+}
+
+static bool may_multiply(const prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    return t->precise && t->engine == PRV_ENGINE_CONVOLUTION && !(t->options->mesh_size > 0.0) &&
+           t->direction->steps == 1 && t->direction->all.count <= MOST_RUNS;
+}
+
+double prv_tilt_of_pass(const prv_refinement *r, double spacing)
+{
+    const double tilt = prv_next_tilt(r);
+    if (!may_multiply(r)) return tilt;
+    const windows w = windows_at(r, tilt, spacing);
+    return tilt_within(r, tilt, &w, 1.0);
+}
+
+/* The least factor up to `most` by which a spacing has to be coarser if a smaller tilt is to be taken; 0 if
+ * there is none. Of a single run nothing is multiplied. */
+static double factor_to_multiply(const prv_refinement *r, double spacing, double most)
+{
+    if (!may_multiply(r) || r->task.direction->all.count == 1.0) return 0.0;
+    const double tilt = prv_next_tilt(r);
+    const windows w = windows_at(r, tilt, spacing);
+    for (double coarser = 1.0; coarser <= most; coarser *= TRIED_COARSER)
+        if (tilt_within(r, tilt, &w, coarser) < tilt) return coarser;
+    return 0.0;
 }
 
 /* Rounding errors of one mass, about, in units of MASS_ROUNDING. */
@@ -278,6 +336,35 @@ bool prv_separate_jumps_next(prv_refinement *r)
     return true;
 }
 
+static bool is_tiny_delta(const prv_refinement *r)
+{
+    const prv_options *options = r->task.options;
+    return r->task.question == PRV_ASK_DELTA && r->aim.log_delta < TINY && prv_is_engine_open(options) &&
+           !(options->mesh_size > 0.0);
+}
+
+/* Until rounding is found to be in the way. The guess of delta may be far too small, if several jumps
+ * together make it up. */
+static bool sum_at_saddle(prv_refinement *r)
+{
+    if (r->task.engine != PRV_ENGINE_SPECTRUM || !is_tiny_delta(r)) return false;
+    const prv_reading *read = &r->last.read;
+    if (r->noise_at_saddle > 0.0 && !(read->resolved && read->rounding <= SLACK_PART * r->aim.width))
+        return false;
+    /* Few runs are multiplied out. */
+    if (r->task.direction->all.count < STEPS_OF_OTHERS || prv_is_multiplied_out(r)) return false;
+    r->tilt_choice = TILT_PARTS - 1;
+    r->is_at_saddle = true;
+    return true;
+}
+
+static bool separate_jumps_early(prv_refinement *r)
+{
+    return is_tiny_delta(r) &&
+           prv_log_part(r->task.direction, &r->aim, tilt_of(r, TILT_PARTS - 1)) < SLOW_PART &&
+           prv_separate_jumps_next(r);
+}
+
 bool prv_may_convolve_instead(const prv_refinement *r)
 {
     const prv_engine asked = r->task.options->engine;
@@ -288,7 +375,9 @@ bool prv_may_convolve_instead(const prv_refinement *r)
 void prv_choose_way(prv_refinement *r)
 {
     prv_task *t = &r->task;
-    if (choose_tilt(r) || t->precise || prv_separate_jumps_next(r)) return;
+    r->is_at_saddle = false;
+    if (separate_jumps_early(r) || choose_tilt(r) || t->precise) return;
+    if (prv_separate_jumps_next(r) || sum_at_saddle(r)) return;
     const bool may_convolve = prv_may_convolve_instead(r);
     if (t->options->engine == PRV_ENGINE_FIRST && !may_convolve && !r->rounding_decides)
         r->stopped_by = PRV_LIMIT_ENGINE;
@@ -329,9 +418,16 @@ static bool adapt_tops(prv_refinement *r, double width)
     return true;
 }
 
+/* Whether rounding of a spectrum hides a tiny delta. Then no part of the width is known. */
+static bool is_hidden_spectrum(const prv_refinement *r)
+{
+    return is_tiny_delta(r) && r->task.engine == PRV_ENGINE_SPECTRUM && r->last.read.noise > 1.0;
+}
+
 static bool adapt_window(prv_refinement *r, double width)
 {
     const double wrap_around = r->last.read.wrap_around;
+    if (is_hidden_spectrum(r)) return false;
     if (!(wrap_around > SLACK_PART * width && r->aim.strictness < MOST_STRICTNESS)) return false;
     const double factor = fmin(20.0 * wrap_around / width, MOST_CHANGE);
     /* If a stricter window was asked for in vain, its cost is misjudged by far. */
@@ -355,7 +451,7 @@ static bool is_same_way(const prv_refinement *r, const prv_refinement *before)
 /* The guess of the rounding was too low, and may have been by much: it grows until it changes the choice. */
 static bool adapt_way(prv_refinement *r, double width, double unavoidable)
 {
-    const double rounding = r->last.read.rounding;
+    const double rounding = is_hidden_spectrum(r) ? HUGE_VAL : r->last.read.rounding;
     if (!(rounding > SLACK_PART * width + 1.5 * unavoidable)) return false;
     const prv_refinement before = *r;
     for (int i = 0; i < 8 && is_same_way(r, &before); i++) {
@@ -365,6 +461,7 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
     /* With jumps apart already, rounding is that of what the bulk makes up, which no tilt changes. */
     if (r->task.jumps == PRV_JUMPS_SEPARATE && before.task.jumps == PRV_JUMPS_SEPARATE) {
         r->task.jumps = PRV_JUMPS_TOGETHER;
+        if (is_tiny_delta(r)) r->rounding_demand = before.rounding_demand; /* it tells nothing of tilts */
         prv_choose_way(r);
     }
     /* The precise way takes many times as long, and a finer mesh may do. */
@@ -387,6 +484,8 @@ static bool coarsen(prv_refinement *r, double width, double *spacing)
     const prv_outcome *last = &r->last;
     /* Multiplied out before: that was in vain. */
     if (r->narrowest.engine == PRV_ENGINE_CONVOLUTION && r->narrowest.read.transforms == 0) return false;
+    /* Of so many runs, that would take long, too. */
+    if (r->hopeless && r->task.direction->all.count > MOST_RUNS) return false;
     if (r->drowned++ >= MOST_DROWNED) return false;
     const double rounding = fmax(last->read.rounding, last->read.noise / r->aim.slope);
     r->finest = fmax(r->finest, last->spacing);
@@ -488,9 +587,10 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
 bool prv_is_hopeless(const prv_refinement *r, double spacing)
 {
     const double tilt = prv_next_tilt(r);
-    return r->task.precise && r->task.engine == PRV_ENGINE_CONVOLUTION &&
-           prv_log_part(r->task.direction, &r->aim, tilt) < HOPELESS_PART &&
-           prv_tilt_of_pass(r, spacing) == tilt;
+    if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION) return false;
+    const bool hidden = r->noise_at_saddle > 0.0 ||
+                        prv_log_part(r->task.direction, &r->aim, tilt) < HOPELESS_PART;
+    return hidden && prv_tilt_of_pass(r, spacing) == tilt;
 }
 
 /* The points of a convolution at this spacing, about; 0 if that is not known. */
@@ -502,9 +602,58 @@ static double points_of_convolution(const prv_refinement *r, double spacing)
     return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
 }
 
+bool prv_is_long_in_vain(const prv_refinement *r, double spacing)
+{
+    return prv_is_hopeless(r, spacing) &&
+           (points_of_convolution(r, spacing) > LONG_POINTS ||
+            prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < CHANCELESS_PART);
+}
+
+/* The spacing `factor` times as coarse, or a little coarser, at which a pass is multiplied out; 0 if there is
+ * none. */
+static double multiplied_at(const prv_refinement *r, double spacing, double factor)
+{
+    double coarser = factor * spacing;
+    for (int i = 0; i < MOST_TRIED && factor > 0.0; i++, coarser *= 1.5)
+        if (!prv_is_hopeless(r, coarser)) return coarser;
+    return 0.0;
+}
+
 double prv_hopeless_spacing(const prv_refinement *r, double spacing)
 {
-    return spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
+    const double coarse = spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
+    const double multiplied = multiplied_at(r, coarse, factor_to_multiply(r, coarse, MUCH_COARSER));
+    return multiplied > 0.0 ? multiplied : coarse;
+}
+
+double prv_multiplied_spacing(const prv_refinement *r, double spacing)
+{
+    const prv_outcome *last = &r->last;
+    if (r->passes == 0 || last->engine != PRV_ENGINE_CONVOLUTION || last->read.transforms > 0 ||
+        !last->read.resolved || !may_multiply(r) || !prv_is_hopeless(r, spacing))
+        return spacing;
+    const double coarser = multiplied_at(r, spacing, factor_to_multiply(r, spacing, LITTLE_COARSER));
+    const bool is_finer = coarser > 0.0 &&
+                          prv_align_spacing(r->task.direction, &r->aim, coarser, PRV_ENGINE_CONVOLUTION) <
+                              MOST_FINER * last->spacing;
+    return is_finer ? coarser : spacing;
+}
+
+bool prv_is_multiplied_out(prv_refinement *r)
+{
+    if (r->multiplied != 0) return r->multiplied > 0;
+    prv_refinement other = *r;
+    other.task.engine = PRV_ENGINE_CONVOLUTION;
+    other.task.precise = true;
+    other.tilt_choice = TILT_PARTS - 1;
+    r->multiplied = -1;
+    if (!may_multiply(&other) ||
+        !(prv_log_part(r->task.direction, &r->aim, prv_next_tilt(&other)) < HOPELESS_PART))
+        return false;
+    const double spacing = prv_first_spacing(r->task.direction, &r->aim);
+    const double coarse = spacing * fmax(points_of_convolution(&other, spacing) / HOPELESS_POINTS, 1.0);
+    if (factor_to_multiply(&other, coarse, MUCH_COARSER) > 0.0) r->multiplied = 1;
+    return r->multiplied > 0;
 }
 
 bool prv_is_convolution_large(const prv_refinement *r, double spacing)

@@ -32,6 +32,18 @@ bool prv_adapt(prv_refinement *refinement, double width, double *spacing);
  * little of its mass where the answer is, and at this spacing (nats) transforms are needed. */
 bool prv_is_hopeless(const prv_refinement *refinement, double spacing);
 
+/* Whether such a convolution is not to take the place of a spectrum as it is: it would take long, or hide the
+ * answer by far. */
+bool prv_is_long_in_vain(const prv_refinement *refinement, double spacing);
+
+/* This spacing (nats), or a coarser one if the last pass was multiplied out, transforms would hide the
+ * answer, and the next pass is multiplied out at that one. */
+double prv_multiplied_spacing(const prv_refinement *refinement, double spacing);
+
+/* Whether transforms would hide the answer of a convolution, but one of a coarse mesh is likely to be
+ * multiplied out at a smaller tilt than the saddle. Found once. */
+bool prv_is_multiplied_out(prv_refinement *refinement);
+
 /* Whether a convolution at this spacing (nats) would take long. */
 bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
 

@@ -32,7 +32,7 @@
  * some products for each operation of its transforms, up to a limit. Transforms longer than LONG take longer
  * for each operation, and round so much that there are more passes. Where atoms of several steps are on no
  * common lattice, which a convolution needs a much finer one for than is guessed, a spectrum may take LOOSE
- * times as long, and a coarse one LOOSE_IF_COARSE times. */
+ * times as long, and a coarse one LOOSE_IF_COARSE times. BRIEF_WORK takes some 10 ms. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e5
 #define COARSE_WORK 5e5
@@ -44,6 +44,7 @@
 #define WORK_OF_TRANSFORMS 1.0
 #define MOST_WORK_OF_POINT 8.0
 #define MOST_WORK_OF_TRANSFORMS 1e8
+#define BRIEF_WORK 1.2e7
 
 /* If a layout exceeds the memory limit, its spacing grows by the excess and 5 % more, but at least by 5 % and
  * at most 64 times, so often at most. */
@@ -139,6 +140,7 @@ static bool have_several_atoms(const prv_direction *d)
 static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
 {
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
+    if (t->brief) return BRIEF_WORK;
     const double coarse = coarseness(t, aim), steps = (double)t->direction->steps;
     const double n = layout->convolved_points * sqrt(coarse); /* of the convolution that would answer */
     /* A convolution takes the precise way where delta is small. */

@@ -26,6 +26,7 @@ typedef struct prv_task {
     double value;
     prv_engine engine;
     prv_jumps jumps; /* spectrum */
+    bool brief;      /* spectrum: it may be in vain, and is to take little time */
     bool precise;    /* convolution: powers are taken the precise way (spectral_power.h) */
 } prv_task;
 

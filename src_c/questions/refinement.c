@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "mechanisms/support.h"
+#include "questions/jump_passes.h"
 #include "questions/next_pass.h"
 #include "questions/question.h"
 
@@ -45,7 +46,11 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
     r->rounding_demand = r->aim.strictness = r->enclosing_factor = 1.0;
     prv_take_aim(direction, options, question, value, &r->aim);
     if (r->aim.is_rare) r->rounding_demand = RARE_DEMAND;
-    r->task = (prv_task){direction, options, question, value, options->engine, PRV_JUMPS_UNTRIED, false};
+    r->task = (prv_task){.direction = direction,
+                         .options = options,
+                         .question = question,
+                         .value = value,
+                         .engine = options->engine};
     r->aim.width = prv_refinement_width(r, r->aim.epsilon);
     if (prv_is_engine_open(options)) r->task.engine = prv_likely_engine(direction, &r->aim);
 }
@@ -157,16 +162,38 @@ static bool has_failed(const prv_task *t, double tilt, const prv_task *failed, d
            t->jumps == PRV_JUMPS_TOGETHER && failed->jumps == PRV_JUMPS_UNTRIED;
 }
 
-static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exact, prv_outcome *o)
+/* Counts jumps, which were put off. PRV_ERR_ENGINE if that does not answer. */
+static prv_status count_now(prv_refinement *r)
 {
+    r->jumps_later = false;
+    return prv_jump_passes(r);
+}
+
+/* *is_counted: jumps were counted instead, and nothing else is left to be done. */
+static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exact, prv_outcome *o,
+                                     bool *is_counted)
+{
+    *is_counted = false;
+    r->task.brief = r->is_at_saddle;
     const prv_task first = r->task;
     const double tilt = prv_tilt_of_pass(r, spacing);
     prv_status status = prv_pass(&r->task, &r->aim, tilt, spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
-        if (status != remedies[i].failure || o->too_large || !remedies[i].change(r)) continue;
+        if (status != remedies[i].failure || o->too_large) continue;
+        if (r->jumps_later && remedies[i].change == convolve_instead) {
+            const prv_status counted = count_now(r);
+            *is_counted = counted != PRV_ERR_ENGINE;
+            if (*is_counted) return counted;
+        }
+        if (!remedies[i].change(r)) continue;
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;
+        r->task.brief = r->is_at_saddle;
+        if (!exact && prv_is_long_in_vain(r, spacing)) {
+            if (r->hopeless) break;
+            spacing = prv_hopeless_spacing(r, spacing);
+        }
         const double next = prv_tilt_of_pass(r, spacing);
         if (has_failed(&r->task, next, &first, tilt)) continue;
         status = prv_pass(&r->task, &r->aim, next, spacing, exact, o);
@@ -194,6 +221,8 @@ static void record(prv_refinement *r, const prv_outcome *o)
 {
     const prv_outcome *last = &r->last;
     r->transforms += o->read.transforms;
+    if (r->is_at_saddle && o->engine == PRV_ENGINE_SPECTRUM)
+        r->noise_at_saddle = fmax(o->read.noise, DBL_MIN);
     r->first_order = r->passes > 0 && isfinite(last->read.width) && o->spacing < last->spacing &&
                      width_without_slack(&o->read) > last->read.width * o->spacing / last->spacing;
     const bool is_finer = r->passes > 0 && o->spacing <= FINER * r->narrowest.spacing;
@@ -280,6 +309,41 @@ static prv_status enclose_finely(prv_refinement *r, double width)
     return status;
 }
 
+/* ---- The next pass -------------------------------------------------------------------------- */
+
+/* If rounding of a spectrum at the saddle was so many times delta, a convolution has no bounds to add. */
+#define MOST_NOISE 100.0
+
+/* Whether a pass that is expected to hide the answer would tell nothing new: there was one, or a spectrum
+ * told more, or the lattice that atoms need makes it long whatever mesh is asked for. */
+static bool is_pass_in_vain(const prv_refinement *r, double spacing)
+{
+    if (r->hopeless) return true;
+    if (!(r->noise_at_saddle > 0.0)) return false;
+    return r->last.read.resolved || r->noise_at_saddle > MOST_NOISE ||
+           prv_is_convolution_large(r, prv_hopeless_spacing(r, spacing));
+}
+
+/* Whether jumps that were put off are to be counted before the pass that was chosen, as others did not
+ * answer. */
+static bool is_time_to_count(prv_refinement *r)
+{
+    if (!r->jumps_later || r->passes == 0 || r->last.read.resolved) return false;
+    if (r->task.engine != PRV_ENGINE_CONVOLUTION) return false;
+    return r->last.engine == PRV_ENGINE_CONVOLUTION || !prv_is_multiplied_out(r);
+}
+
+/* Nothing is left to try but jumps, if these were put off, and no bounds are close. */
+static prv_status stop(prv_refinement *r, prv_limit limit)
+{
+    if (r->jumps_later && !r->last.read.resolved) {
+        const prv_status counted = count_now(r);
+        if (counted != PRV_ERR_ENGINE) return counted;
+    }
+    if (r->stopped_by == PRV_LIMIT_NONE) r->stopped_by = limit;
+    return PRV_OK;
+}
+
 prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
 {
     const prv_status enclosed = enclose_finely(r, width);
@@ -298,22 +362,25 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     r->aim.width = width;
     if (r->passes == 0) prv_widen_reach(&r->aim);
     double spacing = prv_first_spacing(t->direction, &r->aim);
-    if (r->passes > 0 && !r->aimed_anew && !prv_adapt(r, width, &spacing)) {
-        if (r->stopped_by == PRV_LIMIT_NONE)
-            r->stopped_by = r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING;
-        return PRV_OK;
-    }
+    if (r->passes > 0 && !r->aimed_anew && !prv_adapt(r, width, &spacing))
+        return stop(r, r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING);
     if (exact) spacing = t->options->mesh_size;
     prv_choose_way(r);
     if (r->stopped_by != PRV_LIMIT_NONE) return PRV_OK; /* PRV_ENGINE_FIRST has no other way */
+    if (is_time_to_count(r)) {
+        const prv_status counted = count_now(r);
+        if (counted != PRV_ERR_ENGINE) return counted;
+    }
+    if (!exact) spacing = prv_multiplied_spacing(r, spacing);
     if (!exact && prv_is_hopeless(r, spacing)) {
-        if (r->hopeless) r->stopped_by = PRV_LIMIT_ROUNDING;
-        if (r->hopeless) return PRV_OK;
+        if (is_pass_in_vain(r, spacing)) return stop(r, PRV_LIMIT_ROUNDING);
         r->hopeless = true;
         spacing = prv_hopeless_spacing(r, spacing);
     }
     prv_outcome o;
-    const prv_status status = pass_with_remedies(r, spacing, exact, &o);
+    bool is_counted;
+    const prv_status status = pass_with_remedies(r, spacing, exact, &o, &is_counted);
+    if (is_counted) return status;
     if ((status == PRV_ERR_ENGINE || status == PRV_ERR_PRECISION) && r->passes > 0) {
         r->stopped_by = o.too_large || (status == PRV_ERR_ENGINE && !r->rounding_decides)
                             ? PRV_LIMIT_ENGINE

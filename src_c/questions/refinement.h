@@ -23,13 +23,17 @@ typedef struct prv_refinement {
     int stricter;     /* times that the window was made stricter */
     int drowned;      /* passes whose answer it hid */
     int in_vain;      /* passes of finer meshes, one after another, that came no closer */
+    int multiplied;   /* whether prv_is_multiplied_out: 1 or -1; 0 if unknown */
     int idle;         /* precise passes, one after another, after which the bounds were hardly closer */
+    bool jumps_later; /* jumps are to be counted if the first passes of other engines do not answer */
     bool counted;     /* `bounds` begins with those of counted jumps, which were not close enough */
     bool aimed_anew;  /* the last pass aimed so far off that it tells nothing of the next one */
     bool hopeless;    /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
-    bool first_order; /* the width falls like the spacing or more slowly, not like its square */
-    bool rounding_decides; /* rounding alone is wider than asked, or hides the answer */
-    prv_limit stopped_by;  /* PRV_LIMIT_NONE as long as something is left to try */
+    bool is_at_saddle;      /* the next pass is a spectrum at the saddle, although rounding may hide delta */
+    double noise_at_saddle; /* what rounding was in such a pass, as a part of delta; 0 if there was none */
+    bool first_order;       /* the width falls like the spacing or more slowly, not like its square */
+    bool rounding_decides;  /* rounding alone is wider than asked, or hides the answer */
+    prv_limit stopped_by;   /* PRV_LIMIT_NONE as long as something is left to try */
 } prv_refinement;
 
 /* A refinement without passes, aimed at the value by the direction's coarse profiles. */

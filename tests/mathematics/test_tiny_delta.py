@@ -84,3 +84,23 @@ def test_the_smallest_deltas_give_ordered_bounds():
     assert (bounds.estimate <= bounds.upper).all()
     assert (bounds.lower[1:] <= bounds.upper[:-1] * 1.2).all()
     assert (bounds.upper[1:] >= bounds.lower[:-1]).all()
+
+
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # of convolutions
+@pytest.mark.parametrize(
+    ("mechanism", "steps", "epsilon"),
+    [
+        (prv.PoissonSubsampledGaussian(2.94, 0.0009925), 30450, 2.898),
+        (prv.GroupPoissonSubsampledGaussian(1.645, 3.81e-5, 8), 139_658, 2.683),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(3.206), 0.003663), 7710, 5.0),
+    ],
+)
+def test_deltas_that_several_jumps_make_up(mechanism, steps, epsilon):
+    """Their tilted laws have two modes, so that delta is a small part of them at any tilt."""
+    b, other = (
+        prv.PrivacyCurve([(mechanism, steps)], neighbors="remove", engine=engine).delta(epsilon)
+        for engine in ("auto", "convolution")
+    )
+    assert 0.0 < 0.8 * b.upper < b.lower < 1e-40
+    assert other.lower <= b.upper
+    assert b.lower <= other.upper
