@@ -71,6 +71,13 @@ static inline int trials_of(int trials)
     return fewer > 1 ? fewer : 1;
 }
 
+/* Whether one of many settings is tried: each is, or that share of them, drawn at random. */
+static inline int is_drawn(void)
+{
+    const int per_cent = trials_of(100);
+    return per_cent >= 100 || random_below(100) < (size_t)per_cent;
+}
+
 /* sum mass (1 - e^(epsilon - loss))_+ + infinite: the privacy curve of atoms, in any order. */
 static inline long double atoms_delta(const double *loss, const double *mass, size_t length, double infinite,
                                       long double epsilon)

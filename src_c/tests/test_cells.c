@@ -198,16 +198,19 @@ static void against(const prv_mechanism *m, const law *l, double low, double hig
     /* r is P's upper tail times e^(knot), carried down. */
     for (size_t i = length; i-- > 0;) {
         const long double x = (long double)c.knots[i];
-        const long double shift = (long double)e, factor = 1.0L + (long double)e;
-        const tails above = tails_of(l, x + shift), below = tails_of(l, x - shift), at = tails_of(l, x);
-        const long double tiny = (long double)DBL_MIN * (long double)(length - i);
-        /* 'add' has its lower tail computed: what is not below a knot by rounding is above it. */
-        if (!(q <= below.upper_q * factor + tiny && q * factor + tiny >= above.upper_q)) q_within = 0;
-        if (at.upper_q > 1e-290L) worst = fmax(worst, fabs((double)(q / at.upper_q - 1.0L)));
-        if (x < 300.0L && at.upper_p > 1e-300L) {
-            const long double scaled = expl(x);
-            if (!(r <= scaled * below.upper_p * factor + tiny && r * factor + tiny >= scaled * above.upper_p))
-                r_within = 0;
+        if (i == 0 || is_drawn()) {
+            const long double shift = (long double)e, factor = 1.0L + (long double)e;
+            const tails above = tails_of(l, x + shift), below = tails_of(l, x - shift), at = tails_of(l, x);
+            const long double tiny = (long double)DBL_MIN * (long double)(length - i);
+            /* 'add' has its lower tail computed: what is not below a knot by rounding is above it. */
+            if (!(q <= below.upper_q * factor + tiny && q * factor + tiny >= above.upper_q)) q_within = 0;
+            if (at.upper_q > 1e-290L) worst = fmax(worst, fabs((double)(q / at.upper_q - 1.0L)));
+            if (x < 300.0L && at.upper_p > 1e-300L) {
+                const long double scaled = expl(x);
+                if (!(r <= scaled * below.upper_p * factor + tiny &&
+                      r * factor + tiny >= scaled * above.upper_p))
+                    r_within = 0;
+            }
         }
         if (i == 0) break;
         q += (long double)c.mass[i];
@@ -509,7 +512,7 @@ static void discrete(void)
 static void sampled_losses(void)
 {
     int held = 1;
-    for (int trial = 0; trial < 20000; trial++) {
+    for (int trial = 0; trial < trials_of(20000); trial++) {
         const double p = random_below(2) ? log_uniform(1e-305, 1.0) : uniform(0.0, 1.0);
         const double size = random_below(2) ? log_uniform(1e-9, 700.0) : uniform(700.0, 1400.0);
         const double y = random_below(2) ? size : -size;

@@ -105,7 +105,7 @@ static void bounds_of(composition *c, size_t fineness)
     check(prv_direction_profile(&c->direction, fineness) == PRV_OK, "profiles of fineness %zu", fineness);
     const double infinite = (double)exact_delta(c, 1e4L);
     int above = 1, near = 1, enough = 1, complement = 1;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < trials_of(40); i++) {
         const double delta = infinite * 1.5 + log_uniform(1e-12, 0.5);
         if (!(delta < 1.0)) continue;
         const long double truth = exact_epsilon(c, (long double)delta);
@@ -145,7 +145,7 @@ static void ranges(double range, size_t runs)
           runs);
     compose(&c);
     int delta_above = 1, epsilon_above = 1, tilts = 1;
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < trials_of(30); i++) {
         const long double r = (long double)range, t = r * (long double)uniform(0.05, 0.95),
                           n = (long double)runs;
         /* P(t) e^-t + P(t - r) e^(r - t) = 1 */

@@ -22,7 +22,7 @@ static void merging(void)
 {
     enum { CELLS = 60 };
     int held = 1, whole = 1;
-    for (int trial = 0; trial < 2000; trial++) {
+    for (int trial = 0; trial < trials_of(2000); trial++) {
         const double step = log_uniform(1e-3, 0.3);
         const int up = trial % 2, dense = trial % 3;
         double mass[CELLS], upper[CELLS], null[CELLS + 1] = {0.0}, total = 0.0, placed = 0.0;
@@ -59,7 +59,7 @@ static void heavy_outcomes(void)
 {
     enum { CELLS = 800 };
     int held = 1, kept = 1;
-    for (int trial = 0; trial < 400; trial++) {
+    for (int trial = 0; trial < trials_of(400); trial++) {
         const double step = log_uniform(1e-5, 1e-3);
         const int up = trial % 2;
         double mass[CELLS], upper[CELLS], null[CELLS + 1] = {0.0};
@@ -150,7 +150,7 @@ static int is_answer(prv_status status)
 static void places(void)
 {
     int held = 1, made = 0;
-    for (int trial = 0; trial < 800; trial++) {
+    for (int trial = 0; trial < trials_of(800); trial++) {
         /* Averages beside R = 0 are as far away as the logarithm of a weight. */
         const double spacing = log_uniform(trial % 2 ? 1e-17 : 1e-2, 0.1);
         const prv_ratio_side side = {
@@ -173,7 +173,7 @@ static void places(void)
         prv_ratio_law_free(&a);
         prv_ratio_law_free(&b);
     }
-    check(held && made > 1600, "places lie in the cells: %d laws", made);
+    check(held && made > trials_of(1600), "places lie in the cells: %d laws", made);
 
     prv_ratio_cells cells;
     check(prv_ratio_cells_new(0.0, 10.0, 0.0, 2, 0.0, 0.1, &cells) == PRV_OK, "cells");
@@ -242,7 +242,7 @@ static long double value_of_pairs(const prv_ratio_law *x, const prv_ratio_law *y
 static void averages(void)
 {
     int held = 1, close = 1, shifted = 1;
-    for (int trial = 0; trial < 120; trial++) {
+    for (int trial = 0; trial < trials_of(120); trial++) {
         const int add = trial % 2, below = trial / 2 % 2, same = trial % 3 == 0;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
         const double spacing = log_uniform(1e-4, 0.05), w = same ? 0.5 : uniform(0.01, 0.5);
@@ -296,7 +296,7 @@ static long double value_of_sample(const prv_ratio_law *law, long double p, long
 static void samples(void)
 {
     int held = 1;
-    for (int trial = 0; trial < 400; trial++) {
+    for (int trial = 0; trial < trials_of(400); trial++) {
         const int add = trial % 2, below = trial / 2 % 2;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
         const double spacing = log_uniform(1e-3, 0.1), high = uniform(0.9, 1.0);
@@ -324,7 +324,7 @@ static void samples(void)
 static void thinning(void)
 {
     int held = 1, close = 1, fewer = 0, wider = 0;
-    for (int trial = 0; trial < 800; trial++) {
+    for (int trial = 0; trial < trials_of(800); trial++) {
         const int add = trial % 2, below = trial / 2 % 2;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
         const double spacing = log_uniform(1e-5, 0.02), share = spacing * log_uniform(1.0, 1e4);
@@ -348,8 +348,8 @@ static void thinning(void)
         prv_ratio_law_free(&before);
     }
     check(held, "laws with fewer points lie on the safe side");
-    check(close && fewer > 300, "... near to the laws that they were, and %d have fewer", fewer);
-    check(wider > 50, "... %d of them on a wider lattice", wider);
+    check(close && fewer > trials_of(300), "... near to the laws that they were, and %d have fewer", fewer);
+    check(wider > trials_of(50), "... %d of them on a wider lattice", wider);
 }
 
 /* The mass of a law under the null measure, less 1, to a part of PRV_WIDE_UNIT for each point. */
@@ -365,7 +365,7 @@ static double beyond_one(const prv_ratio_law *law)
 static void ends(void)
 {
     int whole = 1, close = 1, absorbed = 0;
-    for (int trial = 0; trial < 3000; trial++) {
+    for (int trial = 0; trial < trials_of(3000); trial++) {
         const int add = trial % 2, below = trial / 2 % 2;
         const double low_cut = below ? 1e-9 : 0.0;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, low_cut, 0.0, NULL};
@@ -386,7 +386,8 @@ static void ends(void)
         prv_ratio_law_free(&law);
     }
     check(whole, "a completed law has no less mass than 1 from above, and no more from below");
-    check(close && absorbed > 200, "... and nearly as much; of %d the mass at R = 0 was merged", absorbed);
+    check(close && absorbed > trials_of(200), "... and nearly as much; of %d the mass at R = 0 was merged",
+          absorbed);
 }
 
 /* A cell's mass is a sum of many terms, each of which is rounded: in a law from above it is no less. */
@@ -472,7 +473,7 @@ static void discretised(void)
 {
     const prv_options plain = options_of(0.1);
     int whole = 1, close = 1;
-    for (int trial = 0; trial < 40; trial++) {
+    for (int trial = 0; trial < trials_of(40); trial++) {
         const int add = trial % 2, below = trial / 2 % 2;
         const prv_ratio_side side = {add,   below ? PRV_DOMINATED : PRV_DOMINATING, 1e-20, 1e-20, 1e-20,
                                      &plain};
@@ -563,7 +564,7 @@ static void closeness(void)
     prv_bounds first = {0.0, 0.0, 1.0};
     int kept = 1, accurate = 0, same = 1;
     for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < 2; j++) {
+        for (size_t j = 0; j < (size_t)trials_of(2); j++) {
             finer.delta_relative_error = parts[j];
             status = prv_delta(&step, 1, &finer, &far[i], 1, &b, &r);
             kept = kept && status == PRV_OK && (!r.accurate || b.upper - b.lower <= parts[j] * b.upper);
@@ -571,7 +572,8 @@ static void closeness(void)
             same = same && b.lower <= first.upper && first.lower <= b.upper;
             accurate += r.accurate;
         }
-    check(kept && accurate >= 4, "%d deltas to 1e-2 and 1e-4 of themselves, if they say so", accurate);
+    check(kept && accurate >= trials_of(4), "%d deltas to 1e-2 and 1e-4 of themselves, if they say so",
+          accurate);
     check(same, "... the closer ones between the others");
     prv_mechanism_free(m);
     prv_mechanism_free(base);

@@ -205,7 +205,7 @@ static void threshold_of_a_sample(void)
     prv_mechanism *m = subsampled(1.0, 0.01);
     const prv_step step = {m, 500};
     const double delta = 1e-6;
-    prv_options o = options_of(1e-7);
+    prv_options o = options_of(1e-6);
     prv_bounds near, b;
     prv_report r;
     check(prv_epsilon(&step, 1, &o, &delta, 1, &near, NULL) == PRV_OK, "epsilon of a sample");

@@ -6,38 +6,11 @@
  * Errors are in units of u = 2^-53.  Functions are evaluated through plain loops over arrays, so
  * that an optimised build tests the vectorised code and not only the scalar one.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
 #include "numerics/vector_math.h"
 
 #define BLOCK 1024
-
-static int passed;
-static int failed;
-
-static void report(int ok, const char *what)
-{
-    printf("%s %s\n", ok ? "ok  " : "FAIL", what);
-    if (ok)
-        passed++;
-    else
-        failed++;
-}
-
-/* Deterministic uniform numbers in [0, 1) (64-bit linear congruence with an output mix). */
-static uint64_t rng_state;
-
-static double uniform01(void)
-{
-    uint64_t v;
-    rng_state = rng_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    v = rng_state;
-    v ^= v >> 32;
-    v *= UINT64_C(0x9e3779b97f4a7c15);
-    v ^= v >> 29;
-    return (double)(v >> 11) * 0x1p-53;
-}
 
 typedef void (*array_function)(const double *in, double *out);
 typedef long double (*reference_function)(double x);
@@ -172,17 +145,16 @@ static void sample(const char *name, array_function f, reference_function ref, d
     const double log_hi = logarithmic ? log(fabs(negative ? lo : hi)) : 0.0;
     double worst = 0.0;
     double worst_at = lo;
-    char line[256];
 
-    rng_state = UINT64_C(0x853c49e6748fea9b);
+    random_state = UINT64_C(0x853c49e6748fea9b);
     for (long done = 0; done < n; done += BLOCK) {
         for (int i = 0; i < BLOCK; i++) {
             double x;
             if (logarithmic) {
-                x = exp(log_lo + uniform01() * (log_hi - log_lo));
+                x = exp(uniform(log_lo, log_hi));
                 x = negative ? -x : x;
             } else {
-                x = lo + uniform01() * (hi - lo);
+                x = uniform(lo, hi);
             }
             x = x < lo ? lo : x;
             in[i] = x > hi ? hi : x;
@@ -208,10 +180,9 @@ static void sample(const char *name, array_function f, reference_function ref, d
             }
         }
     }
-    snprintf(line, sizeof line, "%s %s [%g, %g]: %.3f %s at %.17g (bound %g)", name,
-             logarithmic ? "log-uniform" : "uniform", lo, hi, worst, subnormal ? "spacings" : "u", worst_at,
-             bound);
-    report(worst <= bound + reference_slack(), line);
+    check(worst <= bound + reference_slack(), "%s %s [%g, %g]: %.3f %s at %.17g (bound %g)", name,
+          logarithmic ? "log-uniform" : "uniform", lo, hi, worst, subnormal ? "spacings" : "u", worst_at,
+          bound);
 }
 
 static int same(double a, double b)
@@ -222,9 +193,7 @@ static int same(double a, double b)
 
 static void special(const char *what, double got, double want)
 {
-    char line[256];
-    snprintf(line, sizeof line, "%s = %g (expected %g)", what, got, want);
-    report(same(got, want), line);
+    check(same(got, want), "%s = %g (expected %g)", what, got, want);
 }
 
 #define SPECIAL(call, want) special(#call, prv_vm_##call, (want))
@@ -299,7 +268,6 @@ static void special_values(void)
 static void references_agree(void)
 {
     double worst = 0.0;
-    char line[128];
     for (int i = 0; i <= 1000; i++) {
         const double z = 2.0 + i * 0x1p-10;
         const long double a = mills_by_erfc(z);
@@ -307,8 +275,7 @@ static void references_agree(void)
         const double err = (double)(fabsl(a - b) / b * 0x1p53L);
         worst = err > worst ? err : worst;
     }
-    snprintf(line, sizeof line, "Mills references agree over [2, 3]: %.4f u", worst);
-    report(worst <= 4.0 * reference_slack(), line);
+    check(worst <= 4.0 * reference_slack(), "Mills references agree over [2, 3]: %.4f u", worst);
 }
 
 /* |turn(r) - (e^(2 pi i r) - 1)| is at most 24 u |e^(2 pi i r) - 1|, as SPECTRUM.md, section 4, has it. */
@@ -327,17 +294,12 @@ static void turns(size_t n)
         const long double off = hypotl((long double)re + 2.0L * s * s, (long double)im - 2.0L * s * c);
         worst = fmax(worst, (double)(off / (2.0L * fabsl(s))) * 0x1p53);
     }
-    const int ok = worst <= 24.0;
-    printf("%s turn: %zu points, worst %.2f u\n", ok ? "ok  " : "FAIL", n, worst);
-    if (ok)
-        passed++;
-    else
-        failed++;
+    check(worst <= 24.0, "turn: %zu points, worst %.2f u", n, worst);
 }
 
 int main(int argc, char **argv)
 {
-    const long n = argc > 1 ? strtol(argv[1], NULL, 10) : 200000;
+    const long n = argc > 1 ? strtol(argv[1], NULL, 10) : trials_of(200000);
     const double max = DBL_MAX;
 
     special_values();
@@ -398,6 +360,5 @@ int main(int argc, char **argv)
 
     turns(n);
 
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? 1 : 0;
+    return summary();
 }
