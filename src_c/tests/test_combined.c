@@ -562,9 +562,10 @@ static void closeness(void)
     finer.eps_error = 1e-9;
     const double far[] = {1.0, 6.0, 14.0}, parts[] = {1e-2, 1e-4};
     prv_bounds first = {0.0, 0.0, 1.0};
+    const size_t asked = trials_of(3) < 3 ? 2 : 3; /* what no refinement tells takes nearly all of the time */
     int kept = 1, accurate = 0, same = 1;
-    for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < (size_t)trials_of(2); j++) {
+    for (size_t i = 0; i < asked; i++)
+        for (size_t j = 0; j < 2; j++) {
             finer.delta_relative_error = parts[j];
             status = prv_delta(&step, 1, &finer, &far[i], 1, &b, &r);
             kept = kept && status == PRV_OK && (!r.accurate || b.upper - b.lower <= parts[j] * b.upper);
@@ -572,8 +573,7 @@ static void closeness(void)
             same = same && b.lower <= first.upper && first.lower <= b.upper;
             accurate += r.accurate;
         }
-    check(kept && accurate >= trials_of(4), "%d deltas to 1e-2 and 1e-4 of themselves, if they say so",
-          accurate);
+    check(kept && accurate >= 4, "%d deltas to 1e-2 and 1e-4 of themselves, if they say so", accurate);
     check(same, "... the closer ones between the others");
     prv_mechanism_free(m);
     prv_mechanism_free(base);
