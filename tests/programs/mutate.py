@@ -219,7 +219,7 @@ class Copy:
         """Return whether a C test passes that is made; one that does not end has failed."""
         argument = ("portable",) if name == "truth" else ()
         program = self.build / "tests" / f"test_{name}_long_double"
-        return self.run(program, *argument, seconds=60, PRVCORE_TEST_TRIALS="10")
+        return self.run(program, *argument, seconds=60, PRVCORE_TEST_TRIALS="50")
 
     def c_tests(self, names: Iterable[str]) -> Iterator[Check]:
         """Return a check for each C test, all of which are made together."""
