@@ -584,13 +584,17 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     return changed && !r->last.capped;
 }
 
+/* Whether transforms would hide the answer of the next pass, a convolution. */
+static bool is_hidden(const prv_refinement *r)
+{
+    if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION) return false;
+    return r->noise_at_saddle > 0.0 ||
+           prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < HOPELESS_PART;
+}
+
 bool prv_is_hopeless(const prv_refinement *r, double spacing)
 {
-    const double tilt = prv_next_tilt(r);
-    if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION) return false;
-    const bool hidden = r->noise_at_saddle > 0.0 ||
-                        prv_log_part(r->task.direction, &r->aim, tilt) < HOPELESS_PART;
-    return hidden && prv_tilt_of_pass(r, spacing) == tilt;
+    return is_hidden(r) && prv_tilt_of_pass(r, spacing) == prv_next_tilt(r);
 }
 
 /* The points of a convolution at this spacing, about; 0 if that is not known. */
@@ -630,9 +634,11 @@ double prv_multiplied_spacing(const prv_refinement *r, double spacing)
 {
     const prv_outcome *last = &r->last;
     if (r->passes == 0 || last->engine != PRV_ENGINE_CONVOLUTION || last->read.transforms > 0 ||
-        !last->read.resolved || !may_multiply(r) || !prv_is_hopeless(r, spacing))
+        !last->read.resolved || !may_multiply(r) || !is_hidden(r))
         return spacing;
-    const double coarser = multiplied_at(r, spacing, factor_to_multiply(r, spacing, LITTLE_COARSER));
+    const double factor = factor_to_multiply(r, spacing, LITTLE_COARSER);
+    if (factor == 1.0) return spacing;
+    const double coarser = multiplied_at(r, spacing, factor);
     const bool is_finer = coarser > 0.0 &&
                           prv_align_spacing(r->task.direction, &r->aim, coarser, PRV_ENGINE_CONVOLUTION) <
                               MOST_FINER * last->spacing;
