@@ -423,6 +423,59 @@ static void sums_of_cells(void)
     check(held && close, "masses that were added up in a cell are no less from above than their exact sum");
 }
 
+/* A law of a pair whose densities may be off: it holds those of a pair whose rare outcome, which has next to
+ * no mass under the special measure, has that much more under the null one. */
+static void uncertain_densities(void)
+{
+    const prv_options plain = options_of(0.1);
+    const double rare = 0.01, off = 0.005, special[] = {rare * exp(-20.0), 1.0 - rare * exp(-20.0)};
+    const double null[] = {rare, 1.0 - rare};
+    const prv_ratio_side side = {true, PRV_DOMINATING, 0.0, 0.0, 0.0, &plain};
+    const prv_ratio_points points = {0.0, 0.5, -50, 50, 0, false};
+    prv_mechanism *m = NULL;
+    prv_ratio_law law = {0};
+    if (prv_mechanism_outcomes(special, null, 2, &m) != PRV_OK) abort();
+    m->density_error = off;
+    check(prv_ratio_discretize(m, &side, &points, &law) == PRV_OK, "the law of a pair that is off");
+    /* (1 - 2 R)_+, to which the other outcome adds nothing. */
+    const long double found = value_of(&law, 2.0L * expl(-(long double)law.shift), false);
+    const long double truth = (long double)rare * (1.0L + (long double)off - 2.0L * expl(-20.0L));
+    check(found >= truth && found <= 1.1L * truth, "... holds what may be true: %.9Lg is above %.9Lg", found,
+          truth);
+    prv_ratio_law_free(&law);
+    prv_mechanism_free(m);
+}
+
+/* A little mass at R = 0 is merged with many points of less: in all there is no more of it than before. */
+static void little_by_little(void)
+{
+    int held = 1, merged = 0;
+    for (int trial = 0; trial < 500; trial++) {
+        const double zero = log_uniform(1e-9, 3e-9), spacing = uniform(0.2, 0.5);
+        const double each = zero / (40.0 * expm1(spacing));
+        const prv_ratio_side kept = {false, PRV_DOMINATED, 0.0, 0.0, 0.0, NULL},
+                             joined = {false, PRV_DOMINATED, 0.0, 1e-9, 0.0, NULL};
+        prv_ratio_law law, before;
+        if (prv_ratio_law_new(51, &law) != PRV_OK) abort();
+        law.spacing = spacing;
+        law.first = -25;
+        double rest = 1.0 - zero;
+        for (size_t i = 0; i < 50; i++) rest -= law.null[i] = each * uniform(0.9, 1.1);
+        law.null[50] = rest;
+        if (prv_ratio_law_copy(&law, &before) != PRV_OK) abort();
+        prv_ratio_complete(&kept, &before);
+        prv_ratio_complete(&joined, &law);
+        merged += law.zero < before.zero;
+        prv_wide sum = prv_wide_add(prv_wide_of(law.zero), prv_wide_of(-before.zero));
+        for (size_t i = 0; i < 50; i++)
+            sum = prv_wide_add(sum, prv_wide_add(prv_wide_of(law.null[i]), prv_wide_of(-before.null[i])));
+        held = held && prv_wide_value(sum) <= 1e-9 * 200.0 * PRV_WIDE_UNIT;
+        prv_ratio_law_free(&law);
+        prv_ratio_law_free(&before);
+    }
+    check(held && merged > 400, "merging what lies at R = 0 makes no mass; %d laws", merged);
+}
+
 /* Masses that vanished have at most the greatest likelihood ratio of the lattice. */
 static void vanished_masses(void)
 {
@@ -710,6 +763,8 @@ int main(void)
     thinning();
     ends();
     sums_of_cells();
+    uncertain_densities();
+    little_by_little();
     vanished_masses();
     probabilities_of_pairs();
     discretised();

@@ -218,6 +218,60 @@ static void threshold_of_a_sample(void)
     prv_mechanism_free(m);
 }
 
+/* Far below epsilon a threshold is known to be exceeded without lattices; bounds hold there, too, and are not
+ * far. */
+static void far_thresholds(void)
+{
+    prv_mechanism *m = subsampled(0.8, 0.1);
+    const prv_step step = {m, 1000};
+    const double delta = 1e-3;
+    prv_options o = options_of(1e-2);
+    prv_bounds near, b;
+    prv_report r;
+    check(prv_epsilon(&step, 1, &o, &delta, 1, &near, NULL) == PRV_OK, "epsilon of many samples");
+    o.threshold = 0.01 * near.lower;
+    check(prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK && r.accurate && r.engine == PRV_ENGINE_AUTO,
+          "... far above a threshold");
+    check(o.threshold < b.lower && b.lower <= near.upper && near.lower <= b.upper &&
+              b.upper <= 2.0 * near.upper,
+          "... [%.9g, %.9g] holds [%.9g, %.9g]", b.lower, b.upper, near.lower, near.upper);
+    prv_mechanism_free(m);
+}
+
+/* Bounds of delta by lattices are as close as asked: here some parts of 1e-6 apart in epsilon. */
+static void close_deltas(void)
+{
+    prv_mechanism *m = subsampled(1.0, 0.01);
+    const prv_step step = {m, 500};
+    const prv_options o = options_of(1e-6);
+    const double epsilon = 1.0;
+    prv_bounds b;
+    prv_report r;
+    if (prv_delta(&step, 1, &o, &epsilon, 1, &b, &r) != PRV_OK) abort();
+    check(r.accurate && r.width > 0.0 && b.upper - b.lower <= 1e-4 * b.upper,
+          "delta of a sample in [%.9g, %.9g]", b.lower, b.upper);
+    prv_mechanism_free(m);
+}
+
+/* Mean-matching may be off by delta_error: its lower bound is one of epsilon where delta is that much more.
+ */
+static void errors_of_mean_matching(void)
+{
+    const double epsilon = 1.0, noise = 1.0;
+    const double more = (double)gaussian_delta((long double)epsilon, 1.0L / (long double)noise);
+    const double delta = more / 1.5;
+    prv_mechanism *m = gaussian(noise);
+    const prv_step step = {m, 1};
+    prv_options o = options_of(1e-3);
+    o.discretization = PRV_MEAN_MATCHING;
+    o.delta_error = 0.5 * delta;
+    prv_bounds b;
+    if (prv_epsilon(&step, 1, &o, &delta, 1, &b, NULL) != PRV_OK) abort();
+    check(b.lower <= epsilon && b.lower >= epsilon - 1e-2,
+          "mean-matching: at a half more of delta, epsilon is 1, and at least %.9g here", b.lower);
+    prv_mechanism_free(m);
+}
+
 /* ---- Status codes ------------------------------------------------------------------------------ */
 
 static int reached[PRV_STATUS_COUNT];
@@ -916,6 +970,9 @@ int main(void)
     widths_of_delta();
     thresholds();
     threshold_of_a_sample();
+    far_thresholds();
+    close_deltas();
+    errors_of_mean_matching();
     no_noise();
     repeated_steps();
     what_is_attained();

@@ -379,6 +379,32 @@ static void uncertain_cells(void)
     prv_mechanism_free(base);
 }
 
+/* A choice in the open, with a probability of 1e-300, of Gaussian noise, and else of nothing: M - 1 is that
+ * of the noise as rarely. */
+static void rare_choices(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 50; trial++) {
+        const double loss = 0.0, whole = 1.0, weights[2] = {log_uniform(1e-300, 1e-280), 1.0};
+        prv_mechanism *parts[2] = {gaussian(1.0), NULL}, *m = NULL;
+        const prv_status status = prv_mechanism_table(&loss, &whole, 1, 0.0, &parts[1]);
+        if (prv_mechanism_choice(status, parts, weights, 0.0, NULL, &m) != PRV_OK) abort();
+        prv_bounds b[ORDERS];
+        asks(m, 1, PRV_REMOVE, b);
+        for (size_t j = 1; j < 4; j++) {
+            const long double alpha = orders[j], own = 64.0L * (long double)LDBL_EPSILON;
+            const long double truth = (long double)weights[0] * expm1l(0.5L * alpha * (alpha - 1.0L)) /
+                                      (alpha - 1.0L);
+            held = held && (long double)b[j].lower <= truth * (1.0L + own) &&
+                   truth * (1.0L - own) <= (long double)b[j].upper;
+            close = close && b[j].upper - b[j].lower <= 1e-9 * b[j].upper;
+        }
+        prv_mechanism_free(m);
+    }
+    check(held, "rare choices of noise, without any tolerance");
+    check(close, "... and bounds are close");
+}
+
 static void edges(void)
 {
     prv_mechanism *m = gaussian(1.0), *leaky = NULL;
@@ -434,6 +460,7 @@ int main(void)
     samples_of_fixed_size();
     uncertain_weights();
     uncertain_cells();
+    rare_choices();
     edges();
     failing_memory();
     prv_fft_provider_free(provider);
