@@ -214,6 +214,17 @@ static void law_of_stretches(double spacing, int64_t first, prv_ratio_law *law)
     for (size_t i = 0; i < law->length; i++) law->null[i] /= sum;
 }
 
+/* One of two masses, which are so few that pairs of them are added up one by one. */
+static void law_of_two_points(double spacing, int64_t first, prv_ratio_law *law)
+{
+    if (prv_ratio_law_new(300, law) != PRV_OK) abort();
+    law->spacing = spacing;
+    law->first = first;
+    const double mass = uniform(0.0, 1.0);
+    law->null[random_below(100)] = mass;
+    law->null[200 + random_below(100)] = 1.0 - mass;
+}
+
 static long double value_of(const prv_ratio_law *law, long double a, int rises)
 {
     long double sum = rises ? law->infinite : law->zero;
@@ -251,8 +262,10 @@ static void averages(void)
         const double spacing = log_uniform(1e-4, 0.05), w = same ? 0.5 : uniform(0.01, 0.5);
         const int64_t first = -20 - (int64_t)random_below(200);
         prv_ratio_law a, b, average = {0};
-        law_of_stretches(spacing, first, &a);
-        law_of_stretches(spacing, first + (int64_t)random_below(100), &b);
+        void (*const law_of)(double, int64_t, prv_ratio_law *) = trial % 5 == 4 ? law_of_two_points
+                                                                                : law_of_stretches;
+        law_of(spacing, first, &a);
+        law_of(spacing, first + (int64_t)random_below(100), &b);
         const prv_ratio_law *other = same ? &a : &b;
         a.shift = uniform(0.0, 1e-6);
         b.shift = uniform(0.0, 1e-6);
