@@ -101,7 +101,7 @@ void prv_excess_bounds_of_cell(double log_mass, double mass_error, double y, dou
     prv_log_sum sum = PRV_EMPTY_LOG_SUM;
     prv_log_sum_add(&sum, *upper);
     const double sizes = fabs(half) + fabs(power) + fabs(low) + fabs(spread) + fmax(high - low, 0.0);
-    prv_log_sum_add(&sum, gap + PRV_UNIT * (16.0 + 4.0 * sizes));
+    prv_log_sum_add(&sum, gap + PRV_UNIT * (16.0 + 8.0 * sizes));
     *upper = prv_log_sum_above(&sum) + log_mass + mass_error + rounding;
     *upper += 2.0 * PRV_UNIT * fabs(*upper);
 }

@@ -84,7 +84,27 @@ static void sums(void)
               "noise %g on a sample of %g: the mean is %.15Lg, and of a record added %.15Lg", cases[i].noise,
               cases[i].part, under_q / whole, under_p / whole);
         prv_mechanism_free(m);
+        /* The same as a mixture of two centres. */
+        const double centers[] = {0.0, 1.0}, weights[] = {1.0 - cases[i].part, cases[i].part};
+        if (prv_mechanism_gaussian_mixture(cases[i].noise, centers, weights, 2, &m) != PRV_OK) abort();
+        const prv_mean mixed = mean_of(m, 0, -60.0, 200.0);
+        check(fabsl(mixed.value - under_q / whole) <= (long double)mixed.error + own && mixed.error < 1e-9,
+              "... and as a mixture");
+        prv_mechanism_free(m);
     }
+}
+
+/* Atoms above the lower end and up to the upper one. */
+static void atoms(void)
+{
+    static const double losses[] = {-1.0, -0.25, 0.5, 0.75, 2.0}, q[] = {0.0625, 0.125, 0.25, 0.25, 0.125};
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_table(losses, q, 5, 0.1875, &m) != PRV_OK) abort();
+    const prv_mean whole = mean_of(m, 0, -3.0, 3.0), part = mean_of(m, 0, -0.25, 0.75);
+    check(fabsl(whole.value - 0.46875L) <= (long double)whole.error && whole.error < 1e-9 &&
+              fabsl(part.value - 0.3125L) <= (long double)part.error && part.error < 1e-9,
+          "a table: its mean is %.15Lg, and %.15Lg of atoms between", whole.value, part.value);
+    prv_mechanism_free(m);
 }
 
 /* Laplace noise: mu + e^-mu - 1, mu the sensitivity by the scale; its losses are no larger than mu. */
@@ -107,6 +127,7 @@ int main(void)
     large_losses();
     rare_samples();
     sums();
+    atoms();
     laplace();
     return summary();
 }
