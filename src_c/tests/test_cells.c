@@ -528,7 +528,7 @@ static void sampled_losses(void)
 /* Those of discrete Laplace noise, quotients of whole numbers and a scale. */
 static void losses_of_discrete_noise(void)
 {
-    int held = 1;
+    int held = 1, ratios = 1;
     for (int trial = 0; trial < 200; trial++) {
         const double scale = log_uniform(0.1, 100.0);
         const int64_t sensitivity = 1 + (int64_t)random_below(40);
@@ -539,10 +539,14 @@ static void losses_of_discrete_noise(void)
             const long double exact = (2.0L * (long double)i - (long double)sensitivity) / (long double)scale;
             const long double off = fabsl((long double)a->loss[i] - exact), own = (long double)LDBL_EPSILON;
             held = held && off <= ((long double)a->loss_error + own) * fabsl(exact);
+            if (a->q[i] < DBL_MIN || a->p[i] < DBL_MIN) continue;
+            const long double rounding = 16.0L * U * (1.0L + (long double)sensitivity / (long double)scale);
+            ratios = ratios && fabsl(a->q[i] / (a->p[i] * expl(exact)) - 1.0L) <= rounding + own;
         }
         prv_mechanism_free(m);
     }
     check(held, "losses of discrete Laplace noise are off by no more than they say");
+    check(ratios, "... and are the logarithms of the ratios of its masses");
 }
 
 int main(void)
