@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from os import PathLike
@@ -17,6 +18,10 @@ from prvcore.mechanisms.base import Mechanism
 __all__ = ["read_schedule", "schedule_from_dict", "schedule_schema"]
 
 _MOST_BYTES = 2**24
+_MOST_DOTS = 200
+_DOT_OF_KEY = re.compile(
+    r"(?<![0-9])\.|\.(?![0-9])|\.[0-9]+(?=\.)"
+)  # numbers have digits around one
 
 # What each field of a mechanism is in JSON, by its annotation.
 _TYPES: dict[Any, dict[str, Any]] = {
@@ -84,7 +89,11 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
         raise ValueError(f"{name} must have at most {_MOST_BYTES} bytes")
     try:
         text = content.decode("utf-8")
-        values = tomllib.loads(text) if suffix == ".toml" else plain_values(text)
+        if suffix == ".toml":
+            _refuse_long_keys(text)
+            values = tomllib.loads(text)
+        else:
+            values = plain_values(text)
     except RecursionError:
         raise ValueError(f"{name} is nested too deeply") from None
     except ValueError as error:  # of the parsers, and of bytes that are no UTF-8
@@ -95,6 +104,13 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
         return schedule_from_dict(values)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def _refuse_long_keys(text: str) -> None:
+    """Refuse lines of dotted keys for which tomllib takes time that grows with their square."""
+    for place, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > _MOST_DOTS and len(_DOT_OF_KEY.findall(line)) > _MOST_DOTS:
+            raise ValueError(f"more than {_MOST_DOTS} dots that are in no number (at line {place})")
 
 
 def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int], ...]:

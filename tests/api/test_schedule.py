@@ -151,3 +151,20 @@ def test_steps_as_the_core_writes_them_are_read_and_written_alike(line):
     told = {name: left_out[name] for name in written.keys() - values.keys()}
     assert {**values, **told} == written
     jsonschema.validate({"steps": [{**values, "count": count}]}, schedule_schema())
+
+
+@pytest.mark.parametrize("form", ["{} = 1", "[{}]", "[[steps]]\n{} = 1"])
+@pytest.mark.parametrize("part", ["a", "1", '"="', "a "])
+def test_long_dotted_keys_are_refused_in_linear_time(tmp_path, form, part):
+    path = tmp_path / "long.toml"
+    path.write_text(form.format(".".join([part] * 100_000)))
+    with pytest.raises(ValueError, match=r"^long\.toml: more than 200 dots"):
+        prv.read_schedule(path)
+
+
+def test_long_lines_of_numbers_are_read(tmp_path):
+    path = tmp_path / "table.toml"
+    losses = ", ".join(f"{i}.5" for i in range(1000))
+    masses = ", ".join(["0.001"] * 1000)
+    path.write_text(f'steps = [{{type="FromTable", losses=[{losses}], probabilities=[{masses}]}}]')
+    assert len(prv.read_schedule(path)[0][0].losses) == 1000
