@@ -400,11 +400,20 @@ void prv_cut_tops(prv_direction *direction, double mass_above)
  * compared with (prv_tops_greatest). */
 #define CAP_MARGIN 1e-9
 
-/* The masses of these are known by their tails, so that what lies above a knot has both masses to the
- * relative accuracy of cells.h; and their least loss, if there is one, is the anchor of their meshes, so that
- * no lattice has lower ones. */
+/* What lies above a knot has both masses to a relative accuracy: those of tails to that of cells.h, those of
+ * atoms to that of each atom and its loss. */
 static bool may_keep_top(const prv_mechanism *m)
 {
+    if (m->base == PRV_BASE_CHOICE) return may_keep_top(m->part[0]) && may_keep_top(m->part[1]);
+    if (m->folded) return false;
+    if (m->base == PRV_BASE_ATOMS) return prv_absolute_cdf_error(m) == 0.0;
+    return m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE;
+}
+
+/* The least loss, if there is one, is the anchor of the mesh, so that no lattice has lower ones. */
+static bool has_edge(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_CHOICE) return has_edge(m->part[0]) && has_edge(m->part[1]);
     return !m->folded && (m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE);
 }
 
@@ -442,20 +451,21 @@ static bool has_known_least_loss(const prv_mechanism *m)
 
 void prv_set_caps(prv_direction *direction, double epsilon)
 {
-    double rest = epsilon, size = fabs(epsilon), others = 0.0;
+    double rest = epsilon, size = fabs(epsilon), with_tops = 0.0, others = 0.0; /* runs */
     prv_clear_caps(direction);
     if (direction->all.count <= 1.0) return;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_mechanism *m = direction->mechanisms[j];
         if (!may_keep_top(m) && !has_known_least_loss(m)) return;
-        if (!may_keep_top(m)) others += direction->counts[j];
+        if (may_keep_top(m)) with_tops += direction->counts[j];
+        if (!has_edge(m)) others += direction->counts[j];
         const double least = direction->counts[j] * least_loss(direction, j);
         rest -= least;
         size += fabs(least);
     }
     if (!(rest > 0.0 && isfinite(size))) return;
     /* A single run with a top is about all that reaches epsilon, and no tilt tells where. */
-    if (others > 0.0 && direction->all.count - others < LEAST_RUNS) return;
+    if (others > 0.0 && with_tops < LEAST_RUNS) return;
     const double room = others > 0.0 ? ROOM + ROOM_OF_RUNS * others / sqrt(direction->all.count) : 1.0;
     if (room > MOST_ROOM) return;
     if (others > 0.0) direction->cap_spacing = PART_OF_ROOM * (room - 1.0) * rest / others;

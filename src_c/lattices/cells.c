@@ -97,6 +97,7 @@ static prv_status folded_cells(const prv_mechanism *m, prv_side side, prv_cells 
      * `outside` in it, whose error is that of the parts. */
     cells->tail_error = 2.0 * fmax(low.tail_error, high.tail_error) + 8.0 * PRV_UNIT;
     cells->least_width = fmax(low.least_width, high.least_width);
+    cells->loss_error = fmax(low.loss_error, high.loss_error);
 done:
     prv_cells_free(&low);
     prv_cells_free(&high);
@@ -115,6 +116,7 @@ static void add_weighted(const prv_cells *part, double weight, prv_cells *cells)
     cells->infinite_mass += weight * part->infinite_mass;
     cells->tail_error = fmax(cells->tail_error, part->tail_error);
     cells->least_width = fmax(cells->least_width, part->least_width);
+    cells->loss_error = fmax(cells->loss_error, part->loss_error);
 }
 
 /* The masses of a choice are the weighted sums of the masses of its parts. */
@@ -196,6 +198,7 @@ static void atom_cells(const prv_atoms *a, prv_cells *cells)
     const double masses = a->unbounded ? PRV_CUT_OFF_ROUNDINGS : 0.0;
     cells->tail_error = PRV_UNIT * (32.0 + 8.0 * reach + masses) + 2.0 * a->loss_error * reach +
                         (double)most_atoms * PRV_WIDE_UNIT;
+    cells->loss_error = a->loss_error + 8.0 * PRV_UNIT;
 }
 
 /* ---- Excess --------------------------------------------------------------------------------- */
@@ -286,6 +289,7 @@ prv_rounding prv_cells_rounding(const prv_cells *cells)
 prv_status prv_cells_compute(const prv_mechanism *m, bool add, prv_side side, prv_cells *cells)
 {
     if (m->base == PRV_BASE_COMBINED) return PRV_ERR_COMBINED; /* to be enclosed first */
+    cells->loss_error = 0.0;
     /* The atoms that enclose a mechanism have all of their mass at infinity. */
     cells->infinite_error = m->base == PRV_BASE_ENCLOSED ? 0.0 : prv_infinite_mass_error(m, add);
     if (m->base == PRV_BASE_CHOICE) return choice_cells(m, add, side, cells);

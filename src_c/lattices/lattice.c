@@ -1,5 +1,6 @@
 #include "lattices/lattice.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -130,11 +131,27 @@ double prv_raised_top(const prv_cells *cells)
     return fmax(cells->relative[n] - 6.0 * cells->tail_error * cells->mass[n], 0.0);
 }
 
+/* What top_relative may be off by, as the losses of atoms are: JUMPS.md, section 6. */
+static double top_error(const prv_cells *cells)
+{
+    const size_t n = cells->length;
+    if (!(cells->loss_error > 0.0)) return 0.0;
+    const double at_knot = 4.0 * cells->loss_error * fabs(cells->knots[n - 1]);
+    if (!(at_knot < 1.0)) return HUGE_VAL;
+    return at_knot * cells->relative[n] + 4.0 * cells->loss_error * cells->mass[n] + DBL_MIN;
+}
+
 void prv_lattice_keep_top(const prv_cells *cells, prv_side side, prv_lattice *lattice)
 {
     const size_t n = cells->length;
+    const double error = top_error(cells);
     lattice->top_mass = cells->mass[n];
-    lattice->top_relative = side == PRV_DOMINATING ? prv_raised_top(cells) : cells->relative[n];
+    if (side == PRV_DOMINATING)
+        lattice->top_relative = fmax(prv_raised_top(cells) - error, 0.0);
+    else if (isfinite(error))
+        lattice->top_relative = cells->relative[n] + error;
+    else
+        lattice->top_mass = lattice->top_relative = 0.0;
     lattice->top_knot = cells->knots[cells->length - 1];
     const prv_rounding tails = prv_cells_rounding(cells);
     lattice->rounding.relative += tails.relative;
