@@ -31,7 +31,7 @@ typedef struct prv_cells {
     double infinite_error; /* absolute error of infinite_mass, at most */
     double tail_error;     /* a of the contract below, relative and in nats */
     double least_width;    /* nats: the contract holds if its knots are at least so far apart; 0 for atoms */
-    double loss_error;     /* relative error of the losses of atoms, with the roundings of P's masses; else 0 */
+    double loss_error; /* relative error of the losses of atoms, with the roundings of P's masses; else 0 */
     const prv_options *options; /* asked whether long work goes on; may be NULL, as after prv_cells_new */
 } prv_cells;
 

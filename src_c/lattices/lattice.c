@@ -131,27 +131,26 @@ double prv_raised_top(const prv_cells *cells)
     return fmax(cells->relative[n] - 6.0 * cells->tail_error * cells->mass[n], 0.0);
 }
 
-/* What top_relative may be off by, as the losses of atoms are: JUMPS.md, section 6. */
+/* What P's part of the top is off by, as the losses of atoms are (JUMPS.md, section 6). */
 static double top_error(const prv_cells *cells)
 {
     const size_t n = cells->length;
-    if (!(cells->loss_error > 0.0)) return 0.0;
-    const double at_knot = 4.0 * cells->loss_error * fabs(cells->knots[n - 1]);
-    if (!(at_knot < 1.0)) return HUGE_VAL;
-    return at_knot * cells->relative[n] + 4.0 * cells->loss_error * cells->mass[n] + DBL_MIN;
+    const double error = 4.0 * cells->loss_error, knot = fabs(cells->knots[n - 1]);
+    if (!(error > 0.0 && cells->mass[n] > 0.0)) return 0.0;
+    return error * (1.0 + knot) < 1.0 ? error * (cells->mass[n] + knot * cells->relative[n]) + DBL_MIN
+                                      : HUGE_VAL;
 }
 
 void prv_lattice_keep_top(const prv_cells *cells, prv_side side, prv_lattice *lattice)
 {
     const size_t n = cells->length;
     const double error = top_error(cells);
-    lattice->top_mass = cells->mass[n];
+    const bool is_known = side == PRV_DOMINATING || isfinite(error);
+    lattice->top_mass = is_known ? cells->mass[n] : 0.0;
     if (side == PRV_DOMINATING)
         lattice->top_relative = fmax(prv_raised_top(cells) - error, 0.0);
-    else if (isfinite(error))
-        lattice->top_relative = cells->relative[n] + error;
     else
-        lattice->top_mass = lattice->top_relative = 0.0;
+        lattice->top_relative = is_known ? cells->relative[n] + error : 0.0;
     lattice->top_knot = cells->knots[cells->length - 1];
     const prv_rounding tails = prv_cells_rounding(cells);
     lattice->rounding.relative += tails.relative;

@@ -1,7 +1,8 @@
-/* Lattices that keep a top: compositions of small ones, by products and by transforms, against all outcomes
- * one by one; and steps against their curves in closed form. Nothing is forgiven. */
+/* Lattices that keep a top: compositions of small ones, by products and by transforms, and questions about
+ * discrete losses, against all outcomes one by one. */
 #include "prvcore.h"
 
+#include "asking.h"
 #include "check.h"
 #include "fft/plans.h"
 
@@ -12,6 +13,7 @@
 #include "mechanisms/support.h"
 #include "composition/convolution.h"
 #include "curve/certificate.h"
+#include "curve/direction.h"
 
 #define SPACING 0x1p-5 /* all places are exact */
 
@@ -220,14 +222,200 @@ static void test_no_tops(void)
     free_list(&l);
 }
 
+/* ---- Discrete losses --------------------------------------------------------------------------- */
+
+enum { ATOMS = 12 };
+
+/* Atoms whose true losses are computed ones moved by parts of up to `error` of themselves, about a knot. */
+static prv_atoms *new_atoms(double knot, double error, size_t length, long double *truth)
+{
+    prv_atoms *a = prv_atoms_new(length);
+    if (a == NULL) exit(2);
+    const double size = log_uniform(0.1, 300.0), scale = random_below(4) == 0 ? 1e-290 : 1.0;
+    const int way = (int)random_below(3) - 1; /* all up, all down, or each its own way */
+    double place = knot - size * uniform(0.1, 0.9);
+    for (size_t i = 0; i < length; i++) {
+        const double part = way == 0 ? uniform(-1.0, 1.0) : (double)way;
+        a->loss[i] = place;
+        a->q[i] = scale * uniform(0.01, 1.0) / (double)length;
+        a->p[i] = a->q[i] * exp(-place);
+        truth[i] = (long double)place * (1.0L + (long double)(part * error));
+        place += size * log_uniform(1e-3, 0.5);
+    }
+    a->loss_error = error;
+    return a;
+}
+
+/* What atoms above the last knot lose, against their top on either side, at any epsilon. */
+static void test_tops_of_atoms(void)
+{
+    double nearest = 0.0;
+    int above = 0, wrong = 0;
+    for (int i = 0; i < 400; i++) {
+        const double error = i % 5 == 0 ? 0.0 : log_uniform(1e-16, 1e-6);
+        const double knot = (i % 2 == 0 ? 1.0 : -1.0) * log_uniform(1e-3, 300.0);
+        const size_t length = 1 + random_below(ATOMS);
+        long double truth[ATOMS];
+        prv_mechanism *m = NULL;
+        if (prv_mechanism_of_atoms(new_atoms(knot, error, length, truth), &m) != PRV_OK) exit(2);
+        const prv_atoms *a = m->atoms[0];
+        prv_cells cells;
+        prv_lattice y;
+        if (prv_cells_new(2, &cells) != PRV_OK || prv_lattice_new(1, &y) != PRV_OK) exit(2);
+        cells.knots[0] = knot - 1.0;
+        cells.knots[1] = knot;
+        for (prv_side side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
+            if (prv_cells_compute(m, false, side, &cells) != PRV_OK) exit(2);
+            prv_lattice_keep_top(&cells, side, &y);
+            for (int k = 0; k < 30; k++) {
+                const double epsilon = side == PRV_DOMINATING
+                                           ? knot - (k == 0 ? 0.0 : log_uniform(1e-9, 30.0))
+                                           : knot + uniform(-30.0, 400.0);
+                long double exact = 0.0L;
+                for (size_t j = 0; j < length; j++)
+                    if (a->loss[j] > knot && truth[j] > (long double)epsilon)
+                        exact -= (long double)a->q[j] * expm1l((long double)epsilon - truth[j]);
+                const long double top = (long double)y.top_mass -
+                                        (long double)y.top_relative * expl((long double)(epsilon - knot));
+                const long double rounding = 4.0L * (long double)PRV_UNIT * (long double)y.top_mass;
+                wrong += side == PRV_DOMINATING ? top < exact - rounding : top > exact + rounding;
+                if (side == PRV_DOMINATING && k == 0 && error > 1e-10 && y.top_mass > 0.0 &&
+                    y.top_mass > 1e-200) {
+                    const double off = (double)((top - exact) / (long double)y.top_mass) /
+                                       (error * (1.0 + fabs(knot)));
+                    nearest = fmax(nearest, off);
+                }
+            }
+            above += y.top_mass > 0.0;
+        }
+        prv_cells_free(&cells);
+        prv_lattice_free(&y);
+        prv_mechanism_free(m);
+    }
+    check(above > 200 && wrong == 0, "%d tops of atoms: %d on the wrong side of what the atoms lose", above,
+          wrong);
+    check(nearest < 20.0, "... and no farther from it than %.2g of what losses may be off by", nearest);
+}
+
+/* Where the error of losses is as large as these, a lattice below keeps nothing, and one above drops P. */
+static void test_losses_that_are_not_known(void)
+{
+    prv_cells cells;
+    prv_lattice y;
+    if (prv_cells_new(1, &cells) != PRV_OK || prv_lattice_new(1, &y) != PRV_OK) exit(2);
+    cells.mass[1] = 0.5;
+    cells.relative[1] = 0.25;
+    cells.knots[0] = 1e6;
+    cells.loss_error = 1e-6;
+    prv_lattice_keep_top(&cells, PRV_DOMINATING, &y);
+    check(y.top_mass == 0.5 && y.top_relative == 0.0, "a top of unknown losses is all of Q from above");
+    prv_lattice_keep_top(&cells, PRV_DOMINATED, &y);
+    check(y.top_mass == 0.0 && y.top_relative == 0.0, "... and nothing from below");
+    prv_cells_free(&cells);
+    prv_lattice_free(&y);
+}
+
+/* Outcomes on a sample: a few likely ones, and a few rare ones that lose much. */
+typedef struct sampled {
+    size_t length;
+    long double loss[ATOMS], mass[ATOMS];
+    int count;
+    prv_mechanism *mechanism;
+} sampled;
+
+static void new_sampled(int count, sampled *s)
+{
+    double q[ATOMS], p[ATOMS], all_q = 0.0, all_p = 0.0;
+    const double probability = log_uniform(1e-5, 0.3);
+    s->length = 3 + random_below(3);
+    s->count = count;
+    for (size_t i = 0; i < s->length; i++) {
+        p[i] = i < 2 ? uniform(0.3, 1.0) : log_uniform(1e-9, 1e-2);
+        q[i] = i < 2 ? uniform(0.3, 1.0) : p[i] * log_uniform(3.0, 1e5);
+        all_p += p[i];
+        all_q += q[i];
+    }
+    for (size_t i = 0; i < s->length; i++) {
+        p[i] /= all_p;
+        q[i] /= all_q;
+        const long double growth = (long double)probability * ((long double)q[i] / (long double)p[i] - 1.0L);
+        s->loss[i] = log1pl(growth);
+        s->mass[i] = (long double)p[i] * (1.0L + growth);
+    }
+    prv_mechanism *base = NULL;
+    if (prv_mechanism_outcomes(q, p, s->length, &base) != PRV_OK ||
+        prv_mechanism_poisson_subsampled(base, probability, &s->mechanism) != PRV_OK)
+        exit(2);
+    prv_mechanism_free(base);
+}
+
+/* delta of the runs from run `run` of step j on: every outcome, one by one. */
+static long double delta_of_sampled(const sampled *s, size_t steps, size_t j, int run, long double mass,
+                                    long double loss, long double epsilon)
+{
+    if (j < steps && run == s[j].count) return delta_of_sampled(s, steps, j + 1, 0, mass, loss, epsilon);
+    if (j == steps) return loss > epsilon ? -mass * expm1l(epsilon - loss) : 0.0L;
+    long double sum = 0.0L;
+    for (size_t i = 0; i < s[j].length; i++)
+        sum += delta_of_sampled(s, steps, j, run + 1, mass * s[j].mass[i], loss + s[j].loss[i], epsilon);
+    return sum;
+}
+
+static bool has_caps(const prv_step *steps, double epsilon)
+{
+    prv_direction d;
+    if (prv_direction_new(steps, 2, PRV_REMOVE, false, NULL, NULL, &d) != PRV_OK) exit(2);
+    prv_set_caps(&d, epsilon);
+    prv_use_cells(&d, 0.0);
+    const bool has = prv_is_capped(&d);
+    prv_direction_free(&d);
+    return has;
+}
+
+/* Whole questions about lists of discrete losses, of which some lie above what is asked. */
+static void test_discrete_lists(void)
+{
+    int wrong = 0, capped = 0, close = 0, asked = 0;
+    for (int i = 0; i < 12; i++) {
+        sampled s[2];
+        for (int j = 0; j < 2; j++) new_sampled(1 + (int)random_below(3), &s[j]);
+        const prv_step steps[2] = {{s[0].mechanism, (uint64_t)s[0].count},
+                                   {s[1].mechanism, (uint64_t)s[1].count}};
+        for (int k = 0; k < 6; k++) {
+            const double epsilon = log_uniform(1e-4, 3.0);
+            const long double exact = delta_of_sampled(s, 2, 0, 0, 1.0L, 0.0L, (long double)epsilon);
+            prv_options o = options_of(1e-3 * epsilon);
+            o.neighbors = PRV_REMOVE;
+            o.engine = k % 2 == 0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
+            prv_bounds b;
+            if (prv_delta(steps, 2, &o, &epsilon, 1, &b, NULL) != PRV_OK) exit(2);
+            const bool holds = (long double)b.lower <= exact && exact <= (long double)b.upper;
+            if (!holds) printf("     at %.17g: %.17g, %.17Lg, %.17g\n", epsilon, b.lower, exact, b.upper);
+            wrong += !holds;
+            asked++;
+            capped += has_caps(steps, epsilon);
+            close += b.upper <= 1.05 * b.lower;
+        }
+        for (int j = 0; j < 2; j++) prv_mechanism_free(s[j].mechanism);
+    }
+    check(wrong == 0, "lists of discrete losses: %d of %d questions answered wrongly", wrong, asked);
+    check(capped > asked / 4 && close > asked / 2,
+          "... of which %d have losses that decide alone, and %d are close", capped, close);
+}
+
 int main(void)
 {
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     /* exact values take more digits */
     if (PRV_LONG_EPSILON < DBL_EPSILON) {
         test_lists();
         test_tiny_tops();
+        test_tops_of_atoms();
+        test_discrete_lists();
     }
+    test_losses_that_are_not_known();
     test_greatest();
     test_no_tops();
+    prv_fft_provider_free(provider);
     return summary();
 }

@@ -61,6 +61,95 @@ def test_steps_beside_one_that_keeps_no_top(pure, epsilon):
         assert b.upper <= 1.1 * b.lower
 
 
+def _of_one_sampled(noise, p, epsilon):
+    """Return delta of Gaussian noise on a sample, at any real epsilon."""
+    t = mpmath.exp(epsilon)
+    if t <= 1 - p:
+        return 1 - t
+    place = noise**2 * mpmath.log((t - (1 - p)) / p) + mpmath.mpf(1) / 2
+    with_record, without = mpmath.ncdf((1 - place) / noise), mpmath.ncdf(-place / noise)
+    return p * with_record + (1 - p - t) * without
+
+
+def _sampled_discrete(noise, p):
+    """Return the losses and masses of discrete Gaussian noise on a sample."""
+    reach = int(40 * noise) + 2
+    density = {x: mpmath.exp(-((x / noise) ** 2) / 2) for x in range(-reach - 1, reach + 1)}
+    whole = mpmath.fsum(density.values())
+    atoms = []
+    for x in range(-reach, reach + 1):
+        mass = ((1 - p) * density[x] + p * density[x - 1]) / whole
+        atoms.append((mpmath.log1p(p * mpmath.expm1((2 * x - 1) / (2 * noise**2))), mass))
+    return atoms
+
+
+@pytest.mark.parametrize(
+    ("discrete", "sampled", "epsilon"),
+    [
+        ((0.7163, 1.8e-4), (17.34, 6e-4), 3e-3),
+        ((0.5734, 4e-4), (1.3, 1e-5), 1.5),
+        ((1.1, 2e-3), (0.8, 1e-3), 0.05),
+        ((0.6, 1e-5), (2.0, 1e-2), 6.0),
+    ],
+)
+def test_sampled_discrete_noise_in_a_list(discrete, sampled, epsilon):
+    steps = [
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(discrete[0]), discrete[1]), 2),
+        (Sampled(*sampled), 1),
+    ]
+    curve = prv.PrivacyCurve(steps, neighbors="remove", eps_error=1e-4 * epsilon)
+    b = curve.delta(epsilon)
+    with mpmath.workdps(40):
+        atoms = _sampled_discrete(*(mpmath.mpf(x) for x in discrete))
+        noise, p = (mpmath.mpf(x) for x in sampled)
+        atoms = [(loss, mass) for loss, mass in atoms if mass > 1e-60]
+        exact = mpmath.fsum(
+            mass * other * _of_one_sampled(noise, p, epsilon - loss - beside)
+            for loss, mass in atoms
+            for beside, other in atoms
+        )
+        assert b.lower <= exact * (1 + mpmath.mpf(10) ** -30)
+        assert exact * (1 - mpmath.mpf(10) ** -30) <= b.upper
+    assert b.upper <= 1.01 * b.lower
+    assert curve.epsilon(b.upper).lower <= epsilon <= curve.epsilon(b.lower).upper
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.02, 1.0, 5.0])
+def test_a_truncated_batch_in_a_list(epsilon):
+    # the pair chooses between Poisson samples and full batches, in which twice as much changes
+    noise, p, size, most = 1.2, 1e-2, 500, 8
+    beside = 0.9, 1e-3
+    steps = [
+        (prv.TruncatedPoissonSubsampledGaussian(noise, p, size, most), 1),
+        (Sampled(*beside), 1),
+    ]
+    b = prv.PrivacyCurve(steps, neighbors="remove", eps_error=1e-4 * epsilon).delta(epsilon)
+    with mpmath.workdps(20):
+        q = mpmath.mpf(p)
+
+        def binomial(n, least):
+            return mpmath.fsum(
+                mpmath.binomial(n, i) * q**i * (1 - q) ** (n - i) for i in range(least, n + 1)
+            )
+
+        full = binomial(size - 1, most)
+        kept = mpmath.mpf(most) / size * binomial(size, most + 1) / full
+        other = tuple(mpmath.mpf(x) for x in beside)
+        parts = [
+            (weight, two_steps(step, other, mpmath.mpf(epsilon)))
+            for weight, step in [
+                (1 - full, (mpmath.mpf(noise), q)),
+                (full, (mpmath.mpf(noise) / 2, kept)),
+            ]
+        ]
+        exact = mpmath.fsum(weight * value for weight, (value, _) in parts)
+        error = mpmath.fsum(weight * off for weight, (_, off) in parts)
+        assert error < 1e-3 * exact
+        assert exact - error <= b.upper <= 1.01 * exact
+        assert b.lower <= exact + error
+
+
 @pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
@@ -125,3 +214,18 @@ def test_an_epsilon_of_rare_losses_takes_no_long_transforms():
     b = curve.epsilon(6.236e-5)
     assert curve.delta(b.lower).upper >= 6.236e-5
     assert curve.delta(b.upper).lower <= 6.236e-5
+
+
+def test_discrete_noise_and_truncated_batches_in_lists_take_no_long_transforms():
+    # without tops of the others: LONG1 points
+    truncated = prv.TruncatedPoissonSubsampledGaussian(0.5073, 0.0002008, 7020, 1)
+    curve = prv.PrivacyCurve([(truncated, 1), (Sampled(1.283, 2.25e-5), 8437)])
+    assert curve.error_budget(epsilon=0.0010765).transform_length <= 16384
+    # and LONG2
+    steps = [
+        (Sampled(17.34, 0.0005956), 1),
+        (prv.PoissonSubsampled(prv.DiscreteGaussian(0.7163), 0.0001809), 33),
+        (prv.TruncatedPoissonSubsampledGaussian(5.824, 0.0003924, 3404, 1), 5),
+    ]
+    curve = prv.PrivacyCurve(steps)
+    assert curve.error_budget(delta=4.7e-4).transform_length <= 16384
