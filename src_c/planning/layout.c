@@ -52,6 +52,11 @@
 /* prv_align_spacing divides a spacing by so much at most. */
 #define MOST_ALIGNMENT 8.0
 
+/* Chernoff's bounds of lattices whose points are a spacing h apart are greater than those of the law by
+ * e^(shift^2 h^2 / 8) for each run, about. The largest shift where that costs a quarter of the exponent needs
+ * an exponent larger by this factor. */
+#define EXPONENT_OF_SPACINGS 1.25
+
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
 /* A step's own knots end where the mass below does not matter, although the dominating lattice moves it up to
@@ -103,6 +108,20 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
     return shift;
 }
 
+/* The same, but no larger than lattices allow that end at caps: their spacings may be wider than what a run
+ * deviates by. The window is wider for that. */
+static double capped_tail_shift(const prv_direction *direction, double tilt, double sign, double log_mass,
+                                double spacing, double *end_of_window)
+{
+    const double shift = tail_shift(direction, tilt, sign, log_mass, end_of_window);
+    const double most = sqrt(-2.0 * log_mass / direction->all.count) / spacing;
+    if (!prv_is_capped(direction) || shift <= most) return shift;
+    const double base = prv_composed_moments(direction, tilt).log_moment,
+                 moved = prv_composed_moments(direction, tilt + sign * most).log_moment;
+    *end_of_window = (moved - base - EXPONENT_OF_SPACINGS * log_mass) / (sign * most);
+    return most;
+}
+
 /* ---- Layout -------------------------------------------------------------------------------- */
 
 /* Support of the composition by the cells in use, one spacing beyond. */
@@ -122,14 +141,15 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     prv_window *w = &layout->window;
     const double tilt = layout->tilt, log_budget = layout->log_budget;
     double low, high, least, greatest;
-    w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
-    w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
-    support_in_use(direction, layout->spacing.lattice, &least, &greatest);
+    const double lattice = layout->spacing.lattice;
+    w->shift_up = capped_tail_shift(direction, tilt, 1.0, log_budget, lattice, &high);
+    w->shift_down = capped_tail_shift(direction, tilt, -1.0, log_budget, lattice, &low);
+    support_in_use(direction, lattice, &least, &greatest);
     /* A single step is not transformed, and wraps nowhere. */
     const bool whole = direction->all.count == 1.0 || greatest - least <= WHOLE_WINDOWS * (high - low);
     low = whole ? least : fmax(low, least);
     high = whole ? greatest : fmin(high, greatest);
-    const double room = ROOM_PART * (high - low) + ROOM_SPACINGS * layout->spacing.lattice;
+    const double room = ROOM_PART * (high - low) + ROOM_SPACINGS * lattice;
     low -= room;
     high += room;
     /* At the end of a bounded support no shift is too large for the profile; but lattices carry

@@ -217,15 +217,28 @@ def test_an_epsilon_of_rare_losses_takes_no_long_transforms():
 
 
 def test_discrete_noise_and_truncated_batches_in_lists_take_no_long_transforms():
-    # without tops of the others: LONG1 points
+    # without tops: 12,582,912 points
     truncated = prv.TruncatedPoissonSubsampledGaussian(0.5073, 0.0002008, 7020, 1)
     curve = prv.PrivacyCurve([(truncated, 1), (Sampled(1.283, 2.25e-5), 8437)])
-    assert curve.error_budget(epsilon=0.0010765).transform_length <= 16384
-    # and LONG2
+    assert curve.error_budget(epsilon=0.0010765).transform_length <= 65536
+    # 196,608 points, taken the precise way
     steps = [
         (Sampled(17.34, 0.0005956), 1),
         (prv.PoissonSubsampled(prv.DiscreteGaussian(0.7163), 0.0001809), 33),
         (prv.TruncatedPoissonSubsampledGaussian(5.824, 0.0003924, 3404, 1), 5),
     ]
-    curve = prv.PrivacyCurve(steps)
-    assert curve.error_budget(delta=4.7e-4).transform_length <= 16384
+    budget = prv.PrivacyCurve(steps).error_budget(delta=4.7e-4)
+    assert budget.accurate
+    assert budget.transform_length <= 65536
+
+
+@pytest.mark.parametrize("engine", ["auto", "convolution"])
+def test_spacings_that_are_wider_than_a_run_deviates_by(engine):
+    # the bounds were a fifth apart, as were those of what lies below the window
+    steps = [(Sampled(1.646, 1.642e-05), 606), (Sampled(0.8593, 0.008931), 1)]
+    curve = prv.PrivacyCurve(steps, neighbors="remove", engine=engine)
+    assert curve.error_budget(epsilon=0.0182).accurate
+    b = curve.delta(0.0182)
+    other = prv.PrivacyCurve(steps, neighbors="remove", engine="spectrum").delta(0.0182)
+    assert max(b.lower, other.lower) <= min(b.upper, other.upper)
+    assert b.upper <= 1.001 * b.lower
