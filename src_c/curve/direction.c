@@ -401,12 +401,13 @@ void prv_cut_tops(prv_direction *direction, double mass_above)
 #define CAP_MARGIN 1e-9
 
 /* What lies above a knot has both masses to a relative accuracy: those of tails to that of cells.h, those of
- * atoms to that of each atom and its loss. */
-static bool may_keep_top(const prv_mechanism *m)
+ * atoms to that of each atom and its loss. `discrete`: whether atoms count. */
+static bool may_keep_top(const prv_mechanism *m, bool discrete)
 {
-    if (m->base == PRV_BASE_CHOICE) return may_keep_top(m->part[0]) && may_keep_top(m->part[1]);
+    if (m->base == PRV_BASE_CHOICE)
+        return may_keep_top(m->part[0], discrete) && may_keep_top(m->part[1], discrete);
     if (m->folded) return false;
-    if (m->base == PRV_BASE_ATOMS) return prv_absolute_cdf_error(m) == 0.0;
+    if (m->base == PRV_BASE_ATOMS) return discrete && prv_absolute_cdf_error(m) == 0.0;
     return m->base == PRV_BASE_GAUSSIAN || m->base == PRV_BASE_MIXTURE;
 }
 
@@ -449,15 +450,15 @@ static bool has_known_least_loss(const prv_mechanism *m)
 /* Points of lattices that are no coarser than this part of the room for each of those runs stay within it. */
 #define PART_OF_ROOM 0.9
 
-void prv_set_caps(prv_direction *direction, double epsilon)
+static void set_caps(prv_direction *direction, double epsilon, bool discrete)
 {
     double rest = epsilon, size = fabs(epsilon), with_tops = 0.0, others = 0.0; /* runs */
     prv_clear_caps(direction);
     if (direction->all.count <= 1.0) return;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_mechanism *m = direction->mechanisms[j];
-        if (!may_keep_top(m) && !has_known_least_loss(m)) return;
-        if (may_keep_top(m)) with_tops += direction->counts[j];
+        if (!may_keep_top(m, discrete) && !has_known_least_loss(m)) return;
+        if (may_keep_top(m, discrete)) with_tops += direction->counts[j];
         if (!has_edge(m)) others += direction->counts[j];
         const double least = direction->counts[j] * least_loss(direction, j);
         rest -= least;
@@ -470,8 +471,28 @@ void prv_set_caps(prv_direction *direction, double epsilon)
     if (room > MOST_ROOM) return;
     if (others > 0.0) direction->cap_spacing = PART_OF_ROOM * (room - 1.0) * rest / others;
     for (size_t j = 0; j < direction->steps; j++)
-        if (may_keep_top(direction->mechanisms[j]))
+        if (may_keep_top(direction->mechanisms[j], discrete))
             direction->cap[j] = room * rest + least_loss(direction, j) + CAP_MARGIN * size;
+}
+
+/* Where atoms below caps hardly reach epsilon, no tilt tells what does: so much of 1 / epsilon. */
+#define MOST_SADDLE 100.0
+
+void prv_set_caps(prv_direction *direction, double epsilon)
+{
+    bool discrete = false;
+    set_caps(direction, epsilon, true);
+    for (size_t j = 0; j < direction->steps; j++)
+        discrete = discrete ||
+                   (isfinite(direction->cap[j]) && !may_keep_top(direction->mechanisms[j], false));
+    if (!discrete) return;
+    if (epsilon > 0.0) {
+        prv_use_cells(direction, 0.0);
+        const double saddle = prv_root(direction, prv_saddle_excess, &epsilon, 1.0 / epsilon);
+        prv_use_whole_profiles(direction);
+        if (saddle * epsilon < MOST_SADDLE) return;
+    }
+    set_caps(direction, epsilon, false);
 }
 
 void prv_use_cells(prv_direction *direction, double mass_above)

@@ -108,14 +108,14 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
     return shift;
 }
 
-/* The same, but no larger than lattices allow that end at caps: their spacings may be wider than what a run
- * deviates by. The window is wider for that. */
-static double capped_tail_shift(const prv_direction *direction, double tilt, double sign, double log_mass,
-                                double spacing, double *end_of_window)
+/* Lattices that end at caps may have spacings wider than what a run deviates by, so that a shift is too large
+ * for them. If what lies outside the window took too much, no larger one is taken than they allow, and the
+ * window is wider for that. */
+static double limited_tail_shift(const prv_direction *direction, double tilt, double sign, double log_mass,
+                                 double spacing, double shift, double *end_of_window)
 {
-    const double shift = tail_shift(direction, tilt, sign, log_mass, end_of_window);
     const double most = sqrt(-2.0 * log_mass / direction->all.count) / spacing;
-    if (!prv_is_capped(direction) || shift <= most) return shift;
+    if (shift <= most) return shift;
     const double base = prv_composed_moments(direction, tilt).log_moment,
                  moved = prv_composed_moments(direction, tilt + sign * most).log_moment;
     *end_of_window = (moved - base - EXPONENT_OF_SPACINGS * log_mass) / (sign * most);
@@ -142,8 +142,12 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     const double tilt = layout->tilt, log_budget = layout->log_budget;
     double low, high, least, greatest;
     const double lattice = layout->spacing.lattice;
-    w->shift_up = capped_tail_shift(direction, tilt, 1.0, log_budget, lattice, &high);
-    w->shift_down = capped_tail_shift(direction, tilt, -1.0, log_budget, lattice, &low);
+    w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
+    w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
+    if (prv_is_capped(direction) && aim->strictness > 1.0) {
+        w->shift_up = limited_tail_shift(direction, tilt, 1.0, log_budget, lattice, w->shift_up, &high);
+        w->shift_down = limited_tail_shift(direction, tilt, -1.0, log_budget, lattice, w->shift_down, &low);
+    }
     support_in_use(direction, lattice, &least, &greatest);
     /* A single step is not transformed, and wraps nowhere. */
     const bool whole = direction->all.count == 1.0 || greatest - least <= WHOLE_WINDOWS * (high - low);
