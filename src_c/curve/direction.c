@@ -476,7 +476,7 @@ static void set_caps(prv_direction *direction, double epsilon, bool discrete)
 }
 
 /* Where atoms below caps hardly reach epsilon, no tilt tells what does: so much of 1 / epsilon. */
-#define MOST_SADDLE 100.0
+#define MOST_SADDLE 1e3
 
 void prv_set_caps(prv_direction *direction, double epsilon)
 {

@@ -388,7 +388,9 @@ static void test_discrete_lists(void)
             o.neighbors = PRV_REMOVE;
             o.engine = k % 2 == 0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
             prv_bounds b;
-            if (prv_delta(steps, 2, &o, &epsilon, 1, &b, NULL) != PRV_OK) exit(2);
+            const prv_status status = prv_delta(steps, 2, &o, &epsilon, 1, &b, NULL);
+            if (status == PRV_ERR_MEMORY_LIMIT) continue; /* atoms that are on no common lattice */
+            if (status != PRV_OK) exit(2);
             const bool holds = (long double)b.lower <= exact && exact <= (long double)b.upper;
             if (!holds) printf("     at %.17g: %.17g, %.17Lg, %.17g\n", epsilon, b.lower, exact, b.upper);
             wrong += !holds;
@@ -398,7 +400,8 @@ static void test_discrete_lists(void)
         }
         for (int j = 0; j < 2; j++) prv_mechanism_free(s[j].mechanism);
     }
-    check(wrong == 0, "lists of discrete losses: %d of %d questions answered wrongly", wrong, asked);
+    check(wrong == 0 && asked > 60, "lists of discrete losses: %d of %d questions answered wrongly", wrong,
+          asked);
     check(capped > asked / 4 && close > asked / 2,
           "... of which %d have losses that decide alone, and %d are close", capped, close);
 }
