@@ -61,6 +61,10 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
  * together than the knots, the error is far below the law's. */
 #define NEARLY_FINE 0.1
 #define LEAST_OF_FOUND 0.75
+/* The error law may ask for a spacing less than this part of the last one. Then a pass between both tells for
+ * a small part of the time what else is in the way, and has bounds if the finest one needs too much memory.
+ */
+#define LEAST_OF_LAST 0.01
 /* A convolution that rounds by less than this part of the width is not taken the precise way for that. */
 #define MOST_OF_PLAIN 0.3
 /* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
@@ -511,6 +515,8 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
     if (!read->resolved || !isfinite(read->width)) {
         /* Nothing else is in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) *spacing = fmin(*spacing, FINER_UNSEEN * last->spacing);
+        if (isfinite(r->narrowest.read.width))
+            *spacing = fmax(*spacing, LEAST_OF_LAST * r->narrowest.spacing);
         return true;
     }
     /* If the next pass rounds like the last one, no width is reached that is much less than the rounding. */
@@ -529,7 +535,7 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
          */
         const bool first_order = r->first_order || (last->coarsened && ratio > NEARLY_FINE);
         const double factor = fmin(fmax(first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
-        const double law = *spacing / last->spacing;
+        const double law = fmax(*spacing / last->spacing, LEAST_OF_LAST);
         *spacing = last->spacing *
                    fmin(factor < NEARLY_FINE ? law : fmax(law, LEAST_OF_FOUND * factor), factor);
         return true;
@@ -569,7 +575,8 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     }
     if (is_drowned(r, width)) return coarsen(r, width, spacing) && !r->last.capped;
     if (adapt_tops(r, width)) changed = true;
-    if (adapt_window(r, width)) changed = true;
+    const bool is_stricter = adapt_window(r, width);
+    if (is_stricter) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;
     const bool otherwise = changed;
     changed = adapt_mesh(r, width, changed, spacing);
@@ -581,7 +588,8 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
         if (r->last.spacing <= LEAST_COARSER * LEAST_COARSER * r->finest) return false;
         *spacing = fmax(*spacing, sqrt(r->finest * r->last.spacing));
     }
-    return changed && !r->last.capped;
+    /* Beside the same memory a larger window has a coarser mesh, which is worth it if the window hid all. */
+    return changed && (!r->last.capped || (is_stricter && !read->resolved));
 }
 
 /* Whether transforms would hide the answer of the next pass, a convolution. */
