@@ -228,11 +228,14 @@ static void mix_roundings(merge *s, double own, double borrowed)
 }
 
 /* Merges mass that was placed below target i into the pool at that target until it is balanced; returns the
- * excess that is left. */
+ * excess that is left. Once all cells are taken, all targets below are searched, which takes no longer than
+ * the merge: what is left is dropped, such as a part of a heavy atom at the greatest loss. */
 static double borrow(merge *s, pool *p, size_t i)
 {
+    const bool is_end = s->next > s->cells->length - 1;
     double excess = p->mass - p->relative;
-    for (size_t j = i, found = 0; j-- > 0 && excess > 0.0 && found < REACH && s->passed > 0; s->passed--) {
+    for (size_t j = i, found = 0; j-- > 0 && excess > 0.0; s->passed -= s->passed > 0) {
+        if (!is_end && (found == REACH || s->passed == 0)) break;
         const double available = s->placed[j];
         if (!(available > 0.0)) continue;
         found++;

@@ -101,6 +101,20 @@ def test_a_finer_mesh_brings_both_lattices_closer():
     assert 3.0 < widths[1] / widths[2] < 5.0
 
 
+@pytest.mark.parametrize("spacing", [8e-5, 6e-5, 1.5e-5])
+def test_a_heavy_atom_at_the_greatest_loss_is_merged_with_all_that_it_needs(spacing):
+    # Between both atoms a point has a few millionths of the mass: hundreds of points balance the
+    # part of the upper atom that lies above the last of them. Dropped, it is 1e-5 of all mass.
+    step = prv.PoissonSubsampled(prv.Laplace(6.147), 0.0907)
+    plan = stages.plan(step, 524, delta=0.06, tilt=2.1, mesh_size=spacing, eps_error=2e-4)
+    cells = stages.cells(step, plan.knots[0], side="dominated")
+    lattice = stages.dominated(cells, plan.meshes[0])
+    assert 1 - 1e-12 <= math.fsum(lattice.mass) <= 1 + 1e-12
+    # P's mass is that of the mechanism, too: all finite losses have it.
+    special = math.fsum(lattice.mass * np.exp(-lattice.loss))
+    assert 1 - 1e-12 <= special <= 1 + 1e-12
+
+
 def test_knots_between_lattice_points_do_not_change_the_chords_nor_harm_the_dominated_lattice():
     index, parts = np.arange(-20, 21), 8
     coarse = stages.Mesh(index, 0.5)
