@@ -790,7 +790,7 @@ static void small_passes(void)
     static const struct {
         double width;
         prv_limit limit;
-    } cases[] = {{0.1, PRV_LIMIT_NONE}, {7e-5, PRV_LIMIT_ENGINE}};
+    } cases[] = {{0.1, PRV_LIMIT_NONE}, {5e-7, PRV_LIMIT_ENGINE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         prv_options o = options_of(cases[i].width);
         prv_bounds b, all;
