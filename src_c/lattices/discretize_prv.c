@@ -24,7 +24,7 @@ prv_status prv_discretize_prv(const prv_mechanism *m, bool add, double spacing, 
 {
     const double farthest = (double)n;
     /* One more point on either side, for mass that rounding puts there. */
-    const double low = fmax(-farthest, floor(-prv_greatest_loss(m, !add) / spacing) - 1.0);
+    const double low = fmax(-farthest, floor(prv_lowest_loss(m, add) / spacing) - 1.0);
     const double high = fmin(farthest, ceil(prv_greatest_loss(m, add) / spacing) + 1.0);
     if (!(low <= high)) return PRV_ERR_PRECISION;
     const size_t points = prv_size_of(high - low) + 1;

@@ -107,6 +107,23 @@ bool prv_greatest_loss_is_reached(const prv_mechanism *m)
            combined(m) == NULL;
 }
 
+/* What the greatest or least finite loss of this direction is off by, at most. */
+static double error_of_edge(const prv_mechanism *m, bool add, double edge)
+{
+    double relative = 2.0 * PRV_UNIT;
+    if (m->base == PRV_BASE_ATOMS)
+        relative = fmax(m->atoms[add]->loss_error, m->atoms[add]->unbounded ? relative : 0.0);
+    else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
+        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, PRV_UNIT)
+                                                 : 2.0 * PRV_UNIT;
+    else if (m->base == PRV_BASE_MIXTURE)
+        relative = PRV_UNIT *
+                   (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
+    /* A quotient or product that may be subnormal is off by half a unit of these. */
+    const double absolute = relative > 0.0 && fabs(edge) < 0x1p-900 ? 0x1p-1073 : 0.0;
+    return relative * fabs(edge) + absolute + 2.0 * m->density_error;
+}
+
 double prv_greatest_loss_error(const prv_mechanism *m, bool add)
 {
     const double greatest = prv_greatest_loss(m, add);
@@ -118,23 +135,38 @@ double prv_greatest_loss_error(const prv_mechanism *m, bool add)
     }
     if (m->base == PRV_BASE_CHOICE)
         return prv_greatest_loss_error(m->part[part_with_greatest_loss(m, add)], add);
-    double relative = 2.0 * PRV_UNIT;
-    if (m->base == PRV_BASE_ATOMS)
-        relative = fmax(m->atoms[add]->loss_error, m->atoms[add]->unbounded ? relative : 0.0);
-    else if (m->base == PRV_BASE_LAPLACE || m->base == PRV_BASE_BOUNDED_RANGE)
-        relative = m->sampling_probability < 1.0 ? prv_subsampled_loss_error(m->mu, PRV_UNIT)
-                                                 : 2.0 * PRV_UNIT;
-    else if (m->base == PRV_BASE_MIXTURE)
-        relative = PRV_UNIT *
-                   (8.0 + 2.0 * (double)m->mixture->q.length); /* the logarithm of a sum of weights */
-    /* A quotient or product that may be subnormal is off by half a unit of these. */
-    const double absolute = relative > 0.0 && fabs(greatest) < 0x1p-900 ? 0x1p-1073 : 0.0;
-    return relative * fabs(greatest) + absolute + 2.0 * m->density_error;
+    return error_of_edge(m, add, greatest);
+}
+
+/* A table may be stated for both directions, of which neither is then the other one reversed. */
+static bool is_table(const prv_mechanism *m, bool add)
+{
+    return m->base == PRV_BASE_ATOMS && !m->folded && !m->atoms[add]->unbounded && m->atoms[add]->length > 0;
+}
+
+double prv_lowest_loss(const prv_mechanism *m, bool add)
+{
+    if (combined(m) != NULL) return -HUGE_VAL;
+    if (is_table(m, add)) return m->atoms[add]->loss[0];
+    if (m->base == PRV_BASE_CHOICE && !m->folded) {
+        double lowest = HUGE_VAL;
+        for (int i = 0; i < 2; i++)
+            if (m->part_weight[i] > 0.0) lowest = fmin(lowest, prv_lowest_loss(m->part[i], add));
+        return lowest;
+    }
+    return -prv_greatest_loss(m, !add);
 }
 
 double prv_least_loss(const prv_mechanism *m, bool add)
 {
-    return -prv_greatest_loss(m, !add) - prv_greatest_loss_error(m, !add);
+    const double lowest = prv_lowest_loss(m, add);
+    if (!isfinite(lowest)) return lowest;
+    if (is_table(m, add)) return lowest - error_of_edge(m, add, lowest);
+    if (m->base != PRV_BASE_CHOICE || m->folded) return lowest - prv_greatest_loss_error(m, !add);
+    double least = lowest;
+    for (int i = 0; i < 2; i++)
+        if (m->part_weight[i] > 0.0) least = fmin(least, prv_least_loss(m->part[i], add));
+    return least;
 }
 
 /* An upper bound of the losses of 'add'. A knot an ulp below their end might have much mass above it. */

@@ -29,7 +29,9 @@ double prv_greatest_loss(const prv_mechanism *m, bool add);
 double prv_greatest_loss_error(const prv_mechanism *m, bool add);
 bool prv_greatest_loss_is_reached(const prv_mechanism *m);
 
-/* No finite loss is below this (nats): the greatest of the other direction, with its error. */
+/* The greatest lower bound of the finite losses (nats, may be -infinity, as of all combined mechanisms),
+ * about; and a number that none of them is below. */
+double prv_lowest_loss(const prv_mechanism *m, bool add);
 double prv_least_loss(const prv_mechanism *m, bool add);
 
 prv_features prv_mechanism_features(const prv_mechanism *m, bool add);

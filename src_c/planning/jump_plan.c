@@ -50,7 +50,7 @@
 
 static double least_loss(const prv_direction *d)
 {
-    return -prv_greatest_loss(d->mechanisms[0], !d->add);
+    return prv_lowest_loss(d->mechanisms[0], d->add);
 }
 
 /* The losses of discrete noise; NULL of a law with a density. */

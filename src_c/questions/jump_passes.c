@@ -296,7 +296,7 @@ static void begin(prv_refinement *r, search *s)
     s->refinement = r;
     s->scale = 1.0;
     s->best.upper = HUGE_VAL;
-    s->start = d->counts[0] * prv_greatest_loss(d->mechanisms[0], !d->add);
+    s->start = -d->counts[0] * prv_lowest_loss(d->mechanisms[0], d->add);
     pass *p = &s->pass;
     p->aim.most_jumps = MOST_JUMPS_EXPECTED;
     p->aim.slope = r->aim.slope;

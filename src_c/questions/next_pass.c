@@ -86,11 +86,11 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
 #define LONG_POINTS 524288.0
 #define HOPELESS_POINTS 32768.0
 
-/* If delta is less than exp of TINY, and rounding leaves room for no tilt, a spectrum at the saddle tells as
- * much of it as a convolution by transforms, in a small part of the time. If delta is less than exp of
- * SLOW_PART of the tilted law as well, jumps are separated before any tilt is chosen: where they can be,
+/* If delta is less than exp of VERY_SMALL, and rounding leaves room for no tilt, a spectrum at the saddle
+ * tells as much of it as a convolution by transforms, in a small part of the time. If delta is less than exp
+ * of SLOW_PART of the tilted law as well, jumps are separated before any tilt is chosen: where they can be,
  * their spectrum is the shorter one. */
-#define TINY (-40.0)
+#define VERY_SMALL (-40.0)
 #define SLOW_PART (-14.0)
 
 /* If something else than the mesh is in the way, a convolution of more points is not worth while. */
@@ -340,18 +340,18 @@ bool prv_separate_jumps_next(prv_refinement *r)
     return true;
 }
 
-static bool is_tiny_delta(const prv_refinement *r)
+static bool is_very_small(const prv_refinement *r)
 {
     const prv_options *options = r->task.options;
-    return r->task.question == PRV_ASK_DELTA && r->aim.log_delta < TINY && prv_is_engine_open(options) &&
-           !(options->mesh_size > 0.0);
+    return r->task.question == PRV_ASK_DELTA && r->aim.log_delta < VERY_SMALL &&
+           prv_is_engine_open(options) && !(options->mesh_size > 0.0);
 }
 
 /* Until rounding is found to be in the way. The guess of delta may be far too small, if several jumps
  * together make it up. */
 static bool sum_at_saddle(prv_refinement *r)
 {
-    if (r->task.engine != PRV_ENGINE_SPECTRUM || !is_tiny_delta(r)) return false;
+    if (r->task.engine != PRV_ENGINE_SPECTRUM || !is_very_small(r)) return false;
     const prv_reading *read = &r->last.read;
     if (r->noise_at_saddle > 0.0 && !(read->resolved && read->rounding <= SLACK_PART * r->aim.width))
         return false;
@@ -364,7 +364,7 @@ static bool sum_at_saddle(prv_refinement *r)
 
 static bool separate_jumps_early(prv_refinement *r)
 {
-    return is_tiny_delta(r) &&
+    return is_very_small(r) &&
            prv_log_part(r->task.direction, &r->aim, tilt_of(r, TILT_PARTS - 1)) < SLOW_PART &&
            prv_separate_jumps_next(r);
 }
@@ -425,7 +425,7 @@ static bool adapt_tops(prv_refinement *r, double width)
 /* Whether rounding of a spectrum hides a tiny delta. Then no part of the width is known. */
 static bool is_hidden_spectrum(const prv_refinement *r)
 {
-    return is_tiny_delta(r) && r->task.engine == PRV_ENGINE_SPECTRUM && r->last.read.noise > 1.0;
+    return is_very_small(r) && r->task.engine == PRV_ENGINE_SPECTRUM && r->last.read.noise > 1.0;
 }
 
 static bool adapt_window(prv_refinement *r, double width)
@@ -465,7 +465,7 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
     /* With jumps apart already, rounding is that of what the bulk makes up, which no tilt changes. */
     if (r->task.jumps == PRV_JUMPS_SEPARATE && before.task.jumps == PRV_JUMPS_SEPARATE) {
         r->task.jumps = PRV_JUMPS_TOGETHER;
-        if (is_tiny_delta(r)) r->rounding_demand = before.rounding_demand; /* it tells nothing of tilts */
+        if (is_very_small(r)) r->rounding_demand = before.rounding_demand; /* it tells nothing of tilts */
         prv_choose_way(r);
     }
     /* The precise way takes many times as long, and a finer mesh may do. */

@@ -78,7 +78,9 @@ static double reach(tail t, double delta)
                  (t.lower ? (has_bottom ? p->mass[0] : 0.0)
                           : fmax(p->dominating_infinite - p->infinite_mass, 0.0)) /
                  finite;
-        limit += k * prv_greatest_loss(t.direction->mechanisms[j], t.direction->add != t.lower);
+        const prv_mechanism *m = t.direction->mechanisms[j];
+        limit += k *
+                 (t.lower ? -prv_lowest_loss(m, t.direction->add) : prv_greatest_loss(m, t.direction->add));
         log_finite += k * log1p(-p->infinite_mass);
     }
     /* E[e^(-Y)] is a probability of P. */

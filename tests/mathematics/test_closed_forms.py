@@ -543,6 +543,35 @@ def test_what_rounding_leaves_open_is_not_left_to_lattices(noise, count, options
     assert budget.width == upper - lower
 
 
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize("roundings", range(1, 6))
+@pytest.mark.parametrize(("probability", "count"), [(1e-4, 3), (1e-5, 2)])
+def test_a_delta_some_roundings_above_the_mass_at_infinity(probability, count, roundings):
+    # The greatest loss is rare, so that epsilon lies below it by much more than a rounding.
+    infinite = 0.1
+    delta = 1 - (1 - infinite) ** 2
+    for _ in range(roundings):
+        delta = math.nextafter(delta, 1.0)
+    sample = prv.PoissonSubsampled(prv.PureDP(1.0), probability)
+    steps = [(prv.ApproximateDP(0.0, infinite), 2), (sample, count)]
+    bounds = prv.eps_from_delta(steps, delta, neighbors="remove")
+    with Precision(BITS):
+        p, pure = exact(probability), responses(1.0, 1)[0]
+        law = product(
+            [
+                ([(ONE, ONE)], exact(infinite)),
+                ([(ONE, ONE)], exact(infinite)),
+                *[([((ONE - p) * r + p * q, r) for q, r in pure], ZERO)] * count,
+            ]
+        )
+        law = ([(q * (ONE - law[1]), r * (ONE - law[1])) for q, r in law[0]], law[1])
+        assert not delta_of_outcomes(law, bounds.lower) < exact(delta)
+        if exact(delta) < law[1]:
+            assert bounds.upper == math.inf
+        else:
+            assert not delta_of_outcomes(law, min(bounds.upper, 10.0)) > exact(delta)
+
+
 def test_a_delta_that_is_nearly_nothing_is_bounded_so():
     assert prv.compose(prv.Gaussian(1e4)).delta(1e4).upper < 1e-300
     sampled = prv.PoissonSubsampledGaussian(20.261900172699644, 0.8947161150275331)

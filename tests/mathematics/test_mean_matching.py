@@ -1,5 +1,6 @@
 """The paper's algorithm: its bounds, its errors, and what it refuses."""
 
+import itertools
 import math
 
 import pytest
@@ -185,3 +186,21 @@ def test_cdfs_give_what_the_built_in_mechanism_gives():
     )
     built_in = prv.compose(prv.Gaussian(1.0), 10, discretization="mean-matching")
     assert own.epsilon(1e-5) == pytest.approx(tuple(built_in.epsilon(1e-5)), abs=2e-4)
+
+
+@pytest.mark.parametrize("neighbors", ["remove", "add"])
+@pytest.mark.parametrize("epsilon", [-0.3, -0.1, 0.01])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_table_that_is_stated_for_both_directions(neighbors, epsilon, count):
+    # Its least loss is not minus the greatest loss of the other direction, which is this one.
+    losses, masses = (-0.37, -0.19, 0.02), (3e-5, 0.0877, 0.91)
+    step = prv.FromTable(losses, masses, mass_at_infinity=1 - math.fsum(masses))
+    laws = itertools.product(zip(losses, masses, strict=True), repeat=count)
+    outcomes = [(math.fsum(x for x, _ in law), math.prod(q for _, q in law)) for law in laws]
+    finite = math.fsum(q * max(-math.expm1(epsilon - x), 0.0) for x, q in outcomes)
+    exact = finite + 1 - math.fsum(masses) ** count
+    curve = prv.compose(
+        step, count, neighbors=neighbors, discretization="mean-matching", eps_error=1e-3
+    )
+    lower, _, upper = curve.delta(epsilon)
+    assert lower <= exact <= upper
