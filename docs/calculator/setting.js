@@ -113,7 +113,8 @@ export function settingOf(fragment) {
     }
     if (!Object.hasOwn(TERMS, setting.terms)) setting.terms = "training";
     if (!NEIGHBORS.includes(setting.neighbors)) setting.neighbors = "add-or-remove";
-    if (!SAMPLERS[setting.sampler]?.terms.includes(setting.terms)) setting.sampler = "poisson";
+    const isSampler = Object.hasOwn(SAMPLERS, setting.sampler) && SAMPLERS[setting.sampler].terms.includes(setting.terms);
+    if (!isSampler) setting.sampler = "poisson";
     if (given.has("list")) setting.list = spread(setting.list);
     return setting;
 }
@@ -237,7 +238,11 @@ function stepsOf(sampler, {noise_multiplier, sampling_probability, steps_per_epo
 
 function ofList(setting, found) {
     try {
-        const {steps, ...others} = JSON.parse(setting.list), unknown = Object.keys(others);
+        const given = JSON.parse(setting.list);
+        if (given === null || typeof given !== "object" || Array.isArray(given)) {
+            throw new TypeError("they must be an object with \"steps\"");
+        }
+        const {steps, ...others} = given, unknown = Object.keys(others);
         if (unknown.length > 0) throw new TypeError(`beside "steps" there is ${unknown.join(", ")}`);
         if (!Array.isArray(steps) || steps.length === 0) throw new TypeError("add at least one");
         if (steps.some((step) => step === null || typeof step !== "object" || typeof step.type !== "string")) {

@@ -477,6 +477,8 @@ def test_a_fault_is_told_beside_its_field(page, name, text, told):
     ("text", "told"),
     [
         ("{", "not json"),
+        ("null", "an object with"),
+        ('{"__proto__": {"steps": []}}', "__proto__"),
         ('{"steps": [{}]}', "with a type"),
         ('{"steps": [{"type": "Nothing"}]}', "type must be one of"),
         ('{"steps": [{"type": "Laplace"}]}', "needs scale"),
@@ -492,6 +494,14 @@ def test_a_fault_of_the_list_is_told_beside_it(page, text, told):
         told,
     )
     assert page.find("list").get_attribute("aria-invalid") == "true"
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString"])
+def test_a_link_with_names_that_all_objects_have_is_as_at_first(page, name):
+    page.open(anew=True)
+    first = page.bounds()
+    page.open(f"sampler={name}&terms={name}&neighbors={name}&{name}=1", anew=True)
+    assert page.bounds() == first
 
 
 def test_a_link_holds_the_whole_setting(page):
