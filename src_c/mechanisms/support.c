@@ -144,29 +144,30 @@ static bool is_table(const prv_mechanism *m, bool add)
     return m->base == PRV_BASE_ATOMS && !m->folded && !m->atoms[add]->unbounded && m->atoms[add]->length > 0;
 }
 
-double prv_lowest_loss(const prv_mechanism *m, bool add)
+/* The least finite loss, less its error if that counts. */
+static double lowest(const prv_mechanism *m, bool add, bool with_error)
 {
     if (combined(m) != NULL) return -HUGE_VAL;
-    if (is_table(m, add)) return m->atoms[add]->loss[0];
     if (m->base == PRV_BASE_CHOICE && !m->folded) {
-        double lowest = HUGE_VAL;
+        double least = HUGE_VAL;
         for (int i = 0; i < 2; i++)
-            if (m->part_weight[i] > 0.0) lowest = fmin(lowest, prv_lowest_loss(m->part[i], add));
-        return lowest;
+            if (m->part_weight[i] > 0.0) least = fmin(least, lowest(m->part[i], add, with_error));
+        return least;
     }
-    return -prv_greatest_loss(m, !add);
+    const bool own = is_table(m, add);
+    const double edge = own ? m->atoms[add]->loss[0] : -prv_greatest_loss(m, !add);
+    if (!with_error) return edge;
+    return edge - (own ? error_of_edge(m, add, edge) : prv_greatest_loss_error(m, !add));
+}
+
+double prv_lowest_loss(const prv_mechanism *m, bool add)
+{
+    return lowest(m, add, false);
 }
 
 double prv_least_loss(const prv_mechanism *m, bool add)
 {
-    const double lowest = prv_lowest_loss(m, add);
-    if (!isfinite(lowest)) return lowest;
-    if (is_table(m, add)) return lowest - error_of_edge(m, add, lowest);
-    if (m->base != PRV_BASE_CHOICE || m->folded) return lowest - prv_greatest_loss_error(m, !add);
-    double least = lowest;
-    for (int i = 0; i < 2; i++)
-        if (m->part_weight[i] > 0.0) least = fmin(least, prv_least_loss(m->part[i], add));
-    return least;
+    return lowest(m, add, true);
 }
 
 /* An upper bound of the losses of 'add'. A knot an ulp below their end might have much mass above it. */

@@ -614,6 +614,12 @@ static double points_of_convolution(const prv_refinement *r, double spacing)
     return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
 }
 
+/* A spacing at which a convolution does not take long, by its points at this one. */
+static double coarse_spacing(const prv_refinement *r, double spacing)
+{
+    return spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
+}
+
 bool prv_is_long_in_vain(const prv_refinement *r, double spacing)
 {
     return prv_is_hopeless(r, spacing) &&
@@ -633,7 +639,7 @@ static double multiplied_at(const prv_refinement *r, double spacing, double fact
 
 double prv_hopeless_spacing(const prv_refinement *r, double spacing)
 {
-    const double coarse = spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
+    const double coarse = coarse_spacing(r, spacing);
     const double multiplied = multiplied_at(r, coarse, factor_to_multiply(r, coarse, MUCH_COARSER));
     return multiplied > 0.0 ? multiplied : coarse;
 }
@@ -664,8 +670,7 @@ bool prv_is_multiplied_out(prv_refinement *r)
     if (!may_multiply(&other) ||
         !(prv_log_part(r->task.direction, &r->aim, prv_next_tilt(&other)) < HOPELESS_PART))
         return false;
-    const double spacing = prv_first_spacing(r->task.direction, &r->aim);
-    const double coarse = spacing * fmax(points_of_convolution(&other, spacing) / HOPELESS_POINTS, 1.0);
+    const double coarse = coarse_spacing(&other, prv_first_spacing(r->task.direction, &r->aim));
     if (factor_to_multiply(&other, coarse, MUCH_COARSER) > 0.0) r->multiplied = 1;
     return r->multiplied > 0;
 }
