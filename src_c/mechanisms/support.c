@@ -145,13 +145,13 @@ static bool is_table(const prv_mechanism *m, bool add)
 }
 
 /* The least finite loss, less its error if that counts. */
-static double lowest(const prv_mechanism *m, bool add, bool with_error)
+static double edge_below(const prv_mechanism *m, bool add, bool with_error)
 {
     if (combined(m) != NULL) return -HUGE_VAL;
     if (m->base == PRV_BASE_CHOICE && !m->folded) {
         double least = HUGE_VAL;
         for (int i = 0; i < 2; i++)
-            if (m->part_weight[i] > 0.0) least = fmin(least, lowest(m->part[i], add, with_error));
+            if (m->part_weight[i] > 0.0) least = fmin(least, edge_below(m->part[i], add, with_error));
         return least;
     }
     const bool own = is_table(m, add);
@@ -162,12 +162,12 @@ static double lowest(const prv_mechanism *m, bool add, bool with_error)
 
 double prv_lowest_loss(const prv_mechanism *m, bool add)
 {
-    return lowest(m, add, false);
+    return edge_below(m, add, false);
 }
 
 double prv_least_loss(const prv_mechanism *m, bool add)
 {
-    return lowest(m, add, true);
+    return edge_below(m, add, true);
 }
 
 /* An upper bound of the losses of 'add'. A knot an ulp below their end might have much mass above it. */
