@@ -57,7 +57,7 @@ def probabilities(values: ArrayLike, name: str) -> FloatArray:
 
 def extended_reals(values: ArrayLike, name: str) -> FloatArray:
     """Return an array of any shape of numbers, infinite ones too, but not nan."""
-    return points(values, name, "a number in [-inf, inf], not nan", -math.inf, math.inf)
+    return points(values, name, "in [-inf, inf], not nan", -math.inf, math.inf)
 
 
 def non_negatives(values: ArrayLike, name: str) -> FloatArray:

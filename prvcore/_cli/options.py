@@ -93,19 +93,22 @@ def add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool =
         choices=("poisson", "opacus"),
         default="poisson",
         help="whose Poisson samples, which decides their probability and number: batch size over "
-        "data set size, or as Opacus makes them of a PyTorch loader (default: poisson)",
+        "data set size (poisson, the default), or as Opacus computes them (opacus)",
     )
     command.add_argument(
         "--sampler",
         type=sampler,
         choices=("poisson", "fixed-size", "random-allocation", "balls-in-bins"),
         default="poisson",
-        help="what the batches are: each record in each with the sampling probability; batches of "
-        "one size; each record in one batch of an epoch, drawn anew in each or once (default: "
-        "poisson). Allocations have 1 / batches as the sampling probability",
+        help="how batches are drawn (default: poisson): each record enters each one independently "
+        "(poisson); batches have one size (fixed-size); each record is in one batch of an epoch, "
+        "drawn anew for each epoch (random-allocation) or once (balls-in-bins), and the sampling "
+        "probability is 1 / batches",
     )
     command.add_argument(
-        "--drop-last", action="store_true", help="of --loader opacus: as its PyTorch loader has it"
+        "--drop-last",
+        action="store_true",
+        help="with --loader opacus: its PyTorch loader drops the last, smaller batch",
     )
 
 

@@ -36,8 +36,8 @@ def sampler(text: str) -> str:
     """Return the name of a sampler; a shuffle is none of those that have bounds."""
     if text.startswith("shuffl"):
         raise argparse.ArgumentTypeError(
-            f"must not be {text!r}: of shuffled batches only a lower bound is known, and upper "
-            "ones without any gain of sampling: prvcore shuffled"
+            f"must not be {text!r}: for shuffled batches only a lower bound is known, and upper "
+            "ones without amplification by sampling: prvcore shuffled"
         )
     return text
 

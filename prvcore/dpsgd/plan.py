@@ -253,19 +253,18 @@ def dpsgd_schedule(
         What draws the samples. ``"poisson"``: with probability ``batch_size * accumulation_steps /
         dataset_size``. ``"opacus"``: the loader that Opacus makes of a PyTorch loader, with 1 over
         the number of batches that the PyTorch loader has in an epoch, and about as many steps:
-        ``int(1 / (1 / batches))`` in floating point, which may be one less. It has `rounding` of
-        each epoch and `accumulation_steps` 1 alone: it forbids to add up samples, which would have
-        records that come twice, and a sample that is split for want of memory is one step.
+        ``int(1 / (1 / batches))`` in floating point, which may be one less. It needs the default
+        `rounding`, and `accumulation_steps` 1: Opacus does not add up gradients of several samples,
+        in which a record may come twice. (A sample that is split for want of memory is one step.)
     drop_last : bool, default False
-        Of the PyTorch loader: whether the last, smaller batch is left out, so that batches are
-        fewer and the sampling probability is *larger*. Of the loader ``"opacus"`` alone.
+        With the loader ``"opacus"`` only: whether the PyTorch loader leaves out the last, smaller
+        batch, so that batches are fewer and the sampling probability is *larger*.
     sampler : {"poisson", "fixed-size", "random-allocation", "balls-in-bins"}
-        What the batches are, as `dpsgd_epsilon` takes it: of ``"poisson"`` each record is in each
-        batch by itself, with a probability that `loader` decides. Of the two allocations an epoch
+        What the batches are, as `dpsgd_epsilon` takes it. With ``"poisson"``, each record enters
+        each batch independently, with a probability that `loader` decides; all others need the
+        loader ``"poisson"``. With the two allocations, which need the default `rounding`, an epoch
         has ``dataset_size / (batch_size * accumulation_steps)`` batches, rounded up: a number that
-        must be the same for neighbouring data sets, so fix it by a public size. They have
-        `rounding` of each epoch alone, and the loader ``"poisson"`` is the only one that has a
-        choice.
+        must be the same for neighbouring data sets, so fix it by a public size.
 
     Returns
     -------

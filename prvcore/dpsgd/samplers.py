@@ -33,8 +33,8 @@ def checked_sampler(sampler: object) -> str:
     if isinstance(sampler, str) and sampler.startswith("shuffl"):
         raise ValueError(
             f"sampler must be one of {', '.join(map(repr, get_args(Sampler)))}, got {sampler!r}: "
-            "of shuffled batches only a lower bound is known, shuffled_lower_bound, and upper "
-            "bounds without any gain of sampling"
+            "for shuffled batches only a lower bound is known, shuffled_lower_bound, and upper "
+            "bounds without amplification by sampling"
         )
     return _arguments.choice(sampler, "sampler", get_args(Sampler))
 

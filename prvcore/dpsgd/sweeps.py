@@ -101,11 +101,12 @@ def dpsgd_epsilon(
     sampler : {"poisson", "fixed-size", "random-allocation", "balls-in-bins"}
         What the batches are. ``"poisson"``: each record enters each batch with the sampling
         probability (`PoissonSubsampledGaussian`). ``"fixed-size"``: batches of one size, each drawn
-        anew (`SubsampledWithoutReplacement`, for ``neighbors="replace-one"`` alone).
+        anew (`SubsampledWithoutReplacement`, for ``neighbors="replace-one"`` only).
         ``"random-allocation"``: in each epoch every record is in one of the batches, drawn anew
         (`RandomAllocation`). ``"balls-in-bins"``: it is in the same one in all epochs
-        (`BallsInBins`). Of these two the sampling probability is 1 / batches of an epoch, and
-        `steps` are batches: the last epoch may have fewer of them where bins are drawn anew.
+        (`BallsInBins`). These two are for ``neighbors="add-or-remove"``, "add" and "remove"; the
+        sampling probability must be 1 over the number of batches of an epoch, and `steps` counts
+        batches. With ``"random-allocation"`` the run may end within an epoch.
     workers : int, optional
         How many threads compute, >= 1; as many as this process may use cores if left out. Not with
         an executor.

@@ -95,7 +95,10 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     given = {name: value for name, value in values.items() if name != "type"}
     if not needed <= set(given) <= names:
         listed = ", ".join(field.name for field in parameters)
-        raise ValueError(f"{kind.__name__} must have {listed}, got {short(list(given))}")
+        unknown = [name for name in given if name not in names]
+        missing = [field.name for field in parameters if field.name in needed - set(given)]
+        fault = f"it has no {short(unknown[0])}" if unknown else f"{missing[0]!r} is missing"
+        raise ValueError(f"{kind.__name__} must have {listed}, got {short(list(given))}: {fault}")
     return kind(**{name: _value_from(value, depth) for name, value in given.items()})
 
 

@@ -55,7 +55,8 @@ class RandomAllocation(_Allocated):
     batches : int
         Number of batches of the epoch, in [1, 2^32], which must not depend on the data.
     selected : int, default 1
-        In how many of the batches each record is, in [1, `batches`]; any so many are as likely.
+        In how many of the batches each record is, in [1, `batches`]: any so many of
+        them with the same probability.
 
     Raises
     ------
@@ -77,9 +78,9 @@ class RandomAllocation(_Allocated):
     earlier ones. The cost grows like the logarithm of the number of batches.
 
     If a record is in more than one of the batches, upper bounds are those of a draw that is known
-    in part: one batch from each of `selected` blocks. The lower ones are those of what is seen of
-    the sum of all outcomes, or of one batch; no data sets are known to lose as much as the upper
-    bound. Such a mechanism is no part of others.
+    in part: one batch from each of `selected` blocks. Lower bounds are those of an observer who
+    sees only the sum of all outcomes, or only one batch; no data sets are known to reach the upper
+    bound. Such a mechanism cannot be part of another.
 
     References
     ----------

@@ -38,8 +38,8 @@ class FromCDFs(Mechanism):
         the value of one record, or both. It has to bound them in either order.
     attained : bool, default True
         Whether two data sets have this pair. If not, it bounds privacy loss from above alone:
-        lower bounds of a composition count it as nothing, and it is no part of others than
-        `PoissonSubsampled`.
+        lower bounds of a composition count it as nothing, and no mechanism but `PoissonSubsampled`
+        may contain it.
 
     Raises
     ------
@@ -114,8 +114,8 @@ class FromTable(OfArrays):
         the value of one record, or both. It has to bound them in either order.
     attained : bool, default True
         Whether two data sets have this pair. If not, it bounds privacy loss from above alone:
-        lower bounds of a composition count it as nothing, and it is no part of others than
-        `PoissonSubsampled`.
+        lower bounds of a composition count it as nothing, and no mechanism but `PoissonSubsampled`
+        may contain it.
 
     Attributes
     ----------
@@ -168,8 +168,8 @@ class FromPrivacyCurve(Mechanism):
         the value of one record, or both. It has to bound them in either order.
     attained : bool, default True
         Whether two data sets have this pair. If not, it bounds privacy loss from above alone:
-        lower bounds of a composition count it as nothing, and it is no part of others than
-        `PoissonSubsampled`.
+        lower bounds of a composition count it as nothing, and no mechanism but `PoissonSubsampled`
+        may contain it.
 
     Raises
     ------

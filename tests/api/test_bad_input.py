@@ -77,9 +77,9 @@ REAL_ARGUMENTS = [
     (lambda x: CURVE.error_budget(delta=x), "delta", PROBABILITY, [-1.0, 1.1, NAN]),
     (lambda x: prv.eps_from_delta(CURVE, x), "delta", PROBABILITY, [-1.0, 1.1, NAN]),
     (lambda x: prv.eps_from_delta(GAUSSIAN, x, counts=2), "delta", PROBABILITY, [-1.0, NAN]),
-    (CURVE.delta, "epsilon", "a number in [-inf, inf], not nan", [NAN]),
-    (lambda x: CURVE.error_budget(epsilon=x), "epsilon", "a number in [-inf, inf], not nan", [NAN]),
-    (lambda x: prv.delta_from_eps(CURVE, x), "epsilon", "a number in [-inf, inf], not nan", [NAN]),
+    (CURVE.delta, "epsilon", "in [-inf, inf], not nan", [NAN]),
+    (lambda x: CURVE.error_budget(epsilon=x), "epsilon", "in [-inf, inf], not nan", [NAN]),
+    (lambda x: prv.delta_from_eps(CURVE, x), "epsilon", "in [-inf, inf], not nan", [NAN]),
 ]
 INTEGER_ARGUMENTS = [
     (
@@ -207,7 +207,7 @@ def test_an_array_names_the_first_bad_element():
 def test_arrays_of_other_kinds(values):
     with pytest.raises(TypeError, match=message("delta must be real numbers, in [0, 1], got")):
         CURVE.epsilon(values)
-    required = "epsilon must be real numbers, a number in [-inf, inf], not nan, got"
+    required = "epsilon must be real numbers, in [-inf, inf], not nan, got"
     with pytest.raises(TypeError, match=message(required)):
         CURVE.delta(values)
 

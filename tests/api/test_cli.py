@@ -488,7 +488,7 @@ def test_a_shuffle_is_refused_as_a_sampler(capsys):
         cli.main([*EPSILON, "--sampler", "shuffled"])
     assert stop.value.code == 2
     told = capsys.readouterr().err
-    assert "argument --sampler: must not be 'shuffled': of shuffled batches only a lower" in told
+    assert "argument --sampler: must not be 'shuffled': for shuffled batches only a lower" in told
     assert "prvcore shuffled" in told
 
 
