@@ -17,15 +17,23 @@ typedef struct sums {
     size_t point; /* of the window, counted from its lowest */
 } sums;
 
+/* D and B at one lattice point of a spectrum. */
+typedef struct series {
+    double n, d, b;
+} series;
+
 /* Reads D and B anywhere. Recurrences leave their state at some points on the way down, so that further
- * readings start near. */
-enum { MARKS = 128 };
+ * readings start near. Sums of a spectrum are kept of the points read last: searches end between two of
+ * them. */
+enum { MARKS = 128, KEPT = 4 };
 
 typedef struct reader {
     const prv_composed *composed;
     prv_wide decay, decay_more, drop; /* e^(-lam h), e^(-(lam + 1) h), 1 - e^(-h) */
     size_t stride, marked;
     sums marks[MARKS]; /* at the top, one `stride` below it, ... */
+    series kept[KEPT];
+    size_t read; /* sums of a spectrum so far; the last is kept[(read - 1) % KEPT] */
 } reader;
 
 static size_t position(const prv_composed *c, size_t point)
@@ -37,6 +45,7 @@ static size_t position(const prv_composed *c, size_t point)
 static void reader_init(reader *r, const prv_composed *c)
 {
     r->composed = c;
+    r->read = 0;
     if (c->engine == PRV_ENGINE_SPECTRUM) return;
     const size_t top = c->convolved.length - 1;
     r->decay = prv_wide_of(exp(-c->tilted.tilt * c->spacing));
@@ -65,6 +74,16 @@ static sums sums_at(reader *r, size_t point)
         if (top - s.point == r->marked * r->stride) r->marks[r->marked++] = s;
     }
     return s;
+}
+
+static series series_at(reader *r, double n)
+{
+    for (size_t i = 0; i < r->read && i < KEPT; i++)
+        if (r->kept[i].n == n) return r->kept[i];
+    series *s = &r->kept[r->read++ % KEPT];
+    s->n = n;
+    prv_spectrum_at(r->composed->spectral.spectrum, n, &s->d, &s->b);
+    return *s;
 }
 
 static double clip(double value, double low, double high)
@@ -96,7 +115,9 @@ static place on_lattice(reader *r, double epsilon)
             const place unknown = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0.0, 0};
             return unknown;
         }
-        prv_spectrum_at(c->spectral.spectrum, n, &d, &b);
+        const series s = series_at(r, n);
+        d = s.d;
+        b = s.b;
     } else {
         const place nothing = {0.0, 0.0, log_scale_at(c, (long double)epsilon), 0.0, 1};
         const size_t top = c->convolved.length - 1;
