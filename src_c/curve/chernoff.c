@@ -169,6 +169,12 @@ double prv_chernoff_epsilon(prv_direction *direction, double delta, double enoug
     return bound <= enough ? bound : fmin(bound, epsilon_without_tops(direction, delta, 0.0));
 }
 
+double prv_chernoff_epsilon_at(const prv_direction *direction, double delta, double enough, double tilt)
+{
+    const double bound = epsilon_at(direction, delta, TOPS_OF_BOUND, tilt);
+    return bound <= enough ? bound : fmin(bound, epsilon_at(direction, delta, 0.0, tilt));
+}
+
 double prv_chernoff_delta(prv_direction *direction, double epsilon)
 {
     return delta_at(direction, epsilon, tilt_of_pair(direction, PRV_ASK_DELTA, epsilon));

@@ -12,6 +12,9 @@
  * which cells are in use. O(cells). */
 double prv_chernoff_epsilon(prv_direction *direction, double delta, double enough);
 
+/* The same at a tilt > 0 that is given, which need not be the best one: no search. */
+double prv_chernoff_epsilon_at(const prv_direction *direction, double delta, double enough, double tilt);
+
 /* Chernoff's bound of delta, with the mass at infinity, at an epsilon > 0. O(cells). */
 double prv_chernoff_delta(prv_direction *direction, double epsilon);
 

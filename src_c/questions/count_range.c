@@ -294,7 +294,9 @@ static prv_status make_first(prv_count_range *r, const prv_options *options)
     prv_direction *other = r->plans[1].refinement.task.direction;
     const double hopeful = HOPEFUL * p->least_epsilon;
     prv_direction_set_count(other, r->least);
-    r->may_exclude = prv_chernoff_epsilon(other, r->delta, hopeful) <= hopeful;
+    prv_chernoff_cut_tops(other, r->delta);
+    r->exclude_tilt = prv_chernoff_tilt(other, r->delta);
+    r->may_exclude = prv_chernoff_epsilon_at(other, r->delta, hopeful, r->exclude_tilt) <= hopeful;
     return PRV_OK;
 }
 
@@ -330,7 +332,9 @@ static prv_status see_other(prv_count_range *r, double count, const prv_options 
     prv_direction *other = r->plans[1].refinement.task.direction;
     *found = true;
     prv_direction_set_count(other, count);
-    if (r->may_exclude && prv_chernoff_epsilon(other, r->delta, bounds->lower) <= bounds->lower)
+    /* The best tilt falls about like the root of the count. */
+    const double tilt = r->exclude_tilt * sqrt(r->least / count);
+    if (r->may_exclude && prv_chernoff_epsilon_at(other, r->delta, bounds->lower, tilt) <= bounds->lower)
         return PRV_OK;
     const prv_status status = make_second(r, options);
     *found = status == PRV_OK && !r->plans[1].fails;
