@@ -12,8 +12,8 @@ prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double
 {
     prv_composed composed;
     memset(plan, 0, sizeof *plan);
-    const prv_status status = prv_spectrum_new(lattices, counts, steps, tilt, window, most_work,
-                                               &plan->beginning, &composed);
+    prv_status status = prv_spectrum_new(lattices, counts, steps, tilt, window, most_work, &plan->beginning,
+                                         &composed);
     if (status != PRV_OK) return status;
     plan->window = *window;
     plan->window.options = NULL; /* they live as long as the call that made the plan */
@@ -21,7 +21,13 @@ prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double
     plan->unit = composed.spacing;
     plan->divisor = (int64_t)fmin(rint(composed.spacing / spacing), 0x1p53);
     const bool is_multiple = plan->divisor > 0 && plan->unit == spacing * (double)plan->divisor;
-    return is_multiple && plan->beginning.count > 0 ? PRV_OK : PRV_ERR_PRECISION;
+    if (!is_multiple || plan->beginning.count == 0) return PRV_ERR_PRECISION;
+    prv_growing_spectrum sums = {0};
+    status = prv_growing_begin(plan, &sums);
+    if (status == PRV_OK)
+        status = prv_kernels_new(&sums.exponents, plan->unit, tilt, plan->beginning.points, &plan->kernels);
+    prv_growing_free(&sums);
+    return status;
 }
 
 prv_status prv_growing_plan_once(const prv_lattice *lattice, double least, double tilt,
@@ -35,16 +41,13 @@ prv_status prv_growing_plan_once(const prv_lattice *lattice, double least, doubl
     plan->tilt = tilt;
     plan->unit = once->composed.spacing;
     if (status != PRV_OK) return status;
-    plan->kernels = prv_allocate(once->exponents.count, sizeof *plan->kernels);
-    if (plan->kernels == NULL) return PRV_ERR_MEMORY;
-    prv_kernels_fill(&once->exponents, plan->unit, tilt, plan->beginning.points, plan->kernels);
-    return PRV_OK;
+    return prv_kernels_new(&once->exponents, plan->unit, tilt, plan->beginning.points, &plan->kernels);
 }
 
 void prv_growing_plan_free(prv_growing_plan *plan)
 {
     prv_spectrum_free(&plan->beginning);
-    prv_release(plan->kernels);
+    prv_kernels_free(&plan->kernels);
     memset(plan, 0, sizeof *plan);
 }
 
@@ -97,8 +100,8 @@ prv_status prv_growing_read(const prv_growing_plan *plan, const prv_growing_spec
     memset(spectrum, 0, sizeof *spectrum);
     *composed = sums->composed;
     const prv_spectrum *b = &plan->beginning;
-    const prv_status status = prv_spectrum_fill(&sums->exponents, composed->spectral.laws, false, plan->unit,
-                                                plan->tilt, b->points, plan->kernels, spectrum);
+    const prv_status status = prv_spectrum_fill(&sums->exponents, composed->spectral.laws, false, b->points,
+                                                &plan->kernels, spectrum);
     if (status != PRV_OK) return status;
     spectrum->tolerance = b->tolerance;
     spectrum->left_out = b->left_out;

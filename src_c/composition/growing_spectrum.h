@@ -14,7 +14,7 @@ typedef struct prv_growing_plan {
     prv_window window;      /* its shifts bound the tails of all sums */
     double tilt, unit;      /* unit: of the lattice of sums, nats */
     int64_t divisor;        /* the same in steps of the lattices */
-    prv_kernels *kernels;   /* [beginning.count], or NULL */
+    prv_kernels kernels;    /* of its frequencies */
 } prv_growing_plan;
 
 /* Fixes it for a beginning with these lattices of this spacing, by prv_spectrum_new. PRV_ERR_PRECISION also

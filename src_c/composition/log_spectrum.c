@@ -126,15 +126,18 @@ prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to)
 
 prv_status prv_exponents_repeat(const prv_exponents *once, double k, prv_exponents *to)
 {
-    const prv_status status = prv_exponents_copy(once, to);
+    to->count = 0;
+    const prv_status status = reserve(to, once->count);
     if (status != PRV_OK) return status;
-    for (size_t j = 0; j < to->count; j++) {
-        to->log_modulus[j] *= k;
-        to->phase[j] *= k;
-        to->log_bound[j] *= k;
-        to->error[j] *= k;
-        to->size[j] *= k;
+    for (size_t j = 0; j < once->count; j++) {
+        to->number[j] = once->number[j];
+        to->log_modulus[j] = k * once->log_modulus[j];
+        to->phase[j] = k * once->phase[j];
+        to->log_bound[j] = k * once->log_bound[j];
+        to->error[j] = k * once->error[j];
+        to->size[j] = k * once->size[j];
     }
+    to->count = once->count;
     return PRV_OK;
 }
 

@@ -29,8 +29,8 @@ void prv_exponents_add(prv_exponents *exponents, size_t first, size_t count, con
 
 /* A copy of the frequencies and all sums at them; free it with prv_exponents_free. PRV_ERR_MEMORY. */
 prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to);
-/* The sums of a step that runs `count` times, from those of the same step once, without jumps apart; in the
- * memory that `to` has already. PRV_ERR_MEMORY. */
+/* The sums of a step that runs `count` times, from those of the same step once, without jumps apart, whose
+ * arrays are left as they are; in the memory that `to` has already. PRV_ERR_MEMORY. */
 prv_status prv_exponents_repeat(const prv_exponents *once, double count, prv_exponents *to);
 void prv_exponents_free(prv_exponents *exponents);
 

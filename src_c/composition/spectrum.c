@@ -245,6 +245,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     memset(composed, 0, sizeof *composed);
     composed->engine = PRV_ENGINE_SPECTRUM;
     prv_exponents e = {0};
+    prv_kernels kernels;
     prv_march walk = {.steps = steps, .options = window->options};
     const size_t source_count = window->separate ? 2 * steps : steps;
     prv_source *sources = prv_allocate(source_count, sizeof *sources);
@@ -281,7 +282,9 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
         walk.kept_work = work;
         status = add_frequencies(&b, &walk, unit, tilt, window->tolerance, &out->left_out);
         if (status != PRV_OK) goto done;
-        status = prv_spectrum_fill(&e, steps, jumps != NULL, unit, tilt, points, NULL, out);
+        status = prv_kernels_new(&e, unit, tilt, points, &kernels);
+        if (status == PRV_OK) status = prv_spectrum_fill(&e, steps, jumps != NULL, points, &kernels, out);
+        prv_kernels_free(&kernels);
         if (status != PRV_OK) goto done;
         if (jumps != NULL) out->bulk = bulk_from_above(&composed->tilted, window, log_bulk, steps);
         out->work = b.work + walk.work;

@@ -16,21 +16,22 @@ static inline bool prv_starts_run(const prv_exponents *e, size_t j)
     return j == 0 || e->number[j] != e->number[j - 1] + 1.0;
 }
 
-/* The kernels of D and B at one frequency, and what both together weigh: no step changes them. */
+/* The kernels of D and B at the frequencies, times what each weighs: itself and the one conjugate to it, over
+ * N. No step changes them. */
 typedef struct prv_kernels {
-    prv_complex d, b;
-    double weight; /* of this frequency and the one conjugate to it, over N */
-    double size;   /* |d| + unit |b|, from above, times the weight */
+    double *d_re, *d_im, *b_re, *b_im; /* [count] */
+    double *size;                      /* |d| + unit |b|, from above, with the weight */
 } prv_kernels;
 
-/* kernels[exponents->count] of the frequencies; unit and points as below. O(frequencies). */
-void prv_kernels_fill(const prv_exponents *exponents, double unit, double tilt, double points,
-                      prv_kernels *kernels);
+/* Those of exponents->count frequencies; `unit` is the spacing of the lattice of sums, N = points.
+ * O(frequencies). PRV_ERR_MEMORY. */
+prv_status prv_kernels_new(const prv_exponents *exponents, double unit, double tilt, double points,
+                           prv_kernels *kernels);
+void prv_kernels_free(prv_kernels *kernels);
 
-/* What the logarithms of so many steps say: Phi times the kernels, with its rounding. `unit` is the spacing
- * of the lattice of sums, N = points, `separate` says that jumps are apart. `kernels` are those of the
- * frequencies, or NULL. O(frequencies). PRV_ERR_MEMORY. */
-prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, bool separate, double unit,
-                             double tilt, double points, const prv_kernels *kernels, prv_spectrum *spectrum);
+/* What the logarithms of so many steps say: Phi times the kernels of the same frequencies, with its rounding.
+ * `separate` says that jumps are apart. O(frequencies). PRV_ERR_MEMORY. */
+prv_status prv_spectrum_fill(const prv_exponents *exponents, size_t steps, bool separate, double points,
+                             const prv_kernels *kernels, prv_spectrum *spectrum);
 
 #endif
