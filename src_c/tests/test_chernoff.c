@@ -112,7 +112,7 @@ static void bounds_of(composition *c, size_t fineness)
         const double bound = prv_chernoff_epsilon(&c->direction, delta, 0.0);
         above = above && exact_delta(c, (long double)bound) <= (long double)delta;
         const double at = prv_chernoff_epsilon_at(&c->direction, delta, 0.0, log_uniform(1e-3, 1e3));
-        above = above && exact_delta(c, (long double)at) <= (long double)delta;
+        above = above && (at > 1e3 || exact_delta(c, (long double)at) <= (long double)delta);
         /* Coarse profiles may be far from the mechanism, and those of two atoms stay coarse. */
         near = near && (c->mu == 0.0 || fineness == 1 || bound <= 1.5 * (double)truth + 2.0);
         enough = enough && prv_chernoff_epsilon(&c->direction, delta, HUGE_VAL) >= bound;
