@@ -187,14 +187,6 @@ cdef class Stop:
 cdef object this_thread = threading.local()
 
 
-# What goes on between the stages of a call.
-cdef struct watch:
-    bint signals  # no thread but the main one receives any
-    const int *stop  # of a Stop, or NULL
-    double last_look
-    void *callback  # a borrowed Python object, or NULL
-
-
 cdef int look(void *context, const prv_progress *progress) except -1 nogil:
     cdef watch *w = <watch *>context
     cdef double now = seconds()
@@ -225,6 +217,18 @@ cdef int look(void *context, const prv_progress *progress) except -1 nogil:
     return 0
 
 
+cdef int let_stop(prv_options *options, watch *w, object progress) except -1:
+    w.signals = threading.get_ident() == threading.main_thread().ident
+    w.last_look = seconds()
+    w.callback = NULL if progress is None else <void *>progress
+    cdef Stop stop = getattr(this_thread, "stop", None)  # kept by the thread
+    w.stop = NULL if stop is None else &stop.asked
+    options.progress_context = w
+    if w.signals or w.callback is not NULL or w.stop is not NULL:
+        options.progress = look
+    return 0
+
+
 cdef prv_options new_options(
     str neighbors, str engine, size_t memory_limit, object progress, watch *w
 ):
@@ -234,14 +238,7 @@ cdef prv_options new_options(
     options.engine = ENGINES[engine]
     options.memory_limit = memory_limit
     options.fft = &TRANSFORMS
-    w.signals = threading.get_ident() == threading.main_thread().ident
-    w.last_look = seconds()
-    w.callback = NULL if progress is None else <void *>progress
-    cdef Stop stop = getattr(this_thread, "stop", None)  # kept by the thread
-    w.stop = NULL if stop is None else &stop.asked
-    options.progress_context = w
-    if w.signals or w.callback is not NULL or w.stop is not NULL:
-        options.progress = look
+    let_stop(&options, w, progress)
     return options
 
 

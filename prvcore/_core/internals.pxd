@@ -18,6 +18,10 @@ cdef extern from "base/arithmetic.h" nogil:
     prv_status prv_check_arithmetic()
 
 
+cdef extern from "base/progress.h" nogil:
+    prv_status prv_check_interrupt(const prv_options *options)
+
+
 cdef extern from "mechanisms/support.h" nogil:
     double prv_absolute_cdf_error(const prv_mechanism *mechanism)
 
@@ -41,6 +45,7 @@ cdef extern from "lattices/cells.h" nogil:
         double infinite_error
         double tail_error
         double least_width
+        const prv_options *options
 
     prv_status prv_cells_new(size_t length, prv_cells *cells)
     void prv_cells_free(prv_cells *cells)

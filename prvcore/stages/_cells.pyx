@@ -3,7 +3,8 @@
 cimport cython
 from libc.string cimport memcpy
 
-from prvcore._core.core cimport PRV_OK, prv_status
+from prvcore._core.composition cimport let_stop, watch
+from prvcore._core.core cimport PRV_OK, prv_options, prv_options_default, prv_status
 from prvcore._core.internals cimport (
     PRV_DOMINATED,
     PRV_DOMINATING,
@@ -146,6 +147,8 @@ def cells(mechanism, knots, *, direction="remove", side="dominating", memory_lim
     cdef prv_status status = PRV_OK
     cdef Handle handle = handle_of(mechanism, direction)
     cdef bint add = direction == "add"
+    cdef prv_options options = prv_options_default()
+    cdef watch w
     cdef Cells made = Cells.__new__(Cells)
     made.side = (
         PRV_DOMINATED
@@ -160,8 +163,11 @@ def cells(mechanism, knots, *, direction="remove", side="dominating", memory_lim
     check(prv_check_arithmetic())
     check(prv_cells_new(length, &made.cells))
     memcpy(made.cells.knots, &points[0], length * sizeof(double))
+    let_stop(&options, &w, None)
+    made.cells.options = &options
     with nogil:
         status = prv_cells_compute(handle.pointer, add, made.side, &made.cells)
+    made.cells.options = NULL
     check(status)
     return made
 

@@ -6,9 +6,15 @@ from libc.math cimport fmin
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from prvcore._core.composition cimport plan_transforms
-
-from prvcore._core.core cimport PRV_ERR_PRECISION, PRV_OK, prv_fft, prv_status
+from prvcore._core.composition cimport let_stop, plan_transforms, watch
+from prvcore._core.core cimport (
+    PRV_ERR_PRECISION,
+    PRV_OK,
+    prv_fft,
+    prv_options,
+    prv_options_default,
+    prv_status,
+)
 from prvcore._core.internals cimport (
     PRV_LONGEST_TRANSFORM,
     prv_check_arithmetic,
@@ -345,7 +351,10 @@ def convolve(
     """
     cdef Steps steps = Steps(lattices, counts)
     cdef double lam = _arguments.non_negative(tilt, "tilt")
-    cdef size_t length = window.window.length
+    cdef prv_window within = window.window
+    cdef size_t length = within.length
+    cdef prv_options options = prv_options_default()
+    cdef watch w
     cdef prv_fft plans
     cdef const prv_fft *fft = NULL
     cdef Convolution made = Convolution.__new__(Convolution)
@@ -370,13 +379,15 @@ def convolve(
     check(prv_check_arithmetic())
     check(prv_workspace_new(length, steps.length, steps.longest, &made.work))
     made.rounding, made.absolute = steps.rounding, steps.absolute
+    let_stop(&options, &w, None)
+    within.options = &options
     with nogil:
         status = prv_compose(
             steps.lattices,
             steps.counts,
             steps.length,
             lam,
-            &window.window,
+            &within,
             fft,
             &made.work,
             &made.composed,
@@ -435,18 +446,23 @@ def sum_spectrum(
     cdef double most_frequencies = limit // BYTES_OF_FREQUENCY
     cdef double room = most_frequencies * (steps.atoms + WORK_OF_FREQUENCY * steps.length)
     cdef Spectrum made = Spectrum.__new__(Spectrum)
+    cdef prv_window within = window.window
+    cdef prv_options options = prv_options_default()
+    cdef watch w
     cdef prv_status status = PRV_OK
     for name in ("shift_down", "shift_up", "tolerance"):
         _arguments.positive(getattr(window, name), f"window.{name}")
     check(prv_check_arithmetic())
     made.rounding, made.absolute = steps.rounding, steps.absolute
+    let_stop(&options, &w, None)
+    within.options = &options
     with nogil:
         status = prv_spectrum_new(
             steps.lattices,
             steps.counts,
             steps.length,
             lam,
-            &window.window,
+            &within,
             fmin(work, room),
             &made.spectrum,
             &made.composed,

@@ -2,12 +2,20 @@
 
 from libc.math cimport fmax, fmin
 
-from prvcore._core.core cimport PRV_ENGINE_AUTO
+from prvcore._core.composition cimport let_stop, watch
+from prvcore._core.core cimport (
+    PRV_ENGINE_AUTO,
+    PRV_OK,
+    prv_options,
+    prv_options_default,
+    prv_status,
+)
 from prvcore._core.internals cimport (
     PRV_DOMINATED,
     PRV_DOMINATING,
     prv_certificate,
     prv_check_arithmetic,
+    prv_check_interrupt,
     prv_curve_delta,
     prv_curve_epsilon,
     prv_inverse,
@@ -140,16 +148,24 @@ cdef class Composed:
         cdef prv_slack_parts parts
         cdef prv_value value
         cdef Py_ssize_t i
+        cdef prv_options options = prv_options_default()
+        cdef watch w
+        cdef prv_status status = PRV_OK
         self.check_made()
+        let_stop(&options, &w, None)
         with nogil:
             parts = prv_certificate(&self.composed, &self.rounding)
             for i in range(flat.shape[0]):
+                status = prv_check_interrupt(&options)
+                if status != PRV_OK:
+                    break
                 value = prv_curve_delta(&self.composed, flat[i], PRV_DOMINATED, &parts.slack)
                 bounds[i, 0] = value.delta
                 bounds[i, 1] = fmax(value.plain, value.delta)
                 value = prv_curve_delta(&self.composed, flat[i], PRV_DOMINATING, &parts.slack)
                 bounds[i, 1] = fmin(bounds[i, 1], value.delta)
                 bounds[i, 2] = value.delta
+        check(status)
         return shaped(found, points)
 
     def epsilon(self, delta, *, guess=0.0):
@@ -188,10 +204,17 @@ cdef class Composed:
         cdef prv_slack_parts parts
         cdef prv_inverse inverse
         cdef Py_ssize_t i
+        cdef prv_options options = prv_options_default()
+        cdef watch w
+        cdef prv_status status = PRV_OK
         self.check_made()
+        let_stop(&options, &w, None)
         with nogil:
             parts = prv_certificate(&self.composed, &self.rounding)
             for i in range(flat.shape[0]):
+                status = prv_check_interrupt(&options)
+                if status != PRV_OK:
+                    break
                 inverse = prv_curve_epsilon(
                     &self.composed, flat[i], PRV_DOMINATED, &parts.slack, start
                 )
@@ -202,4 +225,5 @@ cdef class Composed:
                 )
                 bounds[i, 1] = fmin(bounds[i, 1], inverse.epsilon)
                 bounds[i, 2] = inverse.epsilon
+        check(status)
         return shaped(found, points)

@@ -6,7 +6,14 @@ from libc.float cimport DBL_EPSILON
 from libc.math cimport fabsl
 from libc.stdint cimport int64_t
 
-from prvcore._core.core cimport PRV_ERR_PRECISION, PRV_OK, prv_status
+from prvcore._core.composition cimport let_stop, watch
+from prvcore._core.core cimport (
+    PRV_ERR_PRECISION,
+    PRV_OK,
+    prv_options,
+    prv_options_default,
+    prv_status,
+)
 from prvcore._core.internals cimport (
     PRV_DOMINATED,
     PRV_DOMINATING,
@@ -437,6 +444,8 @@ def mean_matched(
     cdef size_t n = _arguments.integer(half_length, "half_length", 1, PRV_LONGEST_TRANSFORM // 2)
     cdef Lattice made = Lattice.__new__(Lattice)
     cdef prv_discretization_error error
+    cdef prv_options options = prv_options_default()
+    cdef watch w
     cdef prv_status status = PRV_OK
     if not prv_mean_exists(handle.pointer):
         raise ValueError(
@@ -444,9 +453,10 @@ def mean_matched(
         )
     check_room(f"half_length = {n}", 64.0 * n, memory_limit_of(memory_limit))
     check(prv_check_arithmetic())
+    let_stop(&options, &w, None)
     with nogil:
         status = prv_discretize_prv(
-            handle.pointer, add, mesh_size, n, NULL, &made.lattice, &error
+            handle.pointer, add, mesh_size, n, &options, &made.lattice, &error
         )
     if status == PRV_ERR_PRECISION:
         raise PrecisionError(

@@ -5,6 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from prvcore._core.composition cimport let_stop, watch
 from prvcore._core.core cimport (
     PRV_ADD,
     PRV_ENGINE_CONVOLUTION,
@@ -149,6 +150,7 @@ def plan(
     cdef double width = _arguments.positive(eps_error, "eps_error")
     cdef bint exact = bool(exact_mesh)
     cdef prv_options options
+    cdef watch w
     memset(&options, 0, sizeof(options))
     options.engine = (
         PRV_ENGINE_SPECTRUM
@@ -161,6 +163,7 @@ def plan(
     if length == 0 or min(n for _, n in steps) == 0:
         raise ValueError(f"mechanisms must not be empty, and counts be at least 1, got {steps!r}")
     check(prv_check_arithmetic())
+    let_stop(&options, &w, None)
     cdef Layout made = Layout(length)
     for j in range(length):
         made.steps[j].mechanism = (<Handle>handles[j]).pointer
