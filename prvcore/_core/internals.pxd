@@ -314,6 +314,7 @@ cdef extern from "planning/layout.h" nogil:
         bint exact_spacing,
         prv_engine engine,
         double memory_limit,
+        const prv_options *options,
         prv_layout *layout,
     )
     void prv_layout_free(prv_layout *layout)

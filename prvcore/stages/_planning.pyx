@@ -213,6 +213,7 @@ cdef prv_status lay_out(
         exact,
         options.engine,
         <double>options.memory_limit,
+        options,
         &made.layout,
     )
 

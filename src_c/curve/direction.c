@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "mechanisms/replace_one.h"
 #include "mechanisms/support.h"
 
@@ -145,7 +146,7 @@ prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *f
         direction->mechanisms[j] = direction->enclosed[j] = enclosed;
     }
     if (made == PRV_OK) direction->enclosing = *fineness;
-    const prv_status profiled = prv_direction_profile(direction, direction->fineness);
+    const prv_status profiled = prv_direction_profile(direction, direction->fineness, options);
     return profiled != PRV_OK ? profiled : made;
 }
 
@@ -200,13 +201,14 @@ double prv_enclosing_gap(const prv_direction *direction, double saddle, double d
 
 /* ---- Profiles --------------------------------------------------------------------------------- */
 
-prv_status prv_direction_profile(prv_direction *direction, size_t fineness)
+prv_status prv_direction_profile(prv_direction *direction, size_t fineness, const prv_options *options)
 {
     direction->fineness = fineness;
     for (size_t j = 0; j < direction->steps; j++) {
+        prv_status status = prv_check_interrupt(options);
+        if (status != PRV_OK) return status;
         prv_profile_free(&direction->profiles[j]);
-        const prv_status status = prv_profile_new(direction->mechanisms[j], direction->add, fineness,
-                                                  &direction->profiles[j]);
+        status = prv_profile_new(direction->mechanisms[j], direction->add, fineness, &direction->profiles[j]);
         if (status != PRV_OK) return status;
     }
     prv_use_whole_profiles(direction);
@@ -225,10 +227,11 @@ prv_status prv_direction_restore(prv_direction *direction, double count, size_t 
     prv_direction_set_count(direction, count);
     direction->moment_error = 0.0;
     prv_use_whole_profiles(direction);
-    return direction->fineness == fineness ? PRV_OK : prv_direction_profile(direction, fineness);
+    return direction->fineness == fineness ? PRV_OK : prv_direction_profile(direction, fineness, NULL);
 }
 
-prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed)
+prv_status prv_direction_refine(prv_direction *direction, double saddle, const prv_options *options,
+                                bool *changed)
 {
     *changed = false;
     direction->moment_error = 0.0;
@@ -257,7 +260,7 @@ prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *c
             *changed = direction->counts[j] * weight[c] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0;
         prv_release(weight);
     }
-    return *changed ? prv_direction_profile(direction, 4 * direction->fineness) : PRV_OK;
+    return *changed ? prv_direction_profile(direction, 4 * direction->fineness, options) : PRV_OK;
 }
 
 /* ---- Moments of the composition from the profiles ------------------------------------------- */

@@ -42,9 +42,10 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
                              const prv_fineness *first, const prv_options *options, prv_direction *direction);
 /* Makes the profiles finer if a tilt of `saddle` sees large cells where its mass is, or if moments are not
  * exact enough for the number of steps; *changed tells whether it did, so that aims should be taken anew. */
-prv_status prv_direction_refine(prv_direction *direction, double saddle, bool *changed);
+prv_status prv_direction_refine(prv_direction *direction, double saddle, const prv_options *options,
+                                bool *changed);
 /* Replaces the profiles by ones of this fineness, all of whose cells are in use. */
-prv_status prv_direction_profile(prv_direction *direction, size_t fineness);
+prv_status prv_direction_profile(prv_direction *direction, size_t fineness, const prv_options *options);
 /* For a direction of one step: sets its count, and profiles of this fineness if they are not. */
 void prv_direction_set_count(prv_direction *direction, double count);
 prv_status prv_direction_restore(prv_direction *direction, double count, size_t fineness);

@@ -374,7 +374,7 @@ prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, 
 {
     for (;;) {
         bool changed;
-        const prv_status status = prv_direction_refine(direction, aim->saddle, &changed);
+        const prv_status status = prv_direction_refine(direction, aim->saddle, options, &changed);
         if (status != PRV_OK || !changed) return status;
         prv_take_aim(direction, options, question, value, aim);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "base/progress.h"
 #include "composition/direct_convolution.h"
 #include "composition/kernel.h"
 #include "composition/transforms.h"
@@ -282,7 +283,8 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
 }
 
 /* The meshes of a direction whose cells in use are chosen. On failure only layout->bytes is left. */
-static prv_status add_meshes(const prv_direction *direction, const prv_aim *aim, prv_layout *layout)
+static prv_status add_meshes(const prv_direction *direction, const prv_aim *aim, const prv_options *options,
+                             prv_layout *layout)
 {
     prv_status status = PRV_ERR_MEMORY;
     layout->meshes = prv_allocate(direction->steps, sizeof *layout->meshes);
@@ -292,6 +294,8 @@ static prv_status add_meshes(const prv_direction *direction, const prv_aim *aim,
     status = PRV_OK;
     for (size_t j = 0; j < direction->steps; j++) {
         prv_mesh *mesh = &layout->meshes[j];
+        status = prv_check_interrupt(options);
+        if (status != PRV_OK) break;
         status = prv_mesh_of_step(direction, j, aim, &layout->spacing, layout->memory_limit, weight, mesh,
                                   &layout->cells[j], &layout->bytes);
         if (status != PRV_OK) break;
@@ -313,21 +317,22 @@ done:
 }
 
 prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
-                          bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
+                          bool exact_spacing, prv_engine engine, double memory_limit,
+                          const prv_options *options, prv_layout *layout)
 {
     const prv_status status = prv_layout_plan(direction, aim, tilt, spacing, exact_spacing, engine,
                                               memory_limit, layout);
-    return status == PRV_OK ? add_meshes(direction, aim, layout) : status;
+    return status == PRV_OK ? add_meshes(direction, aim, options, layout) : status;
 }
 
 prv_status prv_layout_another(const prv_layout *plan, prv_direction *direction, const prv_aim *aim,
-                              double part, prv_layout *layout)
+                              double part, const prv_options *options, prv_layout *layout)
 {
     *layout = *plan;
     prv_use_whole_profiles(direction);
     prv_cut_tops(direction, part * aim->top_share * exp(aim->log_delta));
     cut_bottoms(direction, layout->tilt, part * exp(layout->log_budget), 0.0);
-    return add_meshes(direction, aim, layout);
+    return add_meshes(direction, aim, options, layout);
 }
 
 void prv_layout_free(prv_layout *layout)

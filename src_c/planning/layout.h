@@ -24,9 +24,11 @@ typedef struct prv_layout {
 
 /* Lays out meshes of about `spacing` (aligned to the sharp features if there are any) and the window at the
  * tilt given. exact_spacing: takes the spacing as it is. PRV_ERR_MEMORY_LIMIT if this takes more bytes;
- * layout->bytes is then what it would take, before anything that large is allocated. */
+ * layout->bytes is then what it would take, before anything that large is allocated. Of the options, which
+ * may be NULL, only progress matters: between meshes it is asked whether to go on. */
 prv_status prv_layout_new(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
-                          bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout);
+                          bool exact_spacing, prv_engine engine, double memory_limit,
+                          const prv_options *options, prv_layout *layout);
 void prv_layout_free(prv_layout *layout);
 
 /* A layout without meshes; nothing is to be freed. Errors of prv_layout_new. */
@@ -43,7 +45,7 @@ double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine 
 /* The layout, with meshes, of steps under that plan, which need not be those that the plan was made for.
  * `part` is their share of the plan's error budget. */
 prv_status prv_layout_another(const prv_layout *plan, prv_direction *direction, const prv_aim *aim,
-                              double part, prv_layout *layout);
+                              double part, const prv_options *options, prv_layout *layout);
 
 /* Finds the loss above which rare jumps are separated, so that the bulk alone does not reach epsilon, and
  * fills window->separate and the fields of the window that belong to it. False if there is no

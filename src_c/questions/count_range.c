@@ -137,7 +137,7 @@ static prv_status lay_out(prv_count_range *r, const prv_options *options, double
     const prv_aim *aim = &of_most->aim;
     prv_layout layout;
     prv_status status = prv_layout_new(d, aim, prv_next_tilt(of_most), spacing, false, PRV_ENGINE_SPECTRUM,
-                                       (double)options->memory_limit, &layout);
+                                       (double)options->memory_limit, options, &layout);
     if (status != PRV_OK) return status;
     p->spacing = layout.spacing.law;
     p->tilt = layout.tilt;

@@ -169,10 +169,10 @@ prv_status prv_enclose_step(const prv_growth_plan *plan, const prv_past *past, s
     prv_layout layout;
     memset(&layout, 0, sizeof layout);
     direction.counts[0] = meshed_count(past->steps[j].count);
-    if (plan->fineness > 1) status = prv_direction_profile(&direction, plan->fineness);
+    if (plan->fineness > 1) status = prv_direction_profile(&direction, plan->fineness, options);
     if (status != PRV_OK) goto done;
     const double part = fmin(direction.counts[0] * pair->size / plan->size, 1.0);
-    status = prv_layout_another(&plan->layout, &direction, &plan->aim, part, &layout);
+    status = prv_layout_another(&plan->layout, &direction, &plan->aim, part, options, &layout);
     if (status != PRV_OK) goto done;
     status = prv_enclosure_new(pair->mechanism, past->add, &layout.meshes[0], &layout.cells[0],
                                plan->aim.saddle, options, enclosure);

@@ -262,7 +262,7 @@ static prv_status fit_layout(const prv_task *t, const prv_aim *aim, double tilt,
         const prv_status interrupted = prv_check_interrupt(t->options);
         if (interrupted != PRV_OK) return interrupted;
         const prv_status status = prv_layout_new(t->direction, aim, tilt, spacing, exact, t->engine,
-                                                 is_small ? MOST_OF_SMALL : limit, layout);
+                                                 is_small ? MOST_OF_SMALL : limit, t->options, layout);
         if (status != PRV_ERR_MEMORY_LIMIT || exact) return status;
         if (is_small) {
             o->too_large = true;

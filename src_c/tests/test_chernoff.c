@@ -102,7 +102,8 @@ static long double exact_epsilon(const composition *c, long double delta)
 
 static void bounds_of(composition *c, size_t fineness)
 {
-    check(prv_direction_profile(&c->direction, fineness) == PRV_OK, "profiles of fineness %zu", fineness);
+    check(prv_direction_profile(&c->direction, fineness, NULL) == PRV_OK, "profiles of fineness %zu",
+          fineness);
     const double infinite = (double)exact_delta(c, 1e4L);
     int above = 1, near = 1, enough = 1, complement = 1;
     for (int i = 0; i < trials_of(40); i++) {

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import prvcore as prv
+from prvcore import stages
 from tests.support.examples import gaussian_cdf_p, gaussian_cdf_q
+from tests.witnesses import verifier
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads"),
@@ -24,6 +26,8 @@ STEP = prv.PoissonSubsampledGaussian(0.8, 0.1)
 KINDS = [(prv.PoissonSubsampledGaussian(0.5 + 0.01 * i, 1e-3 * (i + 1)), 50 + i) for i in range(30)]
 WIDE = prv.MixtureOfGaussians(1.0, np.arange(1000) / 100, np.full(1000, 1e-3))
 MANY = np.linspace(0.0, 1.0, 100_000)
+MILLION = np.linspace(0.0, 1.0, 1_000_000)
+THOUSANDS = [(prv.PoissonSubsampledGaussian(0.5 + 0.001 * i, 1e-3), 50 + i) for i in range(3000)]
 CENTRES = prv.MixtureOfGaussians(1.0, np.arange(4000) / 100, np.full(4000, 1 / 4000))
 ALLOCATED = {
     "sampling_probability": 1e-3,
@@ -31,6 +35,15 @@ ALLOCATED = {
     "delta": 1e-6,
     "sampler": "random-allocation",
 }
+
+
+MESH = stages.Mesh(np.arange(-500, 1501), spacing=0.01)
+LATTICE = stages.dominating(stages.cells(STEP, MESH.losses), MESH)
+TAILS = {"shift_down": 3.0, "shift_up": 3.0}
+SHORT = stages.Window(lowest=-5.0, length=4096, **TAILS)
+LONG = stages.Window(lowest=-5.0, length=1 << 20, **TAILS)
+NEAR = stages.Window(low_epsilon=1.0, high_epsilon=2.0, **TAILS)
+SPECTRUM = stages.sum_spectrum(LATTICE, 1000, NEAR, tilt=5.0)
 
 
 def grow(ask):
@@ -53,23 +66,29 @@ def spend(accountant):
     return ask
 
 
-def commands():
+def commands(command, *more):
+    """Return what runs a command again and again."""
     from prvcore import _cli
 
-    words = [
-        "--noise-multiplier",
-        "0.7",
-        "--sampling-probability",
-        "0.1",
-        "--steps",
-        "1000",
-        "--delta",
-        "1e-6",
-    ]
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        while _cli.main(["epsilon", *words]) == 0:
-            pass
-    raise KeyboardInterrupt  # of which the command makes a status
+    setting = {"noise-multiplier": 0.7, "sampling-probability": 0.1, "steps": 1000, "delta": 1e-6}
+    words = [word for name, value in setting.items() for word in (f"--{name}", str(value))]
+
+    def run():
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            while _cli.main([command, *words, *more]) != 130:
+                pass
+        raise KeyboardInterrupt  # of which the command makes a status
+
+    return run
+
+
+def verify():
+    """Prove a witness that takes some seconds, of which no product of polynomials takes many."""
+    pytest.importorskip("flint")
+    step = prv.PoissonSubsampledGaussian(1.0, 0.001)
+    witness = prv.compose(step, 100_000).witness(delta=1e-5)
+    for _ in MANY:
+        verifier().prove(witness)
 
 
 def plots():
@@ -155,7 +174,44 @@ CALLS = {
         ).epsilon(1e-5)
         for x in MANY
     ],
-    "commands": commands,
+    "verifier": verify,
+    "reports": lambda: [prv.compose(STEP, 10).epsilon(0.1 + 0.8 * MANY).report() for _ in MANY],
+    "shuffled batches": lambda: [
+        prv.shuffled_lower_bound(0.7 + x, 10**6, 10, delta=1e-6) for x in MANY
+    ],
+    "thousands of mechanisms": lambda: prv.compose(THOUSANDS).epsilon(1e-6),
+    "cells": lambda: stages.cells(WIDE, 15.0 * MILLION),
+    "mean-matched lattice": lambda: stages.mean_matched(WIDE, spacing=1e-5, half_length=10**6),
+    "convolution": lambda: stages.convolve([LATTICE] * 200, [100] * 200, LONG, tilt=5.0),
+    "precise convolution": lambda: stages.convolve(
+        [LATTICE] * 200,
+        [100] * 200,
+        stages.Window(lowest=-5.0, length=1 << 20, precise=True, **TAILS),
+        tilt=5.0,
+    ),
+    "lattices multiplied out": lambda: [
+        stages.convolve([LATTICE] * 300, [1] * 300, SHORT, tilt=5.0, transforms=False)
+        for _ in MANY
+    ],
+    "sum of a spectrum": lambda: stages.sum_spectrum(
+        [LATTICE] * 3000, [1] * 3000, NEAR, tilt=5.0, most_work=1e12
+    ),
+    "delta of a spectrum": lambda: SPECTRUM.delta(np.tile(MILLION, 10)),
+    "epsilon of a spectrum": lambda: SPECTRUM.epsilon(1e-9 + 0.5 * MILLION),
+    "plan": lambda: [
+        stages.plan(THOUSANDS, delta=1e-6, tilt=5.0, mesh_size=1e-2, eps_error=0.1) for _ in MANY
+    ],
+    **{
+        f"command {name}": commands(name, *more)
+        for name, *more in (
+            ("epsilon",),
+            ("check", "--epsilon", "3"),
+            ("witness",),
+            ("explain",),
+            ("report",),
+            ("risk", "--prior", "0.5", "--false-positive-rate", "0.01"),
+        )
+    },
     "plots": plots,
 }
 
