@@ -190,8 +190,7 @@ CALLS = {
         tilt=5.0,
     ),
     "lattices multiplied out": lambda: [
-        stages.convolve([LATTICE] * 300, [1] * 300, SHORT, tilt=5.0, transforms=False)
-        for _ in MANY
+        stages.convolve([LATTICE] * 300, [1] * 300, SHORT, tilt=5.0, transforms=False) for _ in MANY
     ],
     "sum of a spectrum": lambda: stages.sum_spectrum(
         [LATTICE] * 3000, [1] * 3000, NEAR, tilt=5.0, most_work=1e12
