@@ -246,7 +246,7 @@ def dpsgd_schedule(
     rounding : {"up-each-epoch", "up", "down"}
         An epoch has ``dataset_size / (batch_size * accumulation_steps)`` steps, seldom a whole
         number. ``"up-each-epoch"``: rounded up in each, as a loop over the batches does that
-        keeps the last, smaller one; a part of an epoch has its part of that, rounded up. ``"up"``
+        keeps the last, smaller one; part of an epoch has that part of its steps, rounded up. ``"up"``
         and ``"down"``: the steps of all epochs together, rounded once. Computed exactly, with the
         number of epochs that its shortest decimal says: 0.1 is a tenth.
     loader : {"poisson", "opacus"}
