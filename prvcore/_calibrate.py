@@ -241,7 +241,7 @@ def _together(before: PrivacyCurve, start: PrivacyCurve) -> Composition:
 def _before(after: Any, neighbors: Neighbors) -> PrivacyCurve:
     """Return the composition of what has run before, for the neighbours that are asked about."""
     if not isinstance(after, PrivacyCurve):
-        return PrivacyCurve(pairs(after, None), neighbors=neighbors)
+        return PrivacyCurve(pairs(after, None, "after"), neighbors=neighbors)
     if after.neighbors != neighbors:
         raise ValueError(
             f"after must be a curve of the same neighbors, got neighbors={after.neighbors!r} in it "

@@ -17,24 +17,25 @@ Mechanisms: TypeAlias = Mechanism | Iterable[Mechanism | tuple[Mechanism, int]]
 Counts: TypeAlias = int | Iterable[int] | None
 
 
-def pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:
-    """Return `mechanisms` and `counts`, as `compose` takes them, as (mechanism, count) pairs."""
+def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[Mechanism, int]]:
+    """Return mechanisms and counts, as `compose` takes them, as (mechanism, count) pairs.
+
+    `name` is that of the argument that has the mechanisms.
+    """
     if isinstance(mechanisms, Mechanism):
         return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
     try:
         items = list(mechanisms)
     except TypeError:
         raise TypeError(
-            "mechanisms must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
+            f"{name} must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
             f"pairs, got {mechanisms!r}"
         ) from None
     if counts is None:
-        return [_pair(item, i) for i, item in enumerate(items)]
+        return [_pair(item, i, name) for i, item in enumerate(items)]
     for i, item in enumerate(items):
         if not isinstance(item, Mechanism):
-            raise TypeError(
-                f"mechanisms[{i}] must be a mechanism where counts is given, got {item!r}"
-            )
+            raise TypeError(f"{name}[{i}] must be a mechanism where counts is given, got {item!r}")
     try:
         numbers = list(counts)
     except TypeError:
@@ -43,18 +44,18 @@ def pairs(mechanisms: Any, counts: Any) -> list[tuple[Mechanism, int]]:
         found = repr(counts) if numbers is None else f"{len(numbers)} of them"
         raise ValueError(
             f"counts must be a sequence of {len(items)} integers, one for each of "
-            f"mechanisms, got {found}"
+            f"{name}, got {found}"
         )
     checked = [_arguments.count(number, f"counts[{i}]") for i, number in enumerate(numbers)]
     return list(zip(items, checked, strict=True))
 
 
-def _pair(item: Any, i: int) -> tuple[Mechanism, int]:
+def _pair(item: Any, i: int, name: str) -> tuple[Mechanism, int]:
     if isinstance(item, Mechanism):
         return item, 1
     if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Mechanism):
-        return item[0], _arguments.count(item[1], f"the count of mechanisms[{i}]")
-    message = f"mechanisms[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
+        return item[0], _arguments.count(item[1], f"the count of {name}[{i}]")
+    message = f"{name}[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
     if i == 1 and isinstance(item, int):
         message += ": a single pair stands in a list, [(mechanism, count)]"
     raise TypeError(message)

@@ -113,7 +113,7 @@ def _step_of(
     """Return a step of DP-SGD, with what else runs on its sample."""
     if beside == ():
         return PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
-    both = Composed(((Gaussian(noise_multiplier), 1), *pairs(beside, None)))
+    both = Composed(((Gaussian(noise_multiplier), 1), *pairs(beside, None, "beside")))
     return PoissonSubsampled(both, sampling_probability)
 
 

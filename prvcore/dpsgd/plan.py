@@ -1,6 +1,7 @@
 """From the terms of training (epochs, batches) to those of accounting (probability, steps)."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, get_args
 
@@ -71,7 +72,7 @@ class TrainingSchedule(NamedTuple):
         noise_multiplier, delta : float or array_like of float
             As `dpsgd_epsilon` takes them; broadcast against this plan.
         **options
-            The keyword arguments of `dpsgd_epsilon`.
+            The keyword arguments of `dpsgd_epsilon` but `sampler`, which the plan has.
 
         Returns
         -------
@@ -83,6 +84,7 @@ class TrainingSchedule(NamedTuple):
         dpsgd_epsilon : raises and warns of the same.
 
         """
+        _refuse_own(options)
         return self._told(
             dpsgd_epsilon(
                 noise_multiplier,
@@ -104,7 +106,7 @@ class TrainingSchedule(NamedTuple):
         noise_multiplier, epsilon : float or array_like of float
             As `dpsgd_delta` takes them; broadcast against this plan.
         **options
-            The keyword arguments of `dpsgd_delta`.
+            The keyword arguments of `dpsgd_delta` but `sampler`, which the plan has.
 
         Returns
         -------
@@ -116,6 +118,7 @@ class TrainingSchedule(NamedTuple):
         dpsgd_epsilon : raises and warns of the same.
 
         """
+        _refuse_own(options)
         return self._told(
             dpsgd_delta(
                 noise_multiplier,
@@ -137,7 +140,7 @@ class TrainingSchedule(NamedTuple):
         epsilon, delta : float or array_like of float
             As `dpsgd_noise_multiplier` takes them; broadcast against this plan.
         **options
-            The keyword arguments of `dpsgd_noise_multiplier`.
+            The keyword arguments of `dpsgd_noise_multiplier` but `sampler`, which the plan has.
 
         Returns
         -------
@@ -150,6 +153,7 @@ class TrainingSchedule(NamedTuple):
         dpsgd_noise_multiplier : raises the same.
 
         """
+        _refuse_own(options)
         return self._told(
             dpsgd_noise_multiplier(
                 self.sampling_probability,
@@ -178,7 +182,7 @@ class TrainingSchedule(NamedTuple):
         digits : int, default 4
             How many significant digits the bounds have, in [1, 17].
         **options
-            The keyword arguments of `dpsgd_epsilon`.
+            The keyword arguments of `dpsgd_epsilon` but `sampler`, which the plan has.
 
         Returns
         -------
@@ -216,6 +220,14 @@ class TrainingSchedule(NamedTuple):
         return told
 
 
+def _refuse_own(options: Mapping[str, object]) -> None:
+    """Refuse what the plan knows already, of the arguments of the functions that it calls."""
+    for name in ("sampler", "sampling_probability", "steps"):
+        if name in options:
+            found = _arguments.short(options[name])
+            raise TypeError(f"{name} must be left out: dpsgd_schedule has set it, got {found}")
+
+
 @public
 def dpsgd_schedule(
     dataset_size: "ArrayLike",
@@ -246,9 +258,9 @@ def dpsgd_schedule(
     rounding : {"up-each-epoch", "up", "down"}
         An epoch has ``dataset_size / (batch_size * accumulation_steps)`` steps, seldom a whole
         number. ``"up-each-epoch"``: rounded up in each, as a loop over the batches does that
-        keeps the last, smaller one; part of an epoch has that part of its steps, rounded up. ``"up"``
-        and ``"down"``: the steps of all epochs together, rounded once. Computed exactly, with the
-        number of epochs that its shortest decimal says: 0.1 is a tenth.
+        keeps the last, smaller one; part of an epoch has that part of its steps, rounded up.
+        ``"up"`` and ``"down"``: the steps of all epochs together, rounded once. Computed exactly,
+        with the number of epochs that its shortest decimal says: 0.1 is a tenth.
     loader : {"poisson", "opacus"}
         What draws the samples. ``"poisson"``: with probability ``batch_size * accumulation_steps /
         dataset_size``. ``"opacus"``: the loader that Opacus makes of a PyTorch loader, with 1 over

@@ -84,7 +84,10 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
             content = file.read(_MOST_BYTES + 1)  # of devices and pipes no size is known before
     else:
         name, suffix = "the schedule", ".json"
-        content = path.read(_MOST_BYTES + 1)
+        content = path.read(_MOST_BYTES + 1) if hasattr(path, "read") else b""
+        if not hasattr(path, "read") or not isinstance(content, bytes):
+            found = _arguments.short(path)
+            raise TypeError(f"path must be that of a file, or an open binary file, got {found}")
     if len(content) > _MOST_BYTES:
         raise ValueError(f"{name} must have at most {_MOST_BYTES} bytes")
     try:

@@ -130,10 +130,7 @@ def on_same_records(mechanisms: Any, name: str) -> Mechanism:
     """Return what a sampler is given, a mechanism or several, as one mechanism."""
     if isinstance(mechanisms, Mechanism):
         return mechanisms
-    try:
-        steps = _steps.pairs(mechanisms, None)
-    except TypeError as error:
-        raise TypeError(f"{name} must be a mechanism of prvcore, or several: {error}") from None
+    steps = _steps.pairs(mechanisms, None, name)
     if len(steps) == 1 and steps[0][1] == 1:
         return steps[0][0]
     return Composed(tuple(steps))

@@ -290,6 +290,10 @@ def test_bad_arguments_are_named():
         prv.Accountant(neighbors="both")
     with pytest.raises(TypeError, match="mechanism must be a mechanism of prvcore, got 3"):
         prv.Accountant().add(3)
+    with pytest.raises(TypeError, match=r"beside must be a mechanism, or an iterable .* got 3"):
+        prv.Accountant().step(noise_multiplier=1, beside=3)
+    with pytest.raises(TypeError, match=r"beside\[1\] must be a mechanism or a pair .* got 3"):
+        prv.Accountant().step(noise_multiplier=1, beside=[prv.Gaussian(1), 3])
     with pytest.raises(ValueError, match=r"delta must be in \[0, 1\], got 2.0"):
         prv.Accountant().epsilon(2.0)
 

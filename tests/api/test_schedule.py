@@ -1,5 +1,6 @@
 """Files that say what runs, and how often."""
 
+import io
 import json
 from pathlib import Path
 
@@ -45,6 +46,12 @@ def test_both_kinds_of_file(tmp_path, suffix):
         lines = [f"{name} = {json.dumps(value)}" for name, value in {**STEP, "count": 3}.items()]
         path.write_text("[[steps]]\n" + "\n".join(lines))
     assert read_schedule(path) == ((MECHANISM, 3),)
+
+
+@pytest.mark.parametrize("path", [3, io.StringIO("{}")])
+def test_a_schedule_is_read_from_paths_and_binary_files(path):
+    with pytest.raises(TypeError, match="path must be that of a file, or an open binary file, got"):
+        read_schedule(path)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,15 @@ def test_bad_arguments_are_named(arguments, options, error, message):
         prv.dpsgd_schedule(*arguments, **options)
 
 
+@pytest.mark.parametrize("ask", ["epsilon", "delta", "noise_multiplier", "report"])
+def test_what_a_plan_has_is_not_given_again(ask):
+    plan = prv.dpsgd_schedule(1000, 5, 1)
+    with pytest.raises(
+        TypeError, match=r"sampler must be left out: dpsgd_schedule has .* 'poisson'"
+    ):
+        getattr(plan, ask)(1.0, 1e-5, sampler="poisson")
+
+
 @pytest.mark.parametrize(("drop_last", "batches"), [(True, 3), (False, 4)])
 def test_the_loader_of_opacus_samples_by_its_batches(drop_last, batches):
     plan = prv.dpsgd_schedule(1000, 256, 15, loader="opacus", drop_last=drop_last)
