@@ -183,20 +183,28 @@ static void move_on(prv_march *m)
     }
 }
 
-/* All subsets by this factor smaller or larger, and |A|^2 at theta; false if none can change. */
-static bool resize_subsets(prv_march *m, double factor, double theta)
+/* The distance of the atom farthest from the heaviest one, at least 1. */
+static double reach_of(const prv_source *s)
+{
+    return fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0);
+}
+
+/* The subsets of atoms within this distance of the heaviest one, the same in all steps: what an interval of
+ * frequencies tells of atoms is bounded by the product of both. |A|^2 at theta; false if none can change. */
+static bool resize_subsets(prv_march *m, double radius, double theta)
 {
     bool changed = false;
+    double longest = 1.0;
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
-        const double before = s->radius;
-        const double whole = fmax(fabs(s->position[0]), fabs(s->position[s->length - 1]));
-        const double radius = fmin(fmax(before * factor, 1.0), fmax(whole, 1.0));
-        if (radius == before) continue;
-        take_subset(s, radius);
+        const double reach = reach_of(s), within = fmin(fmax(radius, 1.0), reach);
+        longest = fmax(longest, reach);
+        if (within == s->radius) continue;
+        take_subset(s, within);
         s->modulus_square = look(m, s, theta);
         changed = true;
     }
+    m->radius = fmin(fmax(radius, 1.0), longest);
     return changed;
 }
 
@@ -285,9 +293,12 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     pace latest = start_of(m, at);
     progress way = {m->work, 0.0, false};
+    m->radius = 1.0;
     for (size_t i = 0; i < m->steps; i++) {
         prv_source *s = &m->sources[i];
-        take_subset(s, fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0));
+        const double reach = reach_of(s);
+        m->radius = fmax(m->radius, reach);
+        take_subset(s, reach);
         s->modulus_square = look(m, s, scale * at);
         if (m->jumps == NULL) continue;
         take_jumps(&m->jumps[i]);
@@ -300,7 +311,8 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             width = fmin(width, last - at);
             reached = decay_over(m, scale * at, scale * width, width == 1.0, wanted);
             if (reached >= wanted) break;
-            if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0, scale * at)) continue;
+            if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0 * m->radius, scale * at))
+                continue;
             if (width == 1.0) break;
             width = ceil(0.5 * width);
         }
@@ -320,11 +332,11 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
         }
         at += width;
         move_on(m);
-        if (reached > 2.0 * wanted && resize_subsets(m, 0.5, scale * at)) {
+        if (reached > 2.0 * wanted && resize_subsets(m, 0.5 * m->radius, scale * at)) {
             double now = 0.0;
             for (size_t i = 0; i < m->steps; i++)
                 now += decay(&m->sources[i], gap_of(&m->sources[i], m->sources[i].modulus_square, 0.0));
-            if (now < 1.5 * wanted) resize_subsets(m, 2.0, scale * at);
+            if (now < 1.5 * wanted) resize_subsets(m, 2.0 * m->radius, scale * at);
         }
         /* An interval twice as long as one that was found by halving is likely to be halved as well. */
         width = fmin(attempt > 1 && reached < 2.0 * wanted ? width : 2.0 * width, floor(0.25 * at) + 1.0);

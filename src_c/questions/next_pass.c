@@ -430,7 +430,7 @@ static bool is_hidden_spectrum(const prv_refinement *r)
 
 static bool adapt_window(prv_refinement *r, double width)
 {
-    const double wrap_around = r->last.read.wrap_around;
+    const double wrap_around = r->last.read.wrap_around - r->last.read.off_aim;
     if (is_hidden_spectrum(r)) return false;
     if (!(wrap_around > SLACK_PART * width && r->aim.strictness < MOST_STRICTNESS)) return false;
     const double factor = fmin(20.0 * wrap_around / width, MOST_CHANGE);
@@ -575,6 +575,7 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     }
     if (is_drowned(r, width)) return coarsen(r, width, spacing) && !r->last.capped;
     if (adapt_tops(r, width)) changed = true;
+    if (read->off_aim > SLACK_PART * width) changed = true; /* the next pass aims at what was found */
     const bool is_stricter = adapt_window(r, width);
     if (is_stricter) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;

@@ -54,6 +54,12 @@ static void read_epsilon(const prv_asked *a, prv_side side, const prv_composed *
     r->resolved = r->resolved && e.resolved;
     const double slack = fabs(e.epsilon - e.plain);
     if (!isfinite(slack)) return;
+    /* From below nothing is known where images are not. */
+    if (side == PRV_DOMINATED && c.slack.imaged && !(e.plain >= c.slack.low && e.plain <= c.slack.high)) {
+        r->wrap_around += slack;
+        r->off_aim = slack;
+        return;
+    }
     const double additive = c.slack.additive + (side == PRV_DOMINATED ? c.slack.images : 0.0);
     const double part = c.slack.additive > 0.0 ? e.additive * additive / c.slack.additive : 0.0;
     const double share = additive > 0.0 ? fmin(part / slack, 1.0) * fmin(c.outside / additive, 1.0) : 0.0;

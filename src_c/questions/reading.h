@@ -28,6 +28,7 @@ typedef struct prv_reading {
     bool resolved;    /* if false, slack hides the answer */
     double noise;     /* rounding of transforms over the finite part of a delta; 0 for an epsilon */
     double discretization, truncation, wrap_around, rounding; /* parts of width, nats */
+    double off_aim; /* part of wrap_around: that of an epsilon beyond those the period was chosen for */
     size_t transforms, frequencies;
 } prv_reading;
 
