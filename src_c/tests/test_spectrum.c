@@ -473,6 +473,39 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         (int)atoms, most_count, apart ? ", jumps apart" : "", tried, kept, closest);
 }
 
+/* Steps whose atoms lie unlike distances apart: the subsets that tell of the one are of no use for the other.
+ * Work is counted, and the same everywhere. */
+static void unlike_steps(void)
+{
+    const size_t lengths[3] = {161, 2, 2};
+    const int64_t apart[3] = {50, 16, 11};
+    const double counts[3] = {41.0, 3634.0, 1011.0};
+    prv_source sources[3];
+    for (size_t m = 0; m < 3; m++) {
+        prv_lattice y;
+        double weight[161], sum = 0.0;
+        if (prv_lattice_new(lengths[m], &y) != PRV_OK) abort();
+        for (size_t i = 0; i < lengths[m]; i++) {
+            const double from = (double)i - 0.5 * (double)(lengths[m] - 1);
+            y.index[i] = (int64_t)i * apart[m];
+            weight[i] = exp(-0.5 * from * from / 900.0);
+            sum += weight[i];
+        }
+        for (size_t i = 0; i < lengths[m]; i++) weight[i] /= sum;
+        if (prv_source_new(&y, weight, prv_heaviest(weight, lengths[m]), counts[m], &sources[m]) != PRV_OK)
+            abort();
+        prv_source_scale(&sources[m], 1.0);
+        prv_lattice_free(&y);
+    }
+    prv_march march = {.sources = sources, .steps = 3, .most_work = 1e9};
+    double left_out;
+    const prv_status status = prv_left_out(&march, 64.0, 68321.0, 1e-3, 0.25, 1e-6, &left_out);
+    check(status == PRV_OK && march.kept_length == 0 && left_out <= 1e-6 && march.work < 1e6,
+          "of steps whose atoms lie unlike distances apart a march takes little work");
+    prv_release(march.kept);
+    for (size_t m = 0; m < 3; m++) prv_release(sources[m].block);
+}
+
 /* ---- Jumps apart ---------------------------------------------------------------------------- */
 
 /* A step whose jumps are as heavy as its bulk at one frequency, and one whose jumps take much of Phi there:
@@ -654,6 +687,7 @@ int main(void)
     gaps(60, 30000.0, 0, trials_of(150));
     gaps(8, 300.0, 1, trials_of(200));
     gaps(60, 30000.0, 1, trials_of(150));
+    unlike_steps();
     bulk_alone(1.5);
     bulk_alone(0.05);
     jumps_at_a_zero_of_the_bulk();

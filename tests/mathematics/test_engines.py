@@ -240,6 +240,18 @@ def test_what_rounding_hides_is_said_to_be_rounding():
     assert budget.rounding > 0.9 * budget.width
 
 
+def test_an_epsilon_beyond_the_period_is_not_hidden_by_rounding():
+    # rare jumps decide, and the period was chosen for an epsilon that was guessed too small
+    step, count, delta = prv.PoissonSubsampledGaussian(0.9225, 0.0001572), 1158, 8.0593e-4
+    curve = prv.compose(step, count, neighbors="remove", engine="spectrum", mesh_size=1e-4)
+    budget = curve.error_budget(delta=delta)
+    assert budget.rounding < 1e-9
+    assert budget.wrap_around > 0.9 * budget.width
+    bounds = curve.epsilon(delta)
+    close = prv.compose(step, count, neighbors="remove", engine="convolution")
+    assert close.delta(bounds.lower).upper >= delta >= close.delta(bounds.upper).lower
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 100.0, 250.0, 300.0, 350.0])
 def test_a_delta_near_one(epsilon):
     exact = gaussian_delta(epsilon, math.sqrt(1000))
