@@ -147,7 +147,7 @@ def decisions(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")  # a table of one atom is wide
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(strategies.mechanisms, strategies.counts), min_size=1, max_size=4),
     strategies.log_uniform(0.1, 10.0),

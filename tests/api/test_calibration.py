@@ -220,7 +220,7 @@ def test_engines_agree(engine):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     epsilon=st.floats(1e-2, 1e3),
     log_delta=st.floats(-40.0, -1.0),

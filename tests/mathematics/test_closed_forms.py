@@ -206,7 +206,7 @@ def test_discrete_laplace_noise_and_randomized_response_are_binomial_too():
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     loss=st.floats(0.0, 50.0),
     count=st.one_of(st.integers(1, 40), st.integers(41, 10**7)),
@@ -241,7 +241,7 @@ def test_a_loss_that_is_certain_many_times(loss, count, infinite, part, pure):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(
@@ -269,7 +269,7 @@ def test_pure_mechanisms_together(steps, part, delta):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.floats(0.3, 100.0), st.integers(1, 10**6)), min_size=1, max_size=3),
     st.tuples(st.floats(1e-3, 3.0), st.integers(1, 25), st.sampled_from([0.0, 1e-9])),

@@ -67,7 +67,7 @@ def test_the_example_of_adaptive_clipping():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     parts=st.lists(st.tuples(st.floats(0.3, 20.0), st.integers(1, 50)), min_size=1, max_size=5),
     delta=st.sampled_from([1e-3, 1e-8]),

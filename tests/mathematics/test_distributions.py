@@ -214,7 +214,7 @@ def test_logistic_noise_meets_its_privacy_curve(count):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     name=st.sampled_from(["norm", "logistic", "laplace"]),
     exponent=st.floats(-40.0, 40.0),

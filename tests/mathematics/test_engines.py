@@ -62,8 +62,8 @@ def steps_of_one(draw):
 alone = steps_of_one().map(lambda step: [step])
 several = st.lists(steps_of_one(), min_size=2, max_size=3)
 
-some = settings(max_examples=60, derandomize=True, deadline=None)
-few = settings(max_examples=15, derandomize=True, deadline=None)
+some = settings(max_examples=60, derandomize=True)
+few = settings(max_examples=15, derandomize=True)
 
 
 def answers_of(steps, delta, direction="add-or-remove"):

@@ -39,8 +39,8 @@ def little_memory():
     prv.set_memory_limit(limit)
 
 
-few = settings(max_examples=8, derandomize=True, deadline=None)
-many = settings(max_examples=60, derandomize=True, deadline=None)
+few = settings(max_examples=8, derandomize=True)
+many = settings(max_examples=60, derandomize=True)
 
 
 def overlap(a, b):

@@ -83,7 +83,7 @@ def test_tiny_deltas_are_counted(mechanism, steps, epsilon):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     noise=log_uniform(0.3, 3.0),
     p=log_uniform(1e-6, 0.1),

@@ -34,7 +34,6 @@ def laplace_risk(prior, size):
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(prior=st.floats(1e-12, 1 - 1e-12), mu=st.floats(1e-3, 6))
 def test_a_gaussian_mechanism_has_its_closed_form(prior, mu):
     for neighbors in ("add", "remove", "add-or-remove"):
@@ -47,7 +46,6 @@ def test_a_gaussian_mechanism_has_its_closed_form(prior, mu):
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(prior=st.floats(1e-6, 1 - 1e-6), size=st.floats(1e-3, 20))
 def test_laplace_noise_has_its_closed_form(prior, size):
     curve = prv.compose(prv.Laplace(scale=1, sensitivity=size))
@@ -158,7 +156,7 @@ def test_calibrations_meet_the_target_and_the_next_value_misses(target, paramete
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     advantage=st.floats(1e-4, 0.9),
     steps=st.sampled_from([1, 10]),

@@ -151,7 +151,7 @@ def test_a_truncated_batch_in_a_list(epsilon):
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     steps=st.lists(
         st.tuples(log_uniform(0.3, 4.0), log_uniform(1e-6, 0.1), log_uniform(1.0, 600.0).map(int)),
@@ -173,7 +173,7 @@ def test_epsilons_agree_with_deltas(steps, epsilon, neighbors):
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     noise=log_uniform(0.3, 2.0),
     p=log_uniform(1e-6, 1e-3),

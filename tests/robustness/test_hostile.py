@@ -18,7 +18,7 @@ from prvcore.files.schedule import read_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 
-PROFILE = settings(max_examples=150, deadline=None, derandomize=True)
+PROFILE = settings(max_examples=150, derandomize=True)
 CORNERS = [
     *(0, -0.0, 1, -1, 2, 10, 1e-3, 0.5, 0.99, 1 - 1e-16, 5e-324, 1e-310, 1e300, 1.7e308),
     *(math.inf, -math.inf, math.nan, 2**53, 2**53 + 1, 2**63, 10**400, True, None, "1", b"1", 1j),
