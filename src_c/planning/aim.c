@@ -210,31 +210,53 @@ enum { MOST_GUESSES = 6 };
 /* How far the guess with rare jumps may be off: a part of epsilon. */
 #define JUMP_REACH 0.08
 
+/* Moves *x to about the epsilon that rare jumps make at this log delta; false if the guesses fail. */
+static bool search_with_a_jump(prv_direction *direction, double log_delta, double tilt, double *x,
+                               double *slope)
+{
+    place_tilts tilts = begin_at(tilt);
+    for (int i = 0; i < MOST_GUESSES; i++) {
+        const curve_guess g = guess_with_a_jump(direction, *x, &tilts);
+        if (!(g.slope > 0.0 && isfinite(g.log_delta))) return false;
+        const double excess = g.log_delta - log_delta;
+        *slope = g.slope;
+        /* Newton's method: log delta is more nearly a line in log epsilon. */
+        *x *= fmin(fmax(exp(excess / (*slope * *x)), 1.0 / MOST_STEP), MOST_STEP);
+        if (fabs(excess) <= CLOSE) break;
+    }
+    return true;
+}
+
 /* Aims at what rare jumps make of epsilon at aim->log_delta. */
 static void guess_rare_epsilon(prv_direction *direction, prv_aim *aim)
 {
-    double x = aim->epsilon, slope = aim->saddle;
+    double x = aim->epsilon, slope;
     if (!(x > 0.0)) return;
     if (prv_may_count_jumps(direction)) {
         double one, unused;
         prv_jump_guess(direction, aim->log_delta, &one, &unused);
         if (one > LEAST_JUMP * x && one < MOST_JUMP * x) x = one;
     }
-    place_tilts tilts = begin_at(aim->saddle);
-    for (int i = 0; i < MOST_GUESSES; i++) {
-        const curve_guess g = guess_with_a_jump(direction, x, &tilts);
-        if (!(g.slope > 0.0 && isfinite(g.log_delta))) return;
-        const double excess = g.log_delta - aim->log_delta;
-        slope = g.slope;
-        /* Newton's method: log delta is more nearly a line in log epsilon. */
-        x *= fmin(fmax(exp(excess / (slope * x)), 1.0 / MOST_STEP), MOST_STEP);
-        if (fabs(excess) <= CLOSE) break;
-    }
+    if (!search_with_a_jump(direction, aim->log_delta, aim->saddle, &x, &slope)) return;
     if (!(x < NOT_RARE * aim->epsilon)) return;
     aim->epsilon = fmin(x, fmax(direction->all.greatest_loss, 0.0));
     aim->reach = JUMP_REACH * aim->epsilon;
     aim->slope = slope;
     aim->is_rare = true;
+}
+
+double prv_guess_of_fewer(prv_direction *direction, const prv_aim *aim, double root)
+{
+    prv_aim fewer = *aim;
+    fewer.saddle *= root;
+    prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+    if (!aim->is_rare) {
+        guess_epsilon(direction, &fewer);
+        return fewer.epsilon;
+    }
+    double x = aim->epsilon / root, slope;
+    const bool is_found = x > 0.0 && search_with_a_jump(direction, aim->log_delta, fewer.saddle, &x, &slope);
+    return is_found ? fmin(x, fmax(direction->all.greatest_loss, 0.0)) : aim->epsilon / root;
 }
 
 /* `asked` is the epsilon whose width counts; if it is nan, the epsilon to be found counts. `slope` is the

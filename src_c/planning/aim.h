@@ -60,6 +60,10 @@ void prv_take_aim(prv_direction *direction, const prv_options *options, prv_ques
 prv_status prv_refine_aim(prv_direction *direction, const prv_options *options, prv_question question,
                           double value, prv_aim *aim);
 
+/* Epsilon at the same delta of a direction whose counts are less than those of the aim by the square of
+ * `root`, about: in a small part of the time of an aim. */
+double prv_guess_of_fewer(prv_direction *direction, const prv_aim *aim, double root);
+
 /* Widens the reach before the first pass, by what the mesh may move epsilon, and by what its guess may be
  * off by. */
 void prv_widen_reach(prv_aim *aim);

@@ -169,18 +169,17 @@ static double width_of_most(const prv_count_range *r, const prv_range_plan *p, c
 static prv_status aim_plan(prv_count_range *r, size_t i, const prv_options *options, double *spacing)
 {
     prv_range_plan *p = &r->plans[i];
-    prv_refinement *of_most = &p->refinement;
+    prv_refinement *of_most = &p->refinement; /* aimed by prv_count_range_begin */
     prv_direction *d = of_most->task.direction;
-    prv_aim of_least = {0};
-    of_most->task.options = options;
-    prv_direction_set_count(d, r->least);
-    prv_take_aim(d, options, PRV_ASK_EPSILON, r->delta, &of_least);
-    p->least_epsilon = of_least.epsilon;
-    prv_direction_set_count(d, r->most);
-    prv_take_aim(d, options, PRV_ASK_EPSILON, r->delta, &of_most->aim);
-    prv_status status = prv_refine_aim(d, options, PRV_ASK_EPSILON, r->delta, &of_most->aim);
-    if (status != PRV_OK) return status;
     prv_aim *aim = &of_most->aim;
+    of_most->task.options = options;
+    prv_direction_set_count(d, r->most);
+    prv_use_cells(d, aim->top_share * exp(aim->log_delta));
+    prv_status status = prv_refine_aim(d, options, PRV_ASK_EPSILON, r->delta, aim);
+    if (status != PRV_OK) return status;
+    prv_direction_set_count(d, r->least);
+    p->least_epsilon = prv_guess_of_fewer(d, aim, sqrt(r->most / r->least));
+    prv_direction_set_count(d, r->most);
     double width = width_of_most(r, p, options);
     if (i > 0) {
         const double distance = BELOW_KNOWN * (r->plans[0].refinement.aim.epsilon - aim->epsilon);

@@ -215,12 +215,10 @@ static prv_status ask_range(const pairs *p, prv_count_range *range, const prv_op
 {
     const double count = p->directions[0].all.count;
     prv_count_range *kept = range;
-    prv_status status = p->kept != NULL ? prv_kept_range_find(p->kept, range, p->directions[0].mechanisms[0],
-                                                              options, &kept)
+    prv_status status = p->kept != NULL ? prv_kept_range_find(p->kept, range, p->directions, options, &kept)
                                         : prv_count_range_begin(p->directions, options, range);
     if (status == PRV_OK) status = prv_count_range_answer(kept, count, options, found, b, r);
-    if (p->kept != NULL) return status;
-    prv_count_range_free(range);
+    if (p->kept == NULL) prv_count_range_free(range);
     for (size_t i = 0; i < p->count && status == PRV_OK; i++)
         status = prv_direction_restore(&p->directions[i], count, 1);
     return status;

@@ -7,8 +7,7 @@
 static void forget(prv_kept_range *k)
 {
     prv_count_range_free(&k->range);
-    prv_directions_free(&k->directions);
-    memset(k, 0, sizeof *k);
+    k->when = 0;
 }
 
 void prv_kept_ranges_forget(prv_kept_ranges *kept)
@@ -17,13 +16,12 @@ void prv_kept_ranges_forget(prv_kept_ranges *kept)
 }
 
 prv_status prv_kept_range_find(prv_kept_ranges *kept, const prv_count_range *wanted,
-                               const prv_mechanism *mechanism, const prv_options *options,
-                               prv_count_range **range)
+                               prv_direction *directions, const prv_options *options, prv_count_range **range)
 {
     prv_kept_range *oldest = &kept->each[0];
     for (size_t i = 0; i < PRV_KEPT_RANGES; i++) {
         prv_kept_range *k = &kept->each[i];
-        if (k->directions.count > 0 && prv_is_same_range(&k->range, wanted)) {
+        if (k->when > 0 && prv_is_same_range(&k->range, wanted)) {
             k->when = ++kept->clock;
             *range = &k->range;
             return PRV_OK;
@@ -31,12 +29,9 @@ prv_status prv_kept_range_find(prv_kept_ranges *kept, const prv_count_range *wan
         if (k->when < oldest->when) oldest = k;
     }
     forget(oldest);
-    const prv_step step = {mechanism, (uint64_t)wanted->most};
-    prv_status status = prv_directions_new(&step, 1, NULL, options, &oldest->directions);
-    if (status != PRV_OK) return status;
     oldest->range = *wanted;
     oldest->when = ++kept->clock;
-    status = prv_count_range_begin(oldest->directions.each, options, &oldest->range);
+    const prv_status status = prv_count_range_begin(directions, options, &oldest->range);
     if (status != PRV_OK) forget(oldest);
     *range = &oldest->range;
     return status;

@@ -9,8 +9,7 @@ enum { PRV_KEPT_RANGES = 16 };
 
 typedef struct prv_kept_range {
     prv_count_range range;
-    prv_directions directions; /* its own; none if nothing is kept here */
-    uint64_t when;             /* by the clock */
+    uint64_t when; /* by the clock; 0 if nothing is kept here */
 } prv_kept_range;
 
 /* All 0 before it is used. */
@@ -19,10 +18,10 @@ typedef struct prv_kept_ranges {
     prv_kept_range each[PRV_KEPT_RANGES];
 } prv_kept_ranges;
 
-/* The range, of this mechanism and options: the one that is kept, or one begun anew. *range points into
- * `kept` until the next call. Statuses of prv_directions_new and prv_count_range_begin. */
+/* The range: the one that is kept, or one begun anew. All are of the same directions, which live as long, and
+ * of the same options. *range points into `kept` until the next call. Statuses of prv_count_range_begin. */
 prv_status prv_kept_range_find(prv_kept_ranges *kept, const prv_count_range *wanted,
-                               const prv_mechanism *mechanism, const prv_options *options,
+                               prv_direction *directions, const prv_options *options,
                                prv_count_range **range);
 
 /* Forgets all ranges. */
