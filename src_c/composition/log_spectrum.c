@@ -6,7 +6,9 @@
 
 #include "base/allocate.h"
 #include "numerics/complex.h"
+#include "numerics/dispatch.h"
 #include "numerics/rounding.h"
+#include "numerics/vector_math.h"
 
 enum { ARRAYS = 10 };
 
@@ -69,11 +71,32 @@ static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, prv_
     e->jump_error[at] += k * (j_error / modulus + part * b_error + 16.0 * PRV_UNIT * part) / (1.0 - part);
 }
 
+/* log |phi| of phi = 1 + x + i y, at most 0, and what phi is off by, as a part of it: phi_error, and what the
+ * logarithm takes. */
+PRV_VECTOR static void moduli(const double *restrict x, const double *restrict y, size_t count,
+                              double phi_error, double *restrict log_modulus, double *restrict relative)
+{
+    for (size_t j = 0; j < count; j++) {
+        /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
+        const double excess = 2.0 * x[j] + x[j] * x[j] + y[j] * y[j];
+        const double found = (1.0 + x[j]) * (1.0 + x[j]) + y[j] * y[j];
+        const double square = prv_vm_max(found, phi_error * phi_error);
+        const double far = prv_vm_log(square), near = prv_vm_log1p_near(prv_vm_max(excess, -0.5));
+        const double log_square = prv_vm_min(excess > -0.5 ? near : far, 0.0);
+        const double modulus = sqrt(prv_vm_min(excess > -0.5 ? 1.0 + excess : square, 1.0));
+        /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
+        const double size = 2.0 * fabs(x[j]) + x[j] * x[j] + y[j] * y[j];
+        const double error = square > found ? 2.0 * phi_error : phi_error;
+        log_modulus[j] = 0.5 * log_square;
+        relative[j] = (error + 4.0 * PRV_UNIT * size / modulus) / modulus - 1.5 * PRV_UNIT * log_square;
+    }
+}
+
 void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_source *s,
                        const prv_source *jumps, double points)
 {
     double re[PRV_FREQUENCY_BLOCK], im[PRV_FREQUENCY_BLOCK], jump_re[PRV_FREQUENCY_BLOCK],
-        jump_im[PRV_FREQUENCY_BLOCK];
+        jump_im[PRV_FREQUENCY_BLOCK], log_modulus[PRV_FREQUENCY_BLOCK], relative[PRV_FREQUENCY_BLOCK];
     const double k = s->count, number = e->number[first], end = number + (double)count;
     double rare = 0.0, phi_error = prv_characteristic_error(s, end, points), jump_error = 0.0;
     prv_characteristic(s, number, count, points, re, im);
@@ -84,27 +107,19 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         jump_error = prv_characteristic_error(jumps, end, points) +
                      (8.0 + (double)jumps->length) * PRV_UNIT * rare;
     }
+    for (size_t j = 0; j < count; j++) re[j] -= rare;
+    moduli(re, im, count, phi_error, log_modulus, relative);
     for (size_t j = 0; j < count; j++) {
-        /* |phi|^2 - 1 where |phi| is near 1, |phi|^2 itself where it is not; no smaller than its error. */
-        const double x = re[j] - rare, y = im[j], excess = 2.0 * x + x * x + y * y;
-        const double found = (1.0 + x) * (1.0 + x) + y * y, square = fmax(found, phi_error * phi_error);
-        const double log_modulus = fmin(0.5 * (excess > -0.5 ? log1p(excess) : log(square)), 0.0);
-        const double modulus = exp(log_modulus);
-        /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
-        const double size = 2.0 * fabs(x) + x * x + y * y;
-        const double error = square > found ? 2.0 * phi_error : phi_error;
-        const double relative = (error + 4.0 * PRV_UNIT * size / modulus) / modulus +
-                                2.0 * PRV_UNIT * fabs(log_modulus);
-        const double phase = k * atan2(y, 1.0 + x);
-        e->log_modulus[first + j] += k * log_modulus;
+        const double phase = k * atan2(im[j], 1.0 + re[j]);
+        e->log_modulus[first + j] += k * log_modulus[j];
         e->phase[first + j] += phase;
         /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1), error being relative |phi~|, and
          * |phi~| <= 1. */
-        e->log_bound[first + j] += k * (log_modulus + log1p(relative));
-        e->error[first + j] += k * relative;
-        e->size[first + j] += fabs(phase) + k * fabs(log_modulus);
+        e->log_bound[first + j] += k * (log_modulus[j] + relative[j]);
+        e->error[first + j] += k * relative[j];
+        e->size[first + j] += fabs(phase) + k * fabs(log_modulus[j]);
         if (jumps != NULL)
-            add_jumps(e, first + j, jumps, (prv_complex){1.0 + x, y}, relative,
+            add_jumps(e, first + j, jumps, (prv_complex){1.0 + re[j], im[j]}, relative[j],
                       (prv_complex){rare + jump_re[j], jump_im[j]}, jump_error);
     }
 }
