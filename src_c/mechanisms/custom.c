@@ -18,6 +18,14 @@ static long double reverse_of(long double q, long double loss)
 }
 #define REVERSE_ERROR (2.0 * PRV_WIDE_LIBM_ERROR + 2.0 * PRV_LONG_EPSILON)
 
+/* q less that. Both parts are at most 1.6 times the difference where they are subtracted, and the argument of
+ * expm1l is at most 1 elsewhere. */
+static long double rest_of(long double q, long double loss)
+{
+    return loss < -1.0L ? q - reverse_of(q, loss) : -q * expm1l(-loss);
+}
+#define REST_ERROR (2.0 * REVERSE_ERROR + PRV_LONG_EPSILON)
+
 static prv_status make_table(const double *losses, const double *probabilities, size_t length,
                              double mass_at_infinity, prv_mechanism **mechanism)
 {
@@ -26,11 +34,16 @@ static prv_status make_table(const double *losses, const double *probabilities, 
     if (!(mass_at_infinity >= 0.0 && mass_at_infinity <= 1.0)) return PRV_ERR_TABLE;
     if (length > PRV_MAX_ATOMS) return PRV_ERR_SUPPORT;
     long double sum = (long double)mass_at_infinity, sum_p = 0.0L;
+    long double rest = sum, size = sum; /* what P lacks, times `sum`; and its terms without their signs */
     for (size_t i = 0; i < length; i++) {
         const double y = losses[i], q = probabilities[i];
         if (!(isfinite(y) && q >= 0.0 && q <= 2.0) || (i > 0 && !(losses[i - 1] < y))) return PRV_ERR_TABLE;
         sum += (long double)q;
-        if (q > 0.0) sum_p += reverse_of((long double)q, (long double)y);
+        if (!(q > 0.0)) continue;
+        sum_p += reverse_of((long double)q, (long double)y);
+        const long double term = rest_of((long double)q, (long double)y);
+        rest += term;
+        size += fabsl(term);
     }
     if (!(fabsl(sum - 1.0L) <= 1e-9L)) return PRV_ERR_TABLE_SUM;
     if (!(sum_p / sum <= 1.0L + 1e-9L)) return PRV_ERR_TABLE_REVERSE;
@@ -56,15 +69,19 @@ static prv_status make_table(const double *losses, const double *probabilities, 
     a->loss_error = higher > 0.0L ? 2.0 * PRV_UNIT : 0.0;
     a->q_only = (double)((long double)mass_at_infinity / sum);
     if (mass_at_infinity > 0.0) a->q_only_error = prv_error_of_product(a->q_only, sums + PRV_UNIT);
-    /* If rounding explains the mass that P lacks, P lacks none. */
-    const double missing = (double)-beyond;
-    if (missing > error) {
+    /* If rounding explains the mass that P lacks, P is taken to lack none. */
+    const double missing = fmax((double)(rest / sum), 0.0);
+    const double rounding = ((2.0 * sums + REST_ERROR) * (double)size + PRV_UNIT * missing) *
+                                PRV_SECOND_ORDER +
+                            (double)length * (double)LDBL_MIN;
+    if ((double)-beyond > error) {
         a->p_only = missing;
-        a->p_only_error = error + PRV_UNIT * missing;
+        a->p_only_error = rounding;
     }
     const prv_status status = prv_mechanism_of_atoms(a, mechanism);
     if (status != PRV_OK) return status;
-    (*mechanism)->density_error = sums;
+    (*mechanism)->density_error = (*mechanism)->table_error = sums;
+    if (!(higher > 0.0L)) (*mechanism)->rest_error = rounding + ((double)-beyond > error ? 0.0 : missing);
     (*mechanism)->own = true;
     return PRV_OK;
 }

@@ -87,6 +87,8 @@ struct prv_mechanism {
     double sampling_rest;        /* the product less sampling_probability, to 2^-100 of the product */
     double density_error;        /* relative error of the pair's densities: of weights, probabilities, sums */
     double scale_error;          /* relative, of `scale` if made of several noises; density_error has it */
+    double table_error;          /* of a table or its sample: density_error of the table */
+    double rest_error; /* the same: absolute error of P's mass where Q vanishes, before any sample, at most */
 
     prv_gaussian_mixture *mixture, *base_mixture; /* on a sample, and before; base_mixture may be NULL */
     prv_atoms *atoms[2];   /* [0] remove, [1] add, on a sample; both the same pointer if symmetric */

@@ -38,7 +38,8 @@ prv_status prv_mechanism_unsampled(const prv_mechanism *m, double factor, prv_me
     if (copy == NULL) return PRV_ERR_MEMORY;
     copy->sampled = copy->without_replacement = copy->replaced_only = copy->folded = false;
     copy->sampling_probability = 1.0;
-    copy->sampling_rest = copy->density_error = 0.0;
+    copy->sampling_rest = 0.0;
+    copy->density_error = m->table_error;
     copy->replacement = replacement;
     if (m->base == PRV_BASE_ATOMS) {
         copy->atoms[0] = copy->atoms[1] = prv_atoms_copy(m->base_atoms != NULL ? m->base_atoms : m->atoms[0]);

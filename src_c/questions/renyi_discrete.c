@@ -103,6 +103,28 @@ static double log_mass_of(double mass, double *error)
     return log(mass);
 }
 
+/* The mass of P where Q vanishes is what a table's other masses leave of 1, in differences that cancel. Its
+ * f is alpha - 1, as in the direction 'add' of a sample, where p times as much is left; in 'remove' of a
+ * sample its ratio is 1 - p. */
+static void allow_for_rest(const prv_mechanism *m, bool add, double alpha, prv_excess *e)
+{
+    if (!(m->rest_error > 0.0)) return;
+    const double p = m->sampling_probability, log_rest = log(alpha - 1.0);
+    double most = log_rest + 4.0 * PRV_UNIT * fabs(log_rest);
+    if (p <= 0.5 && !add) {
+        const double y = log1p(-p);
+        double lower, upper;
+        prv_excess_bounds_at(y, 32.0 * PRV_UNIT * fabs(y), alpha, &lower, &upper);
+        most = fmin(most, upper);
+    }
+    const double log_mass = log(m->rest_error) + (add ? log(p) : 0.0),
+                 off = log_mass + most + 8.0 * PRV_UNIT * (4.0 + fabs(log_mass) + fabs(most));
+    const double low = prv_log_sum_below(&e->lower), high = prv_log_sum_above(&e->upper);
+    *e = (prv_excess)PRV_NO_EXCESS;
+    prv_excess_add(e, low > off ? prv_log_difference_below(low, off) : -HUGE_VAL, high);
+    prv_log_sum_add(&e->upper, off);
+}
+
 prv_status prv_discrete_excess(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
                                prv_excess *excess)
 {
@@ -133,5 +155,6 @@ prv_status prv_discrete_excess(const prv_mechanism *m, bool add, double alpha, c
         prv_excess_add(excess, only - error, only + error);
     }
     if (a->unbounded && a->length > 0) add_cut_off(m, add, alpha, excess);
+    allow_for_rest(m, add, alpha, excess);
     return PRV_OK;
 }

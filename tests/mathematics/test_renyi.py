@@ -142,6 +142,31 @@ def test_discrete_gaussian_noise(neighbors, p):
     assert holds(low, truth[:4], 1e-9)
 
 
+@pytest.mark.parametrize("loss", [1e-300, 1e-19, 1e-18, 3e-18, 1e-16, 1e-12, 1e-6, 0.1])
+@pytest.mark.parametrize("order", [1.0001, 2.0, 64.0, 1e6])
+def test_what_p_lacks_beside_a_certain_loss(loss, order):
+    """Nearly all of M - 1 is that of P's mass where Q has none, 1 - e^-loss; and D is the loss."""
+    bounds = prv.compose(prv.FromTable([loss], [1.0])).renyi_divergence(order)
+    assert bounds.lower <= loss <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-9 * loss + 1e-14 * (order + 1) / (order - 1)
+
+
+@pytest.mark.parametrize("loss", [1e-18, 1e-16, 1e-12, 1e-6])
+@pytest.mark.parametrize("p", [1e-17, 1e-3, 0.5, 0.9, 1 - 2**-53])
+@pytest.mark.parametrize("order", [1.0001, 2.0, 64.0])
+def test_what_p_lacks_on_a_sample(loss, p, order):
+    """Both outcomes of a sample, with neither of the two directions allowed any tolerance."""
+    step = prv.PoissonSubsampled(prv.FromTable([loss], [1.0]), p)
+    with mp.workdps(120):
+        both, rest, exact, a = mp.exp(-mpf(loss)), -mp.expm1(-mpf(loss)), mpf(p), mpf(order)
+        removed = both ** (1 - a) * ((1 - exact) * both + exact) ** a + rest * (1 - exact) ** a
+        added = ((1 - exact) + exact * both) ** (1 - a)
+        for neighbors, moment in [("remove", removed), ("add", added)]:
+            truth = mp.log(moment) / (a - 1)
+            bounds = prv.compose(step, neighbors=neighbors).renyi_divergence(order)
+            assert mpf(bounds.lower) <= truth <= mpf(bounds.upper)
+
+
 def test_divergences_add_up():
     a, b = prv.Laplace(scale=3), prv.PoissonSubsampledGaussian(2.0, 0.1)
     orders = [1.5, 30.0]
