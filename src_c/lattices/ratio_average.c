@@ -60,9 +60,11 @@ static prv_status cells_for(averaging *v, bool zeros)
 {
     const prv_ratio_law *a = v->of.a, *b = v->of.b;
     const double weight = v->of.weight, finer = (double)v->of.finer, spacing = a->spacing / finer;
-    const double first = (double)(a->first < b->first ? a->first : b->first);
+    const size_t widest = v->of.of_a.widest > v->of.of_b.widest ? v->of.of_a.widest : v->of.of_b.widest;
+    const double beyond = widest > 1 ? 2.0 * (double)widest : 0.0;
+    const double first = (double)(a->first < b->first ? a->first : b->first) - beyond;
     const double a_end = (double)a->first + (double)a->length, b_end = (double)b->first + (double)b->length;
-    const double end = fmax(a_end, b_end);
+    const double end = fmax(a_end, b_end) + beyond;
     double of_zero;
     const double below = -log_beside_zero(fmin(weight, 1.0 - weight), &of_zero);
     const double error = fmax(prv_ratio_error_of_pairs(weight, a->spacing * (end - first)), of_zero);
@@ -74,11 +76,15 @@ static prv_status cells_for(averaging *v, bool zeros)
 }
 
 prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight, unsigned finer,
-                             const prv_ratio_side *s, prv_ratio_law *average)
+                             double share, const prv_ratio_side *s, prv_ratio_law *average)
 {
-    averaging v = {{a, b, weight, finer, s}, {0}};
+    averaging v = {.of = {.a = a, .b = b, .weight = weight, .finer = finer, .share = share, .side = s}};
     const double least = prv_ratio_least_zero(s);
-    prv_status status = cells_for(&v, a->zero > least || b->zero > least);
+    prv_status status = prv_ratio_find_stretches(a, &v.of.of_a);
+    if (status != PRV_OK) return status;
+    status = prv_ratio_find_stretches(b, &v.of.of_b);
+    if (status != PRV_OK) return status;
+    status = cells_for(&v, a->zero > least || b->zero > least);
     if (status != PRV_OK) return status;
     status = prv_ratio_add_pairs(&v.of, &v.cells);
     if (status != PRV_OK) {

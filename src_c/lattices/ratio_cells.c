@@ -15,15 +15,15 @@
 #define MOST_MARGIN 0x1p20
 
 /* At least `count` cells. */
-static prv_status allocate(size_t count, size_t planes, bool on_points, prv_ratio_cells *c)
+static prv_status allocate(size_t count, size_t planes, prv_ratio_cells *c)
 {
     c->planes = planes;
     c->length = (count + planes - 1) / planes;
-    const size_t all = planes * c->length, numbers = 2 * all + (on_points ? all + 1 : 0);
+    const size_t all = planes * c->length, numbers = 3 * all + 1;
     c->mass = prv_allocate(numbers, sizeof *c->mass);
     if (c->mass == NULL) return PRV_ERR_MEMORY;
     c->upper = c->mass + all;
-    c->on_point = on_points ? c->upper + all : NULL;
+    c->on_point = c->upper + all;
     memset(c->mass, 0, numbers * sizeof *c->mass);
     return PRV_OK;
 }
@@ -41,30 +41,7 @@ prv_status prv_ratio_cells_new(double first, double end, double error, size_t pl
     c->first = (int64_t)(first - margin);
     c->offset = offset;
     c->spacing = spacing;
-    return allocate(prv_size_of(end - first + 2.0 * margin), planes, true, c);
-}
-
-prv_status prv_ratio_cells_like(const prv_ratio_cells *those, size_t planes, prv_ratio_cells *c)
-{
-    *c = (prv_ratio_cells){.first = those->first, .offset = those->offset, .spacing = those->spacing};
-    return allocate(those->planes * those->length, planes, false, c);
-}
-
-void prv_ratio_cells_join(prv_ratio_cells *c, const prv_ratio_cells *others)
-{
-    const size_t wider = others->planes / c->planes;
-    c->escaped = c->escaped || others->escaped;
-    for (size_t plane = 0; plane < others->planes; plane++)
-        for (size_t i = 0; i < others->length; i++) {
-            const size_t from = plane * others->length + i, in_plane = i * wider + plane / c->planes;
-            const size_t to = plane % c->planes * c->length + in_plane;
-            if (in_plane < c->length) {
-                c->mass[to] += others->mass[from];
-                c->upper[to] += others->upper[from];
-            } else {
-                c->escaped = c->escaped || others->mass[from] > 0.0;
-            }
-        }
+    return allocate(prv_size_of(end - first + 2.0 * margin), planes, c);
 }
 
 void prv_ratio_cells_free(prv_ratio_cells *c)
@@ -154,19 +131,20 @@ static void in_order(const prv_ratio_cells *c, const prv_ratio_side *s, double *
 {
     const double error = error_of(c), least = underflow_of(c);
     const bool dominates = s->side == PRV_DOMINATING, up = prv_ratio_up_is_safe(s);
-    for (size_t at = 0; at < c->planes * c->length; at++) {
-        const size_t i = at % c->planes * c->length + at / c->planes;
-        const double m = c->mass[i], u = c->upper[i];
-        if (dominates) {
-            mass[at] = m > 0.0 ? m * (1.0 + error) + least : 0.0;
-            upper[at] = up ? fmin(u * (1.0 + 3.0 * error) + least, mass[at])
-                           : fmax(u * (1.0 - 3.0 * error) - least, 0.0);
-        } else {
-            const bool certain = m > 0x1p80 * least;
-            mass[at] = certain ? m * (1.0 - error) : 0.0;
-            upper[at] = certain ? fmin(u * (1.0 - error), mass[at]) : 0.0;
+    for (size_t plane = 0; plane < c->planes; plane++)
+        for (size_t k = 0; k < c->length; k++) {
+            const size_t i = plane * c->length + k, at = k * c->planes + plane;
+            const double m = c->mass[i], u = c->upper[i];
+            if (dominates) {
+                mass[at] = m > 0.0 ? m * (1.0 + error) + least : 0.0;
+                upper[at] = up ? fmin(u * (1.0 + 3.0 * error) + least, mass[at])
+                               : fmax(u * (1.0 - 3.0 * error) - least, 0.0);
+            } else {
+                const bool certain = m > 0x1p80 * least;
+                mass[at] = certain ? m * (1.0 - error) : 0.0;
+                upper[at] = certain ? fmin(u * (1.0 - error), mass[at]) : 0.0;
+            }
         }
-    }
 }
 
 /* Masses that lie on points, on the safe side as those of cells. */
@@ -182,36 +160,63 @@ static void take_on_points(const prv_ratio_cells *c, const prv_ratio_side *s, do
     }
 }
 
-/* Masses between points, and the parts of them that go to the upper point, are put on the points. */
-static void put_on_points(const prv_ratio_cells *c, const prv_ratio_side *s, const double *mass,
-                          const double *upper, prv_ratio_law *law)
+/* Masses between points are put on the points, together with those that lie there: [cells + 1] numbers.
+ * `scratch` is for twice as many as there are cells. Returns what merged means may miss their points by. */
+static double put_on_points(const prv_ratio_cells *c, const prv_ratio_side *s, double *scratch, double *null)
 {
     const size_t length = c->planes * c->length;
-    take_on_points(c, s, law->null);
+    double *mass = scratch, *upper = scratch + length;
+    in_order(c, s, mass, upper);
+    take_on_points(c, s, null);
     if (s->side == PRV_DOMINATING) {
         for (size_t i = 0; i < length; i++) {
-            law->null[i] += mass[i] - upper[i];
-            law->null[i + 1] += upper[i];
+            null[i] += mass[i] - upper[i];
+            null[i + 1] += upper[i];
         }
-        prv_ratio_allow_for_vanished(2 * length + 1, underflow_of(c), s, law);
-    } else {
-        /* The parts of a cell are off by twice its error, and so is its mean, as a part of the spacing. */
-        law->shift += prv_ratio_merge(mass, upper, length, c->spacing, prv_ratio_up_is_safe(s), law->null) +
-                      4.0 * error_of(c) * expm1(c->spacing);
-        for (size_t i = 0; i <= length; i++) law->null[i] *= 1.0 - 64.0 * PRV_UNIT;
+        return 0.0;
     }
+    /* The parts of a cell are off by twice its error, and so is its mean, as a part of the spacing. */
+    const double merged = prv_ratio_merge(mass, upper, length, c->spacing, prv_ratio_up_is_safe(s), null);
+    for (size_t i = 0; i <= length; i++) null[i] *= 1.0 - 64.0 * PRV_UNIT;
+    return merged + 4.0 * error_of(c) * expm1(c->spacing);
+}
+
+prv_status prv_ratio_cells_join(prv_ratio_cells *c, prv_ratio_cells *coarser, int64_t times,
+                                const prv_ratio_side *s)
+{
+    const size_t length = coarser->planes * coarser->length, end = c->planes * c->length;
+    double *scratch = prv_allocate(3 * length + 1, sizeof *scratch);
+    if (scratch == NULL) {
+        prv_ratio_cells_free(coarser);
+        return PRV_ERR_MEMORY;
+    }
+    double *null = scratch + 2 * length;
+    c->shift = fmax(c->shift, coarser->shift + put_on_points(coarser, s, scratch, null));
+    c->joined += length;
+    c->escaped = c->escaped || coarser->escaped;
+    for (size_t i = 0; i <= length; i++) {
+        if (!(null[i] > 0.0)) continue;
+        const int64_t number = (coarser->first + (int64_t)i) * times - c->first;
+        if (number >= 0 && (size_t)number <= end)
+            c->on_point[number] += null[i];
+        else
+            c->escaped = true;
+    }
+    prv_release(scratch);
+    prv_ratio_cells_free(coarser);
+    return PRV_OK;
 }
 
 prv_status prv_ratio_cells_close(prv_ratio_cells *c, const prv_ratio_side *s, prv_ratio_law *law)
 {
     const size_t length = c->planes * c->length;
     const prv_ratio_law ends = *law;
-    double *mass = NULL;
+    double *scratch = NULL;
     prv_status status = c->escaped ? PRV_ERR_BOUNDS : PRV_OK;
     if (status != PRV_OK) goto done;
     status = PRV_ERR_MEMORY;
-    mass = prv_allocate(2 * length, sizeof *mass);
-    if (mass == NULL) goto done;
+    scratch = prv_allocate(2 * length, sizeof *scratch);
+    if (scratch == NULL) goto done;
     status = prv_ratio_law_new(length + 1, law);
     if (status != PRV_OK) goto done;
     law->first = c->first;
@@ -219,13 +224,13 @@ prv_status prv_ratio_cells_close(prv_ratio_cells *c, const prv_ratio_side *s, pr
     law->spacing = c->spacing;
     law->zero = ends.zero;
     law->infinite = ends.infinite;
-    law->shift = ends.shift;
-    in_order(c, s, mass, mass + length);
-    put_on_points(c, s, mass, mass + length, law);
+    law->shift = ends.shift + fmax(c->shift, put_on_points(c, s, scratch, law->null));
+    if (s->side == PRV_DOMINATING)
+        prv_ratio_allow_for_vanished(2 * (length + c->joined) + 1, underflow_of(c), s, law);
     status = prv_ratio_close(s, law);
     if (status != PRV_OK) prv_ratio_law_free(law);
 done:
-    prv_release(mass);
+    prv_release(scratch);
     prv_ratio_cells_free(c);
     return status;
 }

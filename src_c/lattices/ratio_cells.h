@@ -18,6 +18,8 @@ typedef struct prv_ratio_cells {
     double *mass, *upper;   /* [planes * length] */
     double *on_point;       /* [planes * length + 1] masses that lie on points exactly, from `first` on */
     size_t terms;           /* each is a sum of so many, at most */
+    size_t joined;          /* cells of coarser lattices that were joined to these */
+    double shift;           /* what means of these may miss their points by, relative */
     bool escaped;           /* a place was outside: a fault of whoever made the cells */
 } prv_ratio_cells;
 
@@ -35,12 +37,10 @@ prv_status prv_ratio_cells_new(double first, double end, double error, size_t pl
                                double spacing, prv_ratio_cells *cells);
 void prv_ratio_cells_free(prv_ratio_cells *cells);
 
-/* Empty cells as those, in so many planes. PRV_ERR_MEMORY. */
-prv_status prv_ratio_cells_like(const prv_ratio_cells *those, size_t planes, prv_ratio_cells *cells);
-
-/* Adds what is in cells made like these, in as many planes or a multiple of them, but for masses on points.
- */
-void prv_ratio_cells_join(prv_ratio_cells *cells, const prv_ratio_cells *others);
+/* Puts what is in cells of a lattice `times` coarser, of the same offset, on points of this one: split or
+ * merged as at the end. Those cells are freed, whatever the status. PRV_ERR_MEMORY. */
+prv_status prv_ratio_cells_join(prv_ratio_cells *cells, prv_ratio_cells *coarser, int64_t times,
+                                const prv_ratio_side *side);
 
 /* The place of log R, nats from point 0 of the lattice, known to `error`. `up` is prv_ratio_up_is_safe. */
 prv_ratio_place prv_ratio_place_of(double log_ratio, double error, double spacing, bool up);

@@ -9,6 +9,7 @@
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "lattices/ratio_stretches.h"
+#include "lattices/ratio_thinning.h"
 
 double prv_ratio_log_average(double weight, double d, double *error)
 {
@@ -30,6 +31,18 @@ double prv_ratio_error_of_pairs(double weight, double farthest)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
+/* Points on a lattice of this spacing, nats, and cells of their averages, which are `finer` times closer. */
+typedef struct mesh {
+    double weight, spacing;
+    unsigned finer;
+    bool up; /* prv_ratio_up_is_safe */
+} mesh;
+
+static mesh mesh_of(const prv_ratio_averaging *v)
+{
+    return (mesh){v->weight, v->a->spacing, v->finer, prv_ratio_up_is_safe(v->side)};
+}
+
 /* Where the average of two points lies whose numbers differ by d, first <= d: counted from that of a, in
  * cells of the finer lattice. Without `cell`, each is computed when it is asked for. */
 typedef struct places {
@@ -45,18 +58,17 @@ typedef struct place_list {
     int64_t direction;
 } place_list;
 
-static prv_ratio_place place_of_pair(const prv_ratio_averaging *v, int64_t d)
+static prv_ratio_place place_of_pair(const mesh *m, int64_t d)
 {
-    const double spacing = v->a->spacing / (double)v->finer;
     double error;
-    const double above = prv_ratio_log_average(v->weight, v->a->spacing * (double)d, &error);
-    return prv_ratio_place_of(above, error + 4.0 * PRV_UNIT * fabs(above), spacing,
-                              prv_ratio_up_is_safe(v->side));
+    const double above = prv_ratio_log_average(m->weight, m->spacing * (double)d, &error);
+    return prv_ratio_place_of(above, error + 4.0 * PRV_UNIT * fabs(above), m->spacing / (double)m->finer,
+                              m->up);
 }
 
-static prv_ratio_place place_at(const prv_ratio_averaging *v, const places *p, int64_t d)
+static prv_ratio_place place_at(const mesh *m, const places *p, int64_t d)
 {
-    if (p->cell == NULL) return place_of_pair(v, d);
+    if (p->cell == NULL) return place_of_pair(m, d);
     return (prv_ratio_place){p->cell[d - p->first], p->upper[d - p->first]};
 }
 
@@ -97,26 +109,25 @@ static void find_places(double own, double other, size_t most, unsigned finer, d
 
 /* The places of all differences from `first` to `last`, if the spacing is far above what they are known to.
  */
-static prv_status places_new(const prv_ratio_averaging *v, int64_t first, int64_t last, places *p)
+static prv_status places_new(const mesh *m, int64_t first, int64_t last, places *p)
 {
     memset(p, 0, sizeof *p);
     const size_t down = first < 0 ? (size_t)-first : 0, up = last > 0 ? (size_t)last : 0;
     const size_t most = down > up ? down : up;
-    const double spacing = v->a->spacing / (double)v->finer;
-    const bool safe_up = prv_ratio_up_is_safe(v->side);
-    if (!(error_of_average(v->a->spacing * (double)most) < 0x1p-6 * spacing && spacing < 0.5)) return PRV_OK;
-    double *power = prv_allocate(most * v->finer + 2, sizeof *power);
+    const double spacing = m->spacing / (double)m->finer;
+    if (!(error_of_average(m->spacing * (double)most) < 0x1p-6 * spacing && spacing < 0.5)) return PRV_OK;
+    double *power = prv_allocate(most * m->finer + 2, sizeof *power);
     p->first = -(int64_t)down;
     p->cell = prv_allocate(down + up + 1, sizeof *p->cell);
     p->upper = prv_allocate(down + up + 1, sizeof *p->upper);
     const bool made = power != NULL && p->cell != NULL && p->upper != NULL;
     if (made) {
-        falling_powers(spacing, most * v->finer + 2, power);
+        falling_powers(spacing, most * m->finer + 2, power);
         const place_list backwards = {p->cell + down, p->upper + down, -1};
         const place_list forwards = {p->cell + down, p->upper + down, 1};
-        find_places(v->weight, 1.0 - v->weight, down, v->finer, spacing, power, safe_up, backwards);
-        find_places(1.0 - v->weight, v->weight, up, v->finer, spacing, power, safe_up, forwards);
-        for (size_t d = 0; d <= up; d++) p->cell[down + d] += (int64_t)(d * v->finer); /* from point b to a */
+        find_places(m->weight, 1.0 - m->weight, down, m->finer, spacing, power, m->up, backwards);
+        find_places(1.0 - m->weight, m->weight, up, m->finer, spacing, power, m->up, forwards);
+        for (size_t d = 0; d <= up; d++) p->cell[down + d] += (int64_t)(d * m->finer); /* from point b to a */
     }
     prv_release(power);
     return made ? PRV_OK : PRV_ERR_MEMORY;
@@ -200,31 +211,73 @@ static void add_waiting(waiting *w, prv_ratio_cells *c)
 
 /* ---- Pairs of stretches ---------------------------------------------------------------------- */
 
-enum { STRIDES = 6 }; /* 1, 2, ..., PRV_WIDEST_STRIDE */
+/* Cells of averages are so many times closer than points whose stride is that or wider: the average of two
+ * points lies where points may be half as far apart. */
+#define CELLS_OF_STRIDE 4
 
-/* Sums of pairs, by the wider stride of both points: runs of averages are as far apart. */
+enum {
+    STRIDES = 6, /* 1, 2, ..., PRV_WIDEST_STRIDE */
+    ROOM_FOR_ENDS = 2 * PRV_WIDEST_STRIDE + 8 * PRV_MOST_STRETCHES /* rows end at multiples of a stride */
+};
+
+/* Pairs of stretches that have this stride, on the lattice of its multiples: places and cells of averages
+ * are counted in these. */
 typedef struct sums {
     const prv_ratio_averaging *v;
+    bool same; /* both laws are one with equal weights: (i, j) and (j, i) have one average */
+    size_t stride;
+    mesh mesh;
+    prv_ratio_row rows[2][PRV_MOST_STRETCHES]; /* of both laws */
+    double *masses;                            /* of all rows */
+    double shift;   /* what means of rows miss their points by, at most */
     places places;
-    bool same;              /* both laws are one with equal weights: (i, j) and (j, i) have one average */
-    prv_ratio_cells *cells; /* of stride 1, and of the whole */
-    prv_ratio_cells wider[STRIDES]; /* of the other strides, when they are needed */
-    waiting *waiting;               /* [planes] of the stride at work */
-    double *scratch;                /* masses of both stretches, stride by stride */
+    prv_ratio_cells *cells;
+    waiting *waiting; /* [planes] */
     size_t since_check;
 } sums;
 
-/* Points of one law a stride apart, in a row. */
-typedef struct row {
-    const double *mass;
-    int64_t first;
-    size_t count;
-} row;
-
-static prv_status add_diagonals(sums *s, const row *a, const row *b, size_t stride, prv_ratio_cells *cells,
-                                bool half)
+/* |log R| of the point of a stretch that is nearest to 0. */
+static double from_zero(const prv_ratio_law *law, const prv_ratio_stretch *s)
 {
-    const int64_t n = (int64_t)a->count, m = (int64_t)b->count, step = (int64_t)stride;
+    const double low = law->offset + law->spacing * (double)s->first;
+    const double high = low + law->spacing * (double)((s->count - 1) * s->stride);
+    return low > 0.0 ? low : high < 0.0 ? -high : 0.0;
+}
+
+/* The stride of both stretches of a pair: the wider one, if points as far from 0 as those with the wider one
+ * may lie so far apart; else the widest for which that is so, but no narrower one than both have. The points
+ * nearer to 0 add less to the average's logarithm than these, so that fewer of them do. */
+static size_t stride_of_pair(const prv_ratio_averaging *v, const prv_ratio_stretch *a,
+                             const prv_ratio_stretch *b)
+{
+    const bool a_is_wider = a->stride > b->stride;
+    size_t stride = a_is_wider ? a->stride : b->stride;
+    const size_t least = a_is_wider ? b->stride : a->stride;
+    const double away = a_is_wider ? from_zero(v->a, a) : from_zero(v->b, b);
+    const double most = prv_ratio_thinned_spacing(v->share, away);
+    while (stride > least && (double)stride * v->a->spacing > most) stride /= 2;
+    return stride;
+}
+
+/* The points of a stretch that has a wider stride, or of one that has this, or those that are left of one. */
+static prv_status row_of(sums *s, const prv_ratio_law *law, const prv_ratio_stretch *stretch, double *masses,
+                         prv_ratio_row *row)
+{
+    prv_ratio_stretch all = *stretch;
+    if (all.stride > s->stride) {
+        all.count = (all.count - 1) * (all.stride / s->stride) + 1;
+        all.stride = s->stride;
+    }
+    double shift;
+    const prv_status status = prv_ratio_thin_stretch(s->v->side, law, &all, s->stride, masses, row, &shift);
+    s->shift = fmax(s->shift, shift);
+    return status;
+}
+
+static prv_status add_diagonals(sums *s, const prv_ratio_row *a, const prv_ratio_row *b, bool half)
+{
+    const int64_t n = (int64_t)a->count, m = (int64_t)b->count, stride = (int64_t)s->stride;
+    const int64_t a_first = a->first / stride, b_first = b->first / stride, finer = s->mesh.finer;
     for (int64_t e = 1 - n; e < (half ? 1 : m); e++) {
         if (++s->since_check % 1024 == 0) {
             const prv_status status = prv_check_interrupt(s->v->side->options);
@@ -232,84 +285,104 @@ static prv_status add_diagonals(sums *s, const row *a, const row *b, size_t stri
         }
         const int64_t low = e < 0 ? -e : 0, end = n < m - e ? n : m - e;
         if (low >= end) continue;
-        const int64_t apart = b->first - a->first + e * step;
+        const int64_t apart = b_first - a_first + e;
         const size_t length = (size_t)(end - low);
         const double factor = s->same && !(half && e == 0) ? 2.0 : 1.0;
         if (apart == 0) { /* an average of equal points is that point */
-            prv_ratio_cells_add_on_points(s->cells, (a->first + low * step) * (int64_t)s->v->finer,
-                                          stride * s->v->finer, a->mass + low, b->mass + low + e, length,
-                                          factor);
+            prv_ratio_cells_add_on_points(s->cells, (a_first + low) * finer, s->mesh.finer, a->mass + low,
+                                          b->mass + low + e, length, factor);
             continue;
         }
-        const prv_ratio_place p = place_at(s->v, &s->places, apart);
-        const int64_t cell = (a->first + low * step) * (int64_t)s->v->finer + p.cell;
+        const prv_ratio_place p = place_at(&s->mesh, &s->places, apart);
         size_t at;
-        if (!prv_ratio_find_cells(cells, cell, length, &at)) continue;
+        if (!prv_ratio_find_cells(s->cells, (a_first + low) * finer + p.cell, length, &at)) continue;
         const run r = {a->mass + low, b->mass + low + e, at, length, factor, p.upper};
-        waiting *w = &s->waiting[at / cells->length];
-        if (w->count > 0 && w->runs[0].factor != r.factor) add_waiting(w, cells);
+        waiting *w = &s->waiting[at / s->cells->length];
+        if (w->count > 0 && w->runs[0].factor != r.factor) add_waiting(w, s->cells);
         w->runs[w->count++] = r;
-        if (w->count == TOGETHER) add_waiting(w, cells);
+        if (w->count == TOGETHER) add_waiting(w, s->cells);
+    }
+    for (size_t i = 0; i < s->cells->planes; i++) add_waiting(&s->waiting[i], s->cells);
+    return PRV_OK;
+}
+
+/* Of each two stretches, the stride. */
+typedef struct strides {
+    size_t of[PRV_MOST_STRETCHES][PRV_MOST_STRETCHES];
+} strides;
+
+/* The rows of all stretches that have a pair of this stride; `first` to `last` are the numbers of their
+ * points, of both laws. */
+static prv_status find_rows(sums *s, const strides *all, int64_t *first, int64_t *last)
+{
+    bool needed[2][PRV_MOST_STRETCHES] = {{false}};
+    for (size_t i = 0; i < s->v->of_a.count; i++)
+        for (size_t j = 0; j < s->v->of_b.count; j++)
+            if (all->of[i][j] == s->stride) needed[0][i] = needed[!s->same][j] = true;
+    double *masses = s->masses;
+    *first = INT64_MAX;
+    *last = INT64_MIN;
+    for (int law = 0; law < 2; law++) {
+        const prv_ratio_stretches *in = law == 0 ? &s->v->of_a : &s->v->of_b;
+        for (size_t i = 0; i < in->count; i++) {
+            if (!needed[law][i]) continue;
+            prv_ratio_row *row = &s->rows[law][i];
+            const prv_status status = row_of(s, law == 0 ? s->v->a : s->v->b, &in->at[i], masses, row);
+            if (status != PRV_OK) return status;
+            masses += row->count;
+            const int64_t end = row->first + (int64_t)((row->count - 1) * s->stride);
+            if (row->first < *first) *first = row->first;
+            if (end > *last) *last = end;
+        }
     }
     return PRV_OK;
 }
 
-/* The masses of a stretch as rows a wider stride apart. */
-static size_t rows_of(const prv_ratio_law *law, const prv_ratio_stretch *stretch, size_t stride,
-                      double *masses, row *rows)
+static prv_status add_rows(sums *s, const strides *all)
 {
-    const size_t every = stride / stretch->stride;
-    size_t used = 0;
-    for (size_t q = 0; q < every; q++) {
-        rows[q].mass = masses + used;
-        rows[q].first = stretch->first + (int64_t)(q * stretch->stride);
-        prv_ratio_copy_stretch(law, stretch, q, every, masses + used, &rows[q].count);
-        used += rows[q].count;
+    for (size_t i = 0; i < s->v->of_a.count; i++)
+        for (size_t j = 0; j < s->v->of_b.count; j++) {
+            if (all->of[i][j] != s->stride) continue;
+            const prv_status status = add_diagonals(s, &s->rows[0][i], &s->rows[!s->same][j],
+                                                    s->same && i == j);
+            if (status != PRV_OK) return status;
+        }
+    return PRV_OK;
+}
+
+/* All pairs of one stride; cells of a wider one than 1 are those of a coarser lattice, and then joined. */
+static prv_status add_stride(sums *s, const strides *all, size_t stride, prv_ratio_cells *cells)
+{
+    const unsigned finer = s->v->finer;
+    int64_t first, last;
+    s->stride = stride;
+    prv_status status = find_rows(s, all, &first, &last);
+    if (status != PRV_OK || last < first) return status;
+    s->mesh = mesh_of(s->v);
+    s->mesh.spacing *= (double)stride;
+    if (stride > 1 && finer * stride > CELLS_OF_STRIDE) s->mesh.finer = CELLS_OF_STRIDE;
+    if (stride > 1 && finer * stride <= CELLS_OF_STRIDE) s->mesh.finer = finer * (unsigned)stride;
+    const int64_t wide = (int64_t)stride, places = (last - first) / wide;
+    prv_ratio_cells own;
+    s->cells = stride == 1 ? cells : &own;
+    if (stride > 1) {
+        const double error = prv_ratio_error_of_pairs(s->v->weight, s->mesh.spacing * (double)places);
+        const double closer = (double)s->mesh.finer;
+        status = prv_ratio_cells_new((double)(first / wide) * closer, (double)(last / wide) * closer, error,
+                                     s->mesh.finer, cells->offset, s->mesh.spacing / closer, &own);
+        if (status != PRV_OK) return status;
+        own.terms = cells->terms;
     }
-    return every;
-}
-
-static prv_status cells_of_stride(sums *s, size_t stride, prv_ratio_cells **cells)
-{
-    *cells = s->cells;
-    if (stride == 1) return PRV_OK;
-    size_t n = 0;
-    while (((size_t)1 << n) < stride) n++;
-    *cells = &s->wider[n];
-    return (*cells)->mass != NULL ? PRV_OK : prv_ratio_cells_like(s->cells, s->v->finer * stride, *cells);
-}
-
-static prv_status add_stretches(sums *s, const prv_ratio_stretch *of_a, const prv_ratio_stretch *of_b,
-                                bool half)
-{
-    const size_t stride = of_a->stride > of_b->stride ? of_a->stride : of_b->stride;
-    prv_ratio_cells *cells;
-    prv_status status = cells_of_stride(s, stride, &cells);
-    if (status != PRV_OK) return status;
-    row a[PRV_WIDEST_STRIDE], b[PRV_WIDEST_STRIDE];
-    const size_t a_rows = rows_of(s->v->a, of_a, stride, s->scratch, a);
-    const size_t b_rows = rows_of(s->v->b, of_b, stride, s->scratch + of_a->count, b);
-    for (size_t i = 0; i < a_rows; i++)
-        for (size_t j = 0; j < b_rows && status == PRV_OK; j++)
-            status = add_diagonals(s, &a[i], &b[j], stride, cells, half);
-    for (size_t i = 0; i < cells->planes; i++) add_waiting(&s->waiting[i], cells);
-    return status;
-}
-
-static prv_status add_all_stretches(sums *s)
-{
-    prv_ratio_stretch of_a[PRV_MOST_STRETCHES], of_b[PRV_MOST_STRETCHES];
-    size_t a_count, b_count;
-    prv_status status = prv_ratio_find_stretches(s->v->a, of_a, &a_count);
-    if (status != PRV_OK) return status;
-    status = prv_ratio_find_stretches(s->v->b, of_b, &b_count);
-    if (status != PRV_OK) return status;
-    for (size_t i = 0; i < a_count; i++)
-        for (size_t j = s->same ? i : 0; j < b_count && status == PRV_OK; j++)
-            status = add_stretches(s, &of_a[i], &of_b[j], s->same && i == j);
-    for (int n = 0; n < STRIDES && status == PRV_OK; n++)
-        if (s->wider[n].mass != NULL) prv_ratio_cells_join(s->cells, &s->wider[n]);
-    return status;
+    status = places_new(&s->mesh, -places, places, &s->places);
+    if (status == PRV_OK) status = add_rows(s, all);
+    places_free(&s->places);
+    if (stride == 1) return status;
+    if (status != PRV_OK) {
+        prv_ratio_cells_free(&own);
+        return status;
+    }
+    own.shift = s->shift;
+    return prv_ratio_cells_join(cells, &own, wide * (int64_t)finer / (int64_t)s->mesh.finer, s->v->side);
 }
 
 /* ---- Few points ------------------------------------------------------------------------------ */
@@ -330,6 +403,7 @@ static prv_status add_one_by_one(const prv_ratio_averaging *v, size_t a_count, s
                                  prv_ratio_cells *cells)
 {
     const prv_ratio_law *a = v->a, *b = v->b;
+    const mesh m = mesh_of(v);
     size_t *of_a = points_with_mass(a, a_count), *of_b = points_with_mass(b, b_count);
     prv_status status = of_a != NULL && of_b != NULL ? PRV_OK : PRV_ERR_MEMORY;
     for (size_t i = 0; i < a_count && status == PRV_OK; i++) {
@@ -342,12 +416,12 @@ static prv_status add_one_by_one(const prv_ratio_averaging *v, size_t a_count, s
                                               &b->null[of_b[j]], 1, 1.0);
                 continue;
             }
-            const prv_ratio_place p = place_of_pair(v, apart);
+            const prv_ratio_place p = place_of_pair(&m, apart);
             size_t at;
             if (!prv_ratio_find_cells(cells, at_a * (int64_t)v->finer + p.cell, 1, &at)) continue;
-            const double m = a->null[of_a[i]] * b->null[of_b[j]];
-            cells->mass[at] += m;
-            cells->upper[at] += p.upper * m;
+            const double mass = a->null[of_a[i]] * b->null[of_b[j]];
+            cells->mass[at] += mass;
+            cells->upper[at] += p.upper * mass;
         }
     }
     prv_release(of_a);
@@ -371,22 +445,24 @@ prv_status prv_ratio_add_pairs(const prv_ratio_averaging *v, prv_ratio_cells *ce
         cells->terms = a_count * b_count + 4;
         return add_one_by_one(v, a_count, b_count, cells);
     }
-    const int64_t a_last = a->first + (int64_t)a->length - 1, b_last = b->first + (int64_t)b->length - 1;
-    sums s = {.v = v, .same = a == b && v->weight == 0.5, .cells = cells};
-    prv_status status = places_new(v, b->first - a_last, b_last - a->first, &s.places);
-    if (status != PRV_OK) goto done;
-    /* Of each difference one pair lies in a cell; and sums of strides are added up. */
-    cells->terms = a->length + b->length + STRIDES + 4;
-    status = PRV_ERR_MEMORY;
-    s.scratch = prv_allocate(a->length + b->length, sizeof *s.scratch);
-    s.waiting = prv_allocate((size_t)v->finer * PRV_WIDEST_STRIDE, sizeof *s.waiting);
-    if (s.scratch == NULL || s.waiting == NULL) goto done;
-    memset(s.waiting, 0, (size_t)v->finer * PRV_WIDEST_STRIDE * sizeof *s.waiting);
-    status = add_all_stretches(&s);
+    sums s = {.v = v, .same = a == b && v->weight == 0.5};
+    strides all;
+    for (size_t i = 0; i < v->of_a.count; i++)
+        for (size_t j = 0; j < v->of_b.count; j++)
+            all.of[i][j] = s.same && j < i ? 0 : stride_of_pair(v, &v->of_a.at[i], &v->of_b.at[j]);
+    /* Of each difference one pair lies in a cell, or one for each of two rows that end at its points; and
+     * sums of strides are added up, of two cells beside a point. */
+    cells->terms = 4 * (a->length + b->length) + 2 * STRIDES + 4;
+    prv_status status = PRV_ERR_MEMORY;
+    s.masses = prv_allocate(2 * (a->length + b->length) + ROOM_FOR_ENDS, sizeof *s.masses);
+    s.waiting = prv_allocate(v->finer > CELLS_OF_STRIDE ? v->finer : CELLS_OF_STRIDE, sizeof *s.waiting);
+    if (s.masses == NULL || s.waiting == NULL) goto done;
+    memset(s.waiting, 0, (v->finer > CELLS_OF_STRIDE ? v->finer : CELLS_OF_STRIDE) * sizeof *s.waiting);
+    status = PRV_OK;
+    for (size_t stride = 1; stride <= PRV_WIDEST_STRIDE && status == PRV_OK; stride *= 2)
+        status = add_stride(&s, &all, stride, cells);
 done:
-    for (int n = 0; n < STRIDES; n++) prv_ratio_cells_free(&s.wider[n]);
-    places_free(&s.places);
-    prv_release(s.scratch);
+    prv_release(s.masses);
     prv_release(s.waiting);
     return status;
 }

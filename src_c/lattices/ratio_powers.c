@@ -138,7 +138,7 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
     if (c->spacing > a->spacing) status = refine_lattice(c, c->spacing / a->spacing);
     if (status != PRV_OK) return status;
     if (is_too_long(a) || is_too_long(c)) return PRV_ERR_ENGINE;
-    return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), s, average);
+    return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), share, s, average);
 }
 
 /* Fewer points, for averages that are to come. */

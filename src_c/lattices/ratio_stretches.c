@@ -62,7 +62,7 @@ static size_t join_neighbours(reach *r, size_t count)
     return count;
 }
 
-prv_status prv_ratio_find_stretches(const prv_ratio_law *law, prv_ratio_stretch *stretches, size_t *count)
+prv_status prv_ratio_find_stretches(const prv_ratio_law *law, prv_ratio_stretches *stretches)
 {
     reach *r = prv_allocate(law->length / PRV_WIDEST_STRIDE + 2, sizeof *r);
     if (r == NULL) return PRV_ERR_MEMORY;
@@ -79,19 +79,14 @@ prv_status prv_ratio_find_stretches(const prv_ratio_law *law, prv_ratio_stretch 
         low = end;
     }
     n = join_neighbours(r, n);
-    *count = 0;
+    stretches->count = 0;
+    stretches->widest = 1;
     for (size_t i = 0; i < n; i++) {
         const prv_ratio_stretch s = stretch_between(r[i].low, r[i].end, r[i].stride);
-        if (s.count > 0) stretches[(*count)++] = s;
+        if (s.count == 0) continue;
+        stretches->at[stretches->count++] = s;
+        if (s.stride > stretches->widest) stretches->widest = s.stride;
     }
     prv_release(r);
     return PRV_OK;
-}
-
-void prv_ratio_copy_stretch(const prv_ratio_law *law, const prv_ratio_stretch *s, size_t from, size_t every,
-                            double *masses, size_t *count)
-{
-    *count = from < s->count ? (s->count - 1 - from) / every + 1 : 0;
-    const double *at = law->null + (s->first - law->first) + (int64_t)(from * s->stride);
-    for (size_t i = 0; i < *count; i++) masses[i] = at[i * every * s->stride];
 }

@@ -17,6 +17,13 @@ typedef struct prv_ratio_stretch {
     size_t stride, count;
 } prv_ratio_stretch;
 
+/* In their order, without overlap. */
+typedef struct prv_ratio_stretches {
+    prv_ratio_stretch at[PRV_MOST_STRETCHES];
+    size_t count;
+    size_t widest; /* stride of these */
+} prv_ratio_stretches;
+
 /* The greatest multiple of the widest stride that is not above `number`. */
 static inline int64_t prv_ratio_block_of(int64_t number)
 {
@@ -24,12 +31,7 @@ static inline int64_t prv_ratio_block_of(int64_t number)
     return number - (rest < 0 ? rest + PRV_WIDEST_STRIDE : rest);
 }
 
-/* At most PRV_MOST_STRETCHES stretches that hold all mass on points. *count is their number. O(length).
- * PRV_ERR_MEMORY. */
-prv_status prv_ratio_find_stretches(const prv_ratio_law *law, prv_ratio_stretch *stretches, size_t *count);
-
-/* The masses of every `every`-th point of a stretch, from its point number `from` on: *count of them. */
-void prv_ratio_copy_stretch(const prv_ratio_law *law, const prv_ratio_stretch *stretch, size_t from,
-                            size_t every, double *masses, size_t *count);
+/* Stretches that hold all mass on points. O(length). PRV_ERR_MEMORY. */
+prv_status prv_ratio_find_stretches(const prv_ratio_law *law, prv_ratio_stretches *stretches);
 
 #endif

@@ -8,7 +8,6 @@
 #include "numerics/rounding.h"
 #include "lattices/ratio_ends.h"
 #include "lattices/ratio_merging.h"
-#include "lattices/ratio_stretches.h"
 
 /* Points may be `share` times |log R| / FROM apart, and never farther than `share` times MOST nats. Near 0
  * the law of an average that is to come varies with the deviation of log R, and far out with log R itself.
@@ -38,13 +37,18 @@ static distances distances_of(const prv_ratio_law *law, double share, double coa
     return (distances){share * coarser, share * coarser * near};
 }
 
+double prv_ratio_thinned_spacing(double share, double from_zero)
+{
+    return fmin(share * fmin(from_zero / FROM, MOST), WIDEST);
+}
+
 /* How far apart points may lie at the end of a block that is nearer to log R = 0. */
 static size_t stride_at(const prv_ratio_law *law, int64_t block, const distances *d)
 {
     const double low = law->offset + law->spacing * (double)block;
     const double high = low + law->spacing * PRV_WIDEST_STRIDE;
     const double near = low > 0.0 ? low : high < 0.0 ? -high : 0.0;
-    const double wanted = fmin(fmax(d->share * fmin(near / FROM, MOST), d->anywhere), WIDEST);
+    const double wanted = fmin(fmax(prv_ratio_thinned_spacing(d->share, near), d->anywhere), WIDEST);
     size_t stride = 1;
     while (stride < PRV_WIDEST_STRIDE && 2.0 * (double)stride * law->spacing <= wanted) stride *= 2;
     return stride;
@@ -53,17 +57,17 @@ static size_t stride_at(const prv_ratio_law *law, int64_t block, const distances
 /* Cells between points a stride apart, their masses and the parts of these that go to the upper point if
  * means are kept. */
 typedef struct coarse_cells {
-    const region *r;
+    size_t stride;
     double *part;  /* [stride] of a mass so many points above the lower one */
-    double *null;  /* masses on points, that of point r->low first */
+    double *null;  /* masses on points, that of the lowest cell's lower one first */
     size_t length; /* of cells */
 } coarse_cells;
 
 /* Quotients of two values of expm1 whose arguments, at most WIDEST, are rounded once. */
 static void find_parts(const coarse_cells *c, double spacing)
 {
-    const double whole = expm1(spacing * (double)c->r->stride);
-    for (size_t k = 0; k < c->r->stride; k++) c->part[k] = expm1(spacing * (double)k) / whole;
+    const double whole = expm1(spacing * (double)c->stride);
+    for (size_t k = 0; k < c->stride; k++) c->part[k] = expm1(spacing * (double)k) / whole;
 }
 
 /* Relative error of a part. */
@@ -73,7 +77,7 @@ static void find_parts(const coarse_cells *c, double spacing)
  * cell at most. */
 static void split(const coarse_cells *c, bool up)
 {
-    const size_t stride = c->r->stride;
+    const size_t stride = c->stride;
     for (size_t cell = 0; cell < c->length; cell++)
         for (size_t k = 1; k < stride; k++) {
             double *at = &c->null[cell * stride + k];
@@ -97,7 +101,7 @@ static void split(const coarse_cells *c, bool up)
 /* Merges masses between the points of the stride at these points; *shift is what their means miss them by. */
 static prv_status merge(const coarse_cells *c, double spacing, bool up, double *shift)
 {
-    const size_t stride = c->r->stride, n = c->length;
+    const size_t stride = c->stride, n = c->length;
     const double error = PRV_UNIT * ((double)stride + 16.0) * PRV_SECOND_ORDER;
     double *mass = prv_allocate(3 * n + 1, sizeof *mass);
     if (mass == NULL) return PRV_ERR_MEMORY;
@@ -125,17 +129,44 @@ static prv_status merge(const coarse_cells *c, double spacing, bool up, double *
     return PRV_OK;
 }
 
-static prv_status thin_region(const prv_ratio_side *s, const region *r, const prv_ratio_law *law,
-                              double *null, double *shift)
+/* Masses of `length` cells whose points lie a stride apart, on a lattice of this spacing. */
+static prv_status thin_cells(const prv_ratio_side *s, size_t stride, double spacing, size_t length,
+                             double *null, double *shift)
 {
     double part[PRV_WIDEST_STRIDE];
-    const coarse_cells c = {r, part, null, (size_t)(r->high - r->low) / r->stride};
+    const coarse_cells c = {stride, part, null, length};
     const bool up = prv_ratio_up_is_safe(s);
     *shift = 0.0;
-    if (r->stride == 1) return PRV_OK;
-    find_parts(&c, law->spacing);
-    if (s->side == PRV_DOMINATED) return merge(&c, law->spacing, up, shift);
+    if (stride == 1) return PRV_OK;
+    find_parts(&c, spacing);
+    if (s->side == PRV_DOMINATED) return merge(&c, spacing, up, shift);
     split(&c, up);
+    return PRV_OK;
+}
+
+/* A row begins and ends at a multiple of its stride. */
+size_t prv_ratio_room_of_row(const prv_ratio_stretch *stretch)
+{
+    return stretch->count + 2 * PRV_WIDEST_STRIDE;
+}
+
+prv_status prv_ratio_thin_stretch(const prv_ratio_side *s, const prv_ratio_law *law,
+                                  const prv_ratio_stretch *stretch, size_t stride, double *masses,
+                                  prv_ratio_row *row, double *shift)
+{
+    const size_t every = stride / stretch->stride;
+    const int64_t wide = (int64_t)stride, rest = stretch->first % wide;
+    const int64_t first = stretch->first - (rest < 0 ? rest + wide : rest);
+    const size_t before = (size_t)(stretch->first - first) / stretch->stride;
+    const size_t cells = (before + stretch->count - 1 + every - 1) / every;
+    memset(masses, 0, (cells * every + 1) * sizeof *masses);
+    const double *at = law->null + (stretch->first - law->first);
+    for (size_t i = 0; i < stretch->count; i++) masses[before + i] = at[i * stretch->stride];
+    const double spacing = law->spacing * (double)stretch->stride;
+    const prv_status status = thin_cells(s, every, spacing, cells, masses, shift);
+    if (status != PRV_OK) return status;
+    for (size_t i = 1; i <= cells; i++) masses[i] = masses[i * every];
+    *row = (prv_ratio_row){masses, first, cells + 1};
     return PRV_OK;
 }
 
@@ -185,7 +216,8 @@ prv_status prv_ratio_thin(const prv_ratio_side *s, double share, double coarser,
         do r.high += PRV_WIDEST_STRIDE;
         while (r.high < end && stride_at(law, r.high, &d) == r.stride);
         double more;
-        const prv_status status = thin_region(s, &r, law, null + (r.low - begin), &more);
+        const prv_status status = thin_cells(s, r.stride, law->spacing, (size_t)(r.high - r.low) / r.stride,
+                                             null + (r.low - begin), &more);
         if (status != PRV_OK) {
             prv_release(null);
             return status;

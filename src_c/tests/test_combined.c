@@ -163,8 +163,9 @@ static void places(void)
         if (trial % 2) a.zero = b.zero = 0.0;
         const double p = log_uniform(1e-300, 1.0), weight = uniform(1e-9, 0.5);
         const unsigned finer = 1u << random_below(3);
+        const double share = spacing * log_uniform(1.0, 1e4);
         const prv_status status[3] = {prv_ratio_mixture(&a, trial % 5 ? p : 1.0, spacing, &side, &made_of[0]),
-                                      prv_ratio_average(&a, &b, weight, finer, &side, &made_of[1]),
+                                      prv_ratio_average(&a, &b, weight, finer, share, &side, &made_of[1]),
                                       prv_ratio_product(&a, &b, &side, &made_of[2])};
         for (int i = 0; i < 3; i++) {
             held = held && is_answer(status[i]);
@@ -260,6 +261,7 @@ static void averages(void)
         const int add = trial % 2, below = trial / 2 % 2, same = trial % 3 == 0;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
         const double spacing = log_uniform(1e-4, 0.05), w = same ? 0.5 : uniform(0.01, 0.5);
+        const double share = spacing * log_uniform(1.0, 1e4);
         const int64_t first = -20 - (int64_t)random_below(200);
         prv_ratio_law a, b, average = {0};
         void (*const law_of)(double, int64_t, prv_ratio_law *) = trial % 5 == 4 ? law_of_two_points
@@ -269,7 +271,7 @@ static void averages(void)
         const prv_ratio_law *other = same ? &a : &b;
         a.shift = uniform(0.0, 1e-6);
         b.shift = uniform(0.0, 1e-6);
-        check(prv_ratio_average(&a, other, w, 1u << random_below(3), &side, &average) == PRV_OK,
+        check(prv_ratio_average(&a, other, w, 1u << random_below(3), share, &side, &average) == PRV_OK,
               "an average");
         shifted = shifted && average.shift >= fmax(a.shift, other->shift);
         for (int k = 0; k < 6; k++) {
