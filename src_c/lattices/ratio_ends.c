@@ -158,21 +158,23 @@ static void normalise(prv_ratio_law *law, const prv_ratio_side *s)
 }
 
 /* Of a dominated law of 'remove' on a lattice: little mass at R = 0 is merged with outcomes at the lower end,
- * which moves them down by one point. Averages beside R = 0 would lie far below the others, on a lattice that
+ * each of which moves down to the next one, by h. Averages beside R = 0 would lie far below the others, on a lattice that
  * is far too long for them. For g(x) = f(x) - f(0), which is convex and 0 at 0, (y + z) g(x e^-h) is at most
  * y g(x) if z <= y (e^h - 1). */
 static void absorb_zero(const prv_ratio_side *s, prv_ratio_law *law)
 {
     const double little = fmax(4.0 * s->low_cut, owed_to_rounding(law));
     if (law->at != NULL || !(law->zero > 0.0 && law->zero <= little)) return;
-    const double part = expm1(law->spacing) * (1.0 - 8.0 * PRV_UNIT);
-    for (size_t i = 1; i < law->length && law->zero > 0.0; i++) {
+    for (size_t i = 1, last = 0; i < law->length && law->zero > 0.0; i++) {
+        if (!(law->null[i] > 0.0)) continue;
+        const double part = expm1(law->spacing * (double)(i - last)) * (1.0 - 8.0 * PRV_UNIT);
         const double moved = fmin(law->null[i], law->zero / part);
         const double merged = fmin(moved * part * (1.0 - 2.0 * PRV_UNIT), law->zero);
-        const double joined = law->null[i - 1] + (moved + merged) * (1.0 - 2.0 * PRV_UNIT);
+        const double joined = law->null[last] + (moved + merged) * (1.0 - 2.0 * PRV_UNIT);
         law->null[i] = fmax(prv_below(law->null[i] - moved), 0.0);
-        law->null[i - 1] = joined * (1.0 - 2.0 * PRV_UNIT);
+        law->null[last] = joined * (1.0 - 2.0 * PRV_UNIT);
         law->zero = fmax(prv_below(law->zero - merged), 0.0);
+        last = i;
     }
 }
 

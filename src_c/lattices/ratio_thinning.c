@@ -106,7 +106,8 @@ static prv_status merge(const coarse_cells *c, double spacing, bool up, double *
     double *mass = prv_allocate(3 * n + 1, sizeof *mass);
     if (mass == NULL) return PRV_ERR_MEMORY;
     double *upper = mass + n, *merged = upper + n;
-    memset(mass, 0, (3 * n + 1) * sizeof *mass);
+    memset(mass, 0, 2 * n * sizeof *mass);
+    for (size_t i = 0; i <= n; i++) merged[i] = c->null[i * stride];
     for (size_t cell = 0; cell < n; cell++) {
         for (size_t k = 1; k < stride; k++) {
             double *at = &c->null[cell * stride + k];
@@ -122,9 +123,7 @@ static prv_status merge(const coarse_cells *c, double spacing, bool up, double *
     /* The parts of a cell are off by twice its error, and so is its mean, as a part of the spacing. */
     const double width = spacing * (double)stride;
     *shift = prv_ratio_merge(mass, upper, n, width, up, merged) + 4.0 * error * expm1(width);
-    for (size_t i = 0; i <= n; i++)
-        c->null[i * stride] = (c->null[i * stride] + merged[i] * (1.0 - 64.0 * PRV_UNIT)) *
-                              (1.0 - 4.0 * PRV_UNIT);
+    for (size_t i = 0; i <= n; i++) c->null[i * stride] = merged[i] * (1.0 - 64.0 * PRV_UNIT);
     prv_release(mass);
     return PRV_OK;
 }
