@@ -107,27 +107,31 @@ static void find_places(double own, double other, size_t most, unsigned finer, d
     }
 }
 
-/* The places of all differences from `first` to `last`, if the spacing is far above what they are known to.
+/* The places of all differences from -`most` to `most`, if the spacing is far above what they are known to.
  */
-static prv_status places_new(const mesh *m, int64_t first, int64_t last, places *p)
+static prv_status places_new(const mesh *m, size_t most, places *p)
 {
     memset(p, 0, sizeof *p);
-    const size_t down = first < 0 ? (size_t)-first : 0, up = last > 0 ? (size_t)last : 0;
-    const size_t most = down > up ? down : up;
     const double spacing = m->spacing / (double)m->finer;
     if (!(error_of_average(m->spacing * (double)most) < 0x1p-6 * spacing && spacing < 0.5)) return PRV_OK;
     double *power = prv_allocate(most * m->finer + 2, sizeof *power);
-    p->first = -(int64_t)down;
-    p->cell = prv_allocate(down + up + 1, sizeof *p->cell);
-    p->upper = prv_allocate(down + up + 1, sizeof *p->upper);
+    p->first = -(int64_t)most;
+    p->cell = prv_allocate(2 * most + 1, sizeof *p->cell);
+    p->upper = prv_allocate(2 * most + 1, sizeof *p->upper);
     const bool made = power != NULL && p->cell != NULL && p->upper != NULL;
     if (made) {
         falling_powers(spacing, most * m->finer + 2, power);
-        const place_list backwards = {p->cell + down, p->upper + down, -1};
-        const place_list forwards = {p->cell + down, p->upper + down, 1};
-        find_places(m->weight, 1.0 - m->weight, down, m->finer, spacing, power, m->up, backwards);
-        find_places(1.0 - m->weight, m->weight, up, m->finer, spacing, power, m->up, forwards);
-        for (size_t d = 0; d <= up; d++) p->cell[down + d] += (int64_t)(d * m->finer); /* from point b to a */
+        const place_list backwards = {p->cell + most, p->upper + most, -1};
+        const place_list forwards = {p->cell + most, p->upper + most, 1};
+        find_places(m->weight, 1.0 - m->weight, most, m->finer, spacing, power, m->up, backwards);
+        if (m->weight == 0.5)
+            for (size_t d = 1; d <= most; d++) {
+                p->cell[most + d] = p->cell[most - d];
+                p->upper[most + d] = p->upper[most - d];
+            }
+        else
+            find_places(1.0 - m->weight, m->weight, most, m->finer, spacing, power, m->up, forwards);
+        for (size_t d = 0; d <= most; d++) p->cell[most + d] += (int64_t)(d * m->finer); /* from point b to a */
     }
     prv_release(power);
     return made ? PRV_OK : PRV_ERR_MEMORY;
@@ -211,25 +215,47 @@ static void add_waiting(waiting *w, prv_ratio_cells *c)
 
 /* ---- Pairs of stretches ---------------------------------------------------------------------- */
 
-/* Cells of averages are so many times closer than points whose stride is that or wider: the average of two
- * points lies where points may be half as far apart. */
-#define CELLS_OF_STRIDE 4
+/* Cells of averages are so many times closer than points that are thinned: the average of two points lies
+ * where points may be half as far apart. */
+#define CELLS_OF_THINNED 4
 
 enum {
     STRIDES = 6, /* 1, 2, ..., PRV_WIDEST_STRIDE */
     ROOM_FOR_ENDS = 2 * PRV_WIDEST_STRIDE + 8 * PRV_MOST_STRETCHES /* rows end at multiples of a stride */
 };
 
-/* Pairs of stretches that have this stride, on the lattice of its multiples: places and cells of averages
- * are counted in these. */
+/* Pairs of stretches with this stride, the wider one of both. Points of the other one are thinned to it, so
+ * that both lie on the lattice of its multiples, in whose cells averages are counted; or they make several
+ * rows. */
+typedef struct group {
+    size_t stride;
+    bool thinned;
+} group;
+
+/* Of each two stretches, the group; stride 0 of those that are others in another order. */
+typedef struct groups {
+    group of[PRV_MOST_STRETCHES][PRV_MOST_STRETCHES];
+} groups;
+
+/* A stretch as `every` rows, one after another in `mass`: of points 0, every, ..., of points 1, every + 1,
+ * ..., and so on. */
+typedef struct rows {
+    const double *mass;
+    int64_t first;        /* number of the first point */
+    size_t count;         /* of points */
+    size_t stride, every; /* of points, and how many rows */
+} rows;
+
+/* Sums of the pairs of a group. */
 typedef struct sums {
     const prv_ratio_averaging *v;
     bool same; /* both laws are one with equal weights: (i, j) and (j, i) have one average */
-    size_t stride;
+    group group;
+    int64_t unit;   /* numbers of points are counted in this on the mesh */
     mesh mesh;
-    prv_ratio_row rows[2][PRV_MOST_STRETCHES]; /* of both laws */
-    double *masses;                            /* of all rows */
-    double shift;   /* what means of rows miss their points by, at most */
+    rows rows[2][PRV_MOST_STRETCHES]; /* of both laws */
+    double *masses;                   /* of all rows */
+    double shift;                     /* what means of rows miss their points by, at most */
     places places;
     prv_ratio_cells *cells;
     waiting *waiting; /* [planes] */
@@ -244,81 +270,56 @@ static double from_zero(const prv_ratio_law *law, const prv_ratio_stretch *s)
     return low > 0.0 ? low : high < 0.0 ? -high : 0.0;
 }
 
-/* The stride of both stretches of a pair: the wider one, if points as far from 0 as those with the wider one
- * may lie so far apart; else the widest for which that is so, but no narrower one than both have. The points
- * nearer to 0 add less to the average's logarithm than these, so that fewer of them do. */
-static size_t stride_of_pair(const prv_ratio_averaging *v, const prv_ratio_stretch *a,
-                             const prv_ratio_stretch *b)
+/* Points nearer to 0 than those with the wider stride may lie as far apart as these, if these may be thinned
+ * to it: the logarithm of the average varies less with them. */
+static group group_of(const prv_ratio_averaging *v, const prv_ratio_stretch *a, const prv_ratio_stretch *b)
 {
     const bool a_is_wider = a->stride > b->stride;
-    size_t stride = a_is_wider ? a->stride : b->stride;
-    const size_t least = a_is_wider ? b->stride : a->stride;
+    const size_t stride = a_is_wider ? a->stride : b->stride;
     const double away = a_is_wider ? from_zero(v->a, a) : from_zero(v->b, b);
-    const double most = prv_ratio_thinned_spacing(v->share, away);
-    while (stride > least && (double)stride * v->a->spacing > most) stride /= 2;
-    return stride;
+    return (group){stride, a->stride == b->stride || (double)stride * v->a->spacing <=
+                                                         prv_ratio_thinned_spacing(v->share, away)};
 }
 
-/* The points of a stretch that has a wider stride, or of one that has this, or those that are left of one. */
-static prv_status row_of(sums *s, const prv_ratio_law *law, const prv_ratio_stretch *stretch, double *masses,
-                         prv_ratio_row *row)
+static void find_groups(const prv_ratio_averaging *v, bool same, groups *all)
 {
-    prv_ratio_stretch all = *stretch;
-    if (all.stride > s->stride) {
-        all.count = (all.count - 1) * (all.stride / s->stride) + 1;
-        all.stride = s->stride;
-    }
-    double shift;
-    const prv_status status = prv_ratio_thin_stretch(s->v->side, law, &all, s->stride, masses, row, &shift);
-    s->shift = fmax(s->shift, shift);
-    return status;
+    const group none = {0, false};
+    for (size_t i = 0; i < v->of_a.count; i++)
+        for (size_t j = 0; j < v->of_b.count; j++)
+            all->of[i][j] = same && j < i ? none : group_of(v, &v->of_a.at[i], &v->of_b.at[j]);
 }
 
-static prv_status add_diagonals(sums *s, const prv_ratio_row *a, const prv_ratio_row *b, bool half)
+static bool is_in(const group *g, const sums *s)
 {
-    const int64_t n = (int64_t)a->count, m = (int64_t)b->count, stride = (int64_t)s->stride;
-    const int64_t a_first = a->first / stride, b_first = b->first / stride, finer = s->mesh.finer;
-    for (int64_t e = 1 - n; e < (half ? 1 : m); e++) {
-        if (++s->since_check % 1024 == 0) {
-            const prv_status status = prv_check_interrupt(s->v->side->options);
-            if (status != PRV_OK) return status;
-        }
-        const int64_t low = e < 0 ? -e : 0, end = n < m - e ? n : m - e;
-        if (low >= end) continue;
-        const int64_t apart = b_first - a_first + e;
-        const size_t length = (size_t)(end - low);
-        const double factor = s->same && !(half && e == 0) ? 2.0 : 1.0;
-        if (apart == 0) { /* an average of equal points is that point */
-            prv_ratio_cells_add_on_points(s->cells, (a_first + low) * finer, s->mesh.finer, a->mass + low,
-                                          b->mass + low + e, length, factor);
-            continue;
-        }
-        const prv_ratio_place p = place_at(&s->mesh, &s->places, apart);
-        size_t at;
-        if (!prv_ratio_find_cells(s->cells, (a_first + low) * finer + p.cell, length, &at)) continue;
-        const run r = {a->mass + low, b->mass + low + e, at, length, factor, p.upper};
-        waiting *w = &s->waiting[at / s->cells->length];
-        if (w->count > 0 && w->runs[0].factor != r.factor) add_waiting(w, s->cells);
-        w->runs[w->count++] = r;
-        if (w->count == TOGETHER) add_waiting(w, s->cells);
+    return g->stride == s->group.stride && g->thinned == s->group.thinned;
+}
+
+/* Writes the rows of a stretch to `masses`. */
+static prv_status make_rows(sums *s, const prv_ratio_law *law, const prv_ratio_stretch *stretch,
+                            double *masses, rows *r)
+{
+    if (s->group.thinned) {
+        double shift;
+        *r = (rows){.mass = masses, .stride = s->group.stride, .every = 1};
+        const prv_status status = prv_ratio_thin_stretch(s->v->side, law, stretch, r->stride, masses,
+                                                         &r->first, &r->count, &shift);
+        s->shift = fmax(s->shift, shift);
+        return status;
     }
-    for (size_t i = 0; i < s->cells->planes; i++) add_waiting(&s->waiting[i], s->cells);
+    *r = (rows){masses, stretch->first, stretch->count, stretch->stride, s->group.stride / stretch->stride};
+    const double *at = law->null + (stretch->first - law->first);
+    for (size_t n = 0; n < r->every; n++)
+        for (size_t i = n; i < r->count; i += r->every) *masses++ = at[i * r->stride];
     return PRV_OK;
 }
 
-/* Of each two stretches, the stride. */
-typedef struct strides {
-    size_t of[PRV_MOST_STRETCHES][PRV_MOST_STRETCHES];
-} strides;
-
-/* The rows of all stretches that have a pair of this stride; `first` to `last` are the numbers of their
- * points, of both laws. */
-static prv_status find_rows(sums *s, const strides *all, int64_t *first, int64_t *last)
+/* Both laws' rows for the pairs of the group; `first` to `last` are the numbers of their points. */
+static prv_status find_rows(sums *s, const groups *all, int64_t *first, int64_t *last)
 {
     bool needed[2][PRV_MOST_STRETCHES] = {{false}};
     for (size_t i = 0; i < s->v->of_a.count; i++)
         for (size_t j = 0; j < s->v->of_b.count; j++)
-            if (all->of[i][j] == s->stride) needed[0][i] = needed[!s->same][j] = true;
+            if (is_in(&all->of[i][j], s)) needed[0][i] = needed[!s->same][j] = true;
     double *masses = s->masses;
     *first = INT64_MAX;
     *last = INT64_MIN;
@@ -326,55 +327,125 @@ static prv_status find_rows(sums *s, const strides *all, int64_t *first, int64_t
         const prv_ratio_stretches *in = law == 0 ? &s->v->of_a : &s->v->of_b;
         for (size_t i = 0; i < in->count; i++) {
             if (!needed[law][i]) continue;
-            prv_ratio_row *row = &s->rows[law][i];
-            const prv_status status = row_of(s, law == 0 ? s->v->a : s->v->b, &in->at[i], masses, row);
+            rows *r = &s->rows[law][i];
+            const prv_status status = make_rows(s, law == 0 ? s->v->a : s->v->b, &in->at[i], masses, r);
             if (status != PRV_OK) return status;
-            masses += row->count;
-            const int64_t end = row->first + (int64_t)((row->count - 1) * s->stride);
-            if (row->first < *first) *first = row->first;
+            masses += r->count;
+            const int64_t end = r->first + (int64_t)((r->count - 1) * r->stride);
+            if (r->first < *first) *first = r->first;
             if (end > *last) *last = end;
         }
     }
     return PRV_OK;
 }
 
-static prv_status add_rows(sums *s, const strides *all)
+/* One row, whose points are a stride apart. */
+typedef struct row {
+    const double *mass;
+    int64_t first;
+    size_t count;
+} row;
+
+/* The next row of a stretch, of row number n; `mass` is where it begins, and then where it ends. */
+static row next_row(const rows *r, size_t n, const double **mass)
+{
+    const size_t count = n < r->count ? (r->count - 1 - n) / r->every + 1 : 0;
+    const row next = {*mass, r->first + (int64_t)(n * r->stride), count};
+    *mass += count;
+    return next;
+}
+
+static prv_status add_diagonals(sums *s, const row *a, const row *b, bool half)
+{
+    const int64_t n = (int64_t)a->count, m = (int64_t)b->count, finer = s->mesh.finer;
+    const int64_t a_first = a->first / s->unit, step = (int64_t)s->group.stride / s->unit;
+    for (int64_t e = 1 - n; e < (half ? 1 : m); e++) {
+        if (++s->since_check % 1024 == 0) {
+            const prv_status status = prv_check_interrupt(s->v->side->options);
+            if (status != PRV_OK) return status;
+        }
+        const int64_t low = e < 0 ? -e : 0, end = n < m - e ? n : m - e;
+        if (low >= end) continue;
+        const int64_t apart = b->first / s->unit - a_first + e * step, lowest = (a_first + low * step) * finer;
+        const size_t length = (size_t)(end - low);
+        const double factor = s->same && !(half && e == 0) ? 2.0 : 1.0;
+        if (apart == 0) { /* an average of equal points is that point */
+            prv_ratio_cells_add_on_points(s->cells, lowest, (size_t)(step * finer), a->mass + low,
+                                          b->mass + low + e, length, factor);
+            continue;
+        }
+        const prv_ratio_place p = place_at(&s->mesh, &s->places, apart);
+        size_t at;
+        if (!prv_ratio_find_cells(s->cells, lowest + p.cell, length, &at)) continue;
+        const run r = {a->mass + low, b->mass + low + e, at, length, factor, p.upper};
+        waiting *w = &s->waiting[at / s->cells->length];
+        if (w->count > 0 && w->runs[0].factor != r.factor) add_waiting(w, s->cells);
+        w->runs[w->count++] = r;
+        if (w->count == TOGETHER) add_waiting(w, s->cells);
+    }
+    return PRV_OK;
+}
+
+static prv_status add_rows(sums *s, const rows *of_a, const rows *of_b, bool half)
+{
+    const double *a_mass = of_a->mass;
+    for (size_t i = 0; i < of_a->every; i++) {
+        const row a = next_row(of_a, i, &a_mass);
+        const double *b_mass = of_b->mass;
+        for (size_t j = 0; j < of_b->every; j++) {
+            const row b = next_row(of_b, j, &b_mass);
+            const prv_status status = add_diagonals(s, &a, &b, half);
+            if (status != PRV_OK) return status;
+        }
+    }
+    for (size_t i = 0; i < s->cells->planes; i++) add_waiting(&s->waiting[i], s->cells);
+    return PRV_OK;
+}
+
+static prv_status add_all_rows(sums *s, const groups *all)
 {
     for (size_t i = 0; i < s->v->of_a.count; i++)
         for (size_t j = 0; j < s->v->of_b.count; j++) {
-            if (all->of[i][j] != s->stride) continue;
-            const prv_status status = add_diagonals(s, &s->rows[0][i], &s->rows[!s->same][j],
-                                                    s->same && i == j);
+            if (!is_in(&all->of[i][j], s)) continue;
+            const prv_status status = add_rows(s, &s->rows[0][i], &s->rows[!s->same][j], s->same && i == j);
             if (status != PRV_OK) return status;
         }
     return PRV_OK;
 }
 
-/* All pairs of one stride; cells of a wider one than 1 are those of a coarser lattice, and then joined. */
-static prv_status add_stride(sums *s, const strides *all, size_t stride, prv_ratio_cells *cells)
+/* Cells for the averages of points whose numbers on the mesh are `first` to `last`. */
+static prv_status own_cells(const sums *s, int64_t first, int64_t last, const prv_ratio_cells *all,
+                            prv_ratio_cells *own)
 {
-    const unsigned finer = s->v->finer;
+    const double closer = (double)s->mesh.finer;
+    const double error = prv_ratio_error_of_pairs(s->v->weight, s->mesh.spacing * (double)(last - first));
+    const size_t planes = s->mesh.finer * s->group.stride / (size_t)s->unit;
+    const prv_status status = prv_ratio_cells_new((double)first * closer, (double)last * closer, error,
+                                                  planes, all->offset, s->mesh.spacing / closer, own);
+    own->terms = all->terms;
+    return status;
+}
+
+/* All pairs of a group. Those of stride 1 are added to `cells`, others to cells of their own first. */
+static prv_status add_group(sums *s, const groups *all, prv_ratio_cells *cells)
+{
+    const size_t stride = s->group.stride, closest = s->v->finer * stride;
     int64_t first, last;
-    s->stride = stride;
+    s->shift = 0.0;
     prv_status status = find_rows(s, all, &first, &last);
     if (status != PRV_OK || last < first) return status;
+    s->unit = s->group.thinned ? (int64_t)stride : 1;
     s->mesh = mesh_of(s->v);
-    s->mesh.spacing *= (double)stride;
-    if (stride > 1 && finer * stride > CELLS_OF_STRIDE) s->mesh.finer = CELLS_OF_STRIDE;
-    if (stride > 1 && finer * stride <= CELLS_OF_STRIDE) s->mesh.finer = finer * (unsigned)stride;
-    const int64_t wide = (int64_t)stride, places = (last - first) / wide;
+    s->mesh.spacing *= (double)s->unit;
+    if (s->unit > 1) s->mesh.finer = closest < CELLS_OF_THINNED ? (unsigned)closest : CELLS_OF_THINNED;
+    first /= s->unit;
+    last /= s->unit;
     prv_ratio_cells own;
     s->cells = stride == 1 ? cells : &own;
-    if (stride > 1) {
-        const double error = prv_ratio_error_of_pairs(s->v->weight, s->mesh.spacing * (double)places);
-        const double closer = (double)s->mesh.finer;
-        status = prv_ratio_cells_new((double)(first / wide) * closer, (double)(last / wide) * closer, error,
-                                     s->mesh.finer, cells->offset, s->mesh.spacing / closer, &own);
-        if (status != PRV_OK) return status;
-        own.terms = cells->terms;
-    }
-    status = places_new(&s->mesh, -places, places, &s->places);
-    if (status == PRV_OK) status = add_rows(s, all);
+    if (stride > 1) status = own_cells(s, first, last, cells, &own);
+    if (status != PRV_OK) return status;
+    status = places_new(&s->mesh, (size_t)(last - first), &s->places);
+    if (status == PRV_OK) status = add_all_rows(s, all);
     places_free(&s->places);
     if (stride == 1) return status;
     if (status != PRV_OK) {
@@ -382,7 +453,8 @@ static prv_status add_stride(sums *s, const strides *all, size_t stride, prv_rat
         return status;
     }
     own.shift = s->shift;
-    return prv_ratio_cells_join(cells, &own, wide * (int64_t)finer / (int64_t)s->mesh.finer, s->v->side);
+    return prv_ratio_cells_join(cells, &own, s->unit * (int64_t)s->v->finer / (int64_t)s->mesh.finer,
+                                s->v->side);
 }
 
 /* ---- Few points ------------------------------------------------------------------------------ */
@@ -446,21 +518,23 @@ prv_status prv_ratio_add_pairs(const prv_ratio_averaging *v, prv_ratio_cells *ce
         return add_one_by_one(v, a_count, b_count, cells);
     }
     sums s = {.v = v, .same = a == b && v->weight == 0.5};
-    strides all;
-    for (size_t i = 0; i < v->of_a.count; i++)
-        for (size_t j = 0; j < v->of_b.count; j++)
-            all.of[i][j] = s.same && j < i ? 0 : stride_of_pair(v, &v->of_a.at[i], &v->of_b.at[j]);
+    groups all;
+    find_groups(v, s.same, &all);
     /* Of each difference one pair lies in a cell, or one for each of two rows that end at its points; and
-     * sums of strides are added up, of two cells beside a point. */
-    cells->terms = 4 * (a->length + b->length) + 2 * STRIDES + 4;
+     * groups are added up, of two cells beside a point. */
+    cells->terms = 4 * (a->length + b->length) + 4 * STRIDES + 4;
+    const size_t planes = (size_t)v->finer * PRV_WIDEST_STRIDE;
     prv_status status = PRV_ERR_MEMORY;
     s.masses = prv_allocate(2 * (a->length + b->length) + ROOM_FOR_ENDS, sizeof *s.masses);
-    s.waiting = prv_allocate(v->finer > CELLS_OF_STRIDE ? v->finer : CELLS_OF_STRIDE, sizeof *s.waiting);
+    s.waiting = prv_allocate(planes, sizeof *s.waiting);
     if (s.masses == NULL || s.waiting == NULL) goto done;
-    memset(s.waiting, 0, (v->finer > CELLS_OF_STRIDE ? v->finer : CELLS_OF_STRIDE) * sizeof *s.waiting);
+    memset(s.waiting, 0, planes * sizeof *s.waiting);
     status = PRV_OK;
     for (size_t stride = 1; stride <= PRV_WIDEST_STRIDE && status == PRV_OK; stride *= 2)
-        status = add_stride(&s, &all, stride, cells);
+        for (int thinned = 0; thinned < 2 && status == PRV_OK; thinned++) {
+            s.group = (group){stride, thinned};
+            status = add_group(&s, &all, cells);
+        }
 done:
     prv_release(s.masses);
     prv_release(s.waiting);

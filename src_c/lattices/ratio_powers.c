@@ -112,12 +112,20 @@ static prv_status refine_lattice(prv_ratio_law *law, double times)
 /* How many times finer the lattice of an average is: so that its spacing is the share of its deviation. */
 static unsigned finer_of(double share, const prv_ratio_law *a, const prv_ratio_law *c, double weight)
 {
-    const double va = prv_ratio_variance(a), vc = prv_ratio_variance(c);
+    const double va = prv_ratio_variance(a), vc = c != a ? prv_ratio_variance(c) : va;
     const double of_ratio = weight * weight * expm1(fmin(va, 50.0)) +
                             (1.0 - weight) * (1.0 - weight) * expm1(fmin(vc, 50.0));
     const double variance = fmin(log1p(of_ratio), fmax(va, vc));
     const double wanted = prv_fine_spacing(share, variance);
     return a->spacing > 2.8 * wanted ? 4 : a->spacing > 1.4 * wanted ? 2 : 1;
+}
+
+/* The spacing of the lattice that lists of points are put onto: that of the other law, or a new one. */
+static double common_of(const prv_ratio_law *a, const prv_ratio_law *c, double share)
+{
+    if (a->at == NULL) return a->spacing;
+    if (c->at == NULL) return c->spacing;
+    return prv_fine_spacing(share, 0.5 * fmax(prv_ratio_variance(a), prv_ratio_variance(c)));
 }
 
 /* The average of two laws of the same mechanism, of `had` and of `more` batches, had <= more. */
@@ -126,10 +134,7 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
 {
     const double weight = (double)had / ((double)had + (double)more);
     if (are_lists(a, c)) return prv_ratio_list_average(a, c, weight, s, average);
-    const double variance = fmax(prv_ratio_variance(a), prv_ratio_variance(c));
-    const double spacing = a->at == NULL   ? a->spacing
-                           : c->at == NULL ? c->spacing
-                                           : prv_fine_spacing(share, 0.5 * variance);
+    const double spacing = common_of(a, c, share);
     prv_status status = onto_lattice(a, spacing, s);
     if (status != PRV_OK) return status;
     status = c != a ? onto_lattice(c, spacing, s) : PRV_OK;

@@ -143,30 +143,23 @@ static prv_status thin_cells(const prv_ratio_side *s, size_t stride, double spac
     return PRV_OK;
 }
 
-/* A row begins and ends at a multiple of its stride. */
-size_t prv_ratio_room_of_row(const prv_ratio_stretch *stretch)
-{
-    return stretch->count + 2 * PRV_WIDEST_STRIDE;
-}
-
 prv_status prv_ratio_thin_stretch(const prv_ratio_side *s, const prv_ratio_law *law,
                                   const prv_ratio_stretch *stretch, size_t stride, double *masses,
-                                  prv_ratio_row *row, double *shift)
+                                  int64_t *first, size_t *count, double *shift)
 {
     const size_t every = stride / stretch->stride;
     const int64_t wide = (int64_t)stride, rest = stretch->first % wide;
-    const int64_t first = stretch->first - (rest < 0 ? rest + wide : rest);
-    const size_t before = (size_t)(stretch->first - first) / stretch->stride;
+    *first = stretch->first - (rest < 0 ? rest + wide : rest);
+    const size_t before = (size_t)(stretch->first - *first) / stretch->stride;
     const size_t cells = (before + stretch->count - 1 + every - 1) / every;
     memset(masses, 0, (cells * every + 1) * sizeof *masses);
     const double *at = law->null + (stretch->first - law->first);
     for (size_t i = 0; i < stretch->count; i++) masses[before + i] = at[i * stretch->stride];
-    const double spacing = law->spacing * (double)stretch->stride;
-    const prv_status status = thin_cells(s, every, spacing, cells, masses, shift);
-    if (status != PRV_OK) return status;
+    const prv_status status = thin_cells(s, every, law->spacing * (double)stretch->stride, cells, masses,
+                                         shift);
     for (size_t i = 1; i <= cells; i++) masses[i] = masses[i * every];
-    *row = (prv_ratio_row){masses, first, cells + 1};
-    return PRV_OK;
+    *count = cells + 1;
+    return status;
 }
 
 /* The law of these masses, of points from number `first` on: those at both ends that have none are left out.

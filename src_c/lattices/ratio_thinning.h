@@ -16,19 +16,12 @@ prv_status prv_ratio_thin(const prv_ratio_side *side, double share, double coars
 /* How far apart points may lie whose log R is so far from 0, nats. No bound relies on it. */
 double prv_ratio_thinned_spacing(double share, double from_zero);
 
-/* Points of one law a stride apart, in a row. */
-typedef struct prv_ratio_row {
-    const double *mass;
-    int64_t first; /* the number of the first one */
-    size_t count;
-} prv_ratio_row;
-
-/* A stretch of a law as a row of this stride, which is no less than its own and so wide that points lie 1/2
- * nat apart at most if it is wider: masses between are split or merged as above, *shift is what means miss
- * their points by. Masses are written to `masses`, of prv_ratio_room_of_row numbers. PRV_ERR_MEMORY. */
+/* The points of a stretch, thinned as above to a stride no less than its own, at most 1/2 nat if it is
+ * greater: *count of them, from number *first on, a multiple of the stride. Their masses are written to
+ * `masses`, with room for those of the stretch and twice the stride; *shift is what merged means miss their
+ * points by. PRV_ERR_MEMORY. */
 prv_status prv_ratio_thin_stretch(const prv_ratio_side *side, const prv_ratio_law *law,
                                   const prv_ratio_stretch *stretch, size_t stride, double *masses,
-                                  prv_ratio_row *row, double *shift);
-size_t prv_ratio_room_of_row(const prv_ratio_stretch *stretch);
+                                  int64_t *first, size_t *count, double *shift);
 
 #endif
