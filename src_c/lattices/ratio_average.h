@@ -6,9 +6,10 @@
 #include "lattices/ratio_law.h"
 
 /* The law of w R_1 + (1 - w) R_2, w in [2^-64, 1/2], on a lattice that is `finer` times finer. Offsets and
- * spacings are equal. `share` is the spacing as a part of the deviation: beside points far from R = 1 that lie
- * farther apart others may as well; 0: all points stay. O(points of a times points of b). Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of
- * callbacks; PRV_ERR_PRECISION if the spacing is far less than what places are known to. */
+ * spacings are equal. `share` is the spacing as a part of the deviation: beside points far from R = 1 that
+ * lie farther apart others may as well; 0: all points stay. O(points of a times points of b). Errors:
+ * PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks; PRV_ERR_PRECISION if the spacing is far less than
+ * what places are known to. */
 prv_status prv_ratio_average(const prv_ratio_law *a, const prv_ratio_law *b, double weight, unsigned finer,
                              double share, const prv_ratio_side *side, prv_ratio_law *average);
 

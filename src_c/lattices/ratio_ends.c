@@ -158,9 +158,9 @@ static void normalise(prv_ratio_law *law, const prv_ratio_side *s)
 }
 
 /* Of a dominated law of 'remove' on a lattice: little mass at R = 0 is merged with outcomes at the lower end,
- * each of which moves down to the next one, by h. Averages beside R = 0 would lie far below the others, on a lattice that
- * is far too long for them. For g(x) = f(x) - f(0), which is convex and 0 at 0, (y + z) g(x e^-h) is at most
- * y g(x) if z <= y (e^h - 1). */
+ * each of which moves down to the next one, by h. Averages beside R = 0 would lie far below the others, on a
+ * lattice that is far too long for them. For g(x) = f(x) - f(0), which is convex and 0 at 0, (y + z) g(x
+ * e^-h) is at most y g(x) if z <= y (e^h - 1). */
 static void absorb_zero(const prv_ratio_side *s, prv_ratio_law *law)
 {
     const double little = fmax(4.0 * s->low_cut, owed_to_rounding(law));

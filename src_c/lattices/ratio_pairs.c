@@ -131,7 +131,8 @@ static prv_status places_new(const mesh *m, size_t most, places *p)
             }
         else
             find_places(1.0 - m->weight, m->weight, most, m->finer, spacing, power, m->up, forwards);
-        for (size_t d = 0; d <= most; d++) p->cell[most + d] += (int64_t)(d * m->finer); /* from point b to a */
+        for (size_t d = 0; d <= most; d++)
+            p->cell[most + d] += (int64_t)(d * m->finer); /* from point b to a */
     }
     prv_release(power);
     return made ? PRV_OK : PRV_ERR_MEMORY;
@@ -220,7 +221,7 @@ static void add_waiting(waiting *w, prv_ratio_cells *c)
 #define CELLS_OF_THINNED 4
 
 enum {
-    STRIDES = 6, /* 1, 2, ..., PRV_WIDEST_STRIDE */
+    STRIDES = 6,                                                   /* 1, 2, ..., PRV_WIDEST_STRIDE */
     ROOM_FOR_ENDS = 2 * PRV_WIDEST_STRIDE + 8 * PRV_MOST_STRETCHES /* rows end at multiples of a stride */
 };
 
@@ -251,7 +252,7 @@ typedef struct sums {
     const prv_ratio_averaging *v;
     bool same; /* both laws are one with equal weights: (i, j) and (j, i) have one average */
     group group;
-    int64_t unit;   /* numbers of points are counted in this on the mesh */
+    int64_t unit; /* numbers of points are counted in this on the mesh */
     mesh mesh;
     rows rows[2][PRV_MOST_STRETCHES]; /* of both laws */
     double *masses;                   /* of all rows */
@@ -277,8 +278,8 @@ static group group_of(const prv_ratio_averaging *v, const prv_ratio_stretch *a, 
     const bool a_is_wider = a->stride > b->stride;
     const size_t stride = a_is_wider ? a->stride : b->stride;
     const double away = a_is_wider ? from_zero(v->a, a) : from_zero(v->b, b);
-    return (group){stride, a->stride == b->stride || (double)stride * v->a->spacing <=
-                                                         prv_ratio_thinned_spacing(v->share, away)};
+    return (group){stride, a->stride == b->stride ||
+                               (double)stride * v->a->spacing <= prv_ratio_thinned_spacing(v->share, away)};
 }
 
 static void find_groups(const prv_ratio_averaging *v, bool same, groups *all)
@@ -366,7 +367,8 @@ static prv_status add_diagonals(sums *s, const row *a, const row *b, bool half)
         }
         const int64_t low = e < 0 ? -e : 0, end = n < m - e ? n : m - e;
         if (low >= end) continue;
-        const int64_t apart = b->first / s->unit - a_first + e * step, lowest = (a_first + low * step) * finer;
+        const int64_t apart = b->first / s->unit - a_first + e * step,
+                      lowest = (a_first + low * step) * finer;
         const size_t length = (size_t)(end - low);
         const double factor = s->same && !(half && e == 0) ? 2.0 : 1.0;
         if (apart == 0) { /* an average of equal points is that point */

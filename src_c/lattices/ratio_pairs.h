@@ -12,7 +12,8 @@ typedef struct prv_ratio_averaging {
     prv_ratio_stretches of_a, of_b;
     double weight;
     unsigned finer;
-    double share; /* of the deviation, which the spacing is: how many points may be left out (ratio_thinning.h) */
+    double share; /* of the deviation, which the spacing is: how many points may be left out
+                     (ratio_thinning.h) */
     const prv_ratio_side *side;
 } prv_ratio_averaging;
 
