@@ -143,20 +143,32 @@ static double decay(const prv_source *s, double gap)
     return -0.5 * s->count * log1p(-gap);
 }
 
+/* A decay so many times the one wanted is enough: what it leaves is negligible. */
+#define ENOUGH 2.0
+
 /* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use,
- * whose next_square gets |A|^2 there. A width of one frequency needs no interpolation. */
+ * whose next_square gets |A|^2 there. A width of one frequency needs no interpolation. The steps whose
+ * subsets are the smallest are looked at first, and if these suffice, others are left UNKNOWN: no step's
+ * |phi| is above 1. */
 static double decay_over(prv_march *m, double theta, double width, int one, double wanted)
 {
     double sum = 0.0, jumps = 0.0;
     for (size_t i = 0; i < m->steps; i++) {
-        prv_source *s = &m->sources[i];
-        s->next_square = look(m, s, theta + width);
-        s->gap = one ? gap_of(s, s->next_square, 0.0)
-                     : gap_of(s, fmax(s->modulus_square, s->next_square), width);
-        sum += decay(s, s->gap);
+        const size_t step = m->order[i];
+        prv_source *s = &m->sources[step];
+        s->next_square = UNKNOWN;
+        s->gap = 0.0;
+        /* Of one atom there is no gap. */
+        if (s->curvature > 0.0 && (m->jumps != NULL || !(sum > ENOUGH * wanted))) {
+            if (!one && s->modulus_square == UNKNOWN) s->modulus_square = look(m, s, theta);
+            s->next_square = look(m, s, theta + width);
+            s->gap = one ? gap_of(s, s->next_square, 0.0)
+                         : gap_of(s, fmax(s->modulus_square, s->next_square), width);
+            sum += decay(s, s->gap);
+        }
         if (m->jumps == NULL) continue;
-        m->jumps[i].next_square = UNKNOWN;
-        jumps += m->jumps[i].count * m->jumps[i].total / sqrt(1.0 - s->gap);
+        m->jumps[step].next_square = UNKNOWN;
+        jumps += m->jumps[step].count * m->jumps[step].total / sqrt(1.0 - s->gap);
     }
     if (m->jumps == NULL) return sum;
     /* Between prod beta^k expm1(sum k |j| / beta) and the sum of both moduli. */
@@ -174,6 +186,19 @@ static double decay_over(prv_march *m, double theta, double width, int one, doub
     return sum - log(fmin(expm1(jumps), 2.0));
 }
 
+/* log(1 / |Phi|) at theta alone, of the bulk, as far as `enough`. */
+static double decay_at(prv_march *m, double theta, double enough)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < m->steps && sum < enough; i++) {
+        prv_source *s = &m->sources[m->order[i]];
+        if (!(s->curvature > 0.0)) continue;
+        if (s->modulus_square == UNKNOWN) s->modulus_square = look(m, s, theta);
+        sum += decay(s, gap_of(s, s->modulus_square, 0.0));
+    }
+    return sum;
+}
+
 /* To where decay_over looked. */
 static void move_on(prv_march *m)
 {
@@ -183,15 +208,41 @@ static void move_on(prv_march *m)
     }
 }
 
+/* Over frequencies that are kept, where nobody looked. */
+static void move_over(prv_march *m)
+{
+    for (size_t i = 0; i < m->steps; i++) {
+        m->sources[i].modulus_square = UNKNOWN;
+        if (m->jumps != NULL) m->jumps[i].modulus_square = UNKNOWN;
+    }
+}
+
 /* The distance of the atom farthest from the heaviest one, at least 1. */
 static double reach_of(const prv_source *s)
 {
     return fmax(fmax(fabs(s->position[0]), fabs(s->position[s->length - 1])), 1.0);
 }
 
+static size_t size_of_subset(const prv_march *m, size_t step)
+{
+    return m->sources[step].end - m->sources[step].first;
+}
+
+/* From the smallest subset to the largest: those of a march are in order but for a few. */
+static void sort_steps(prv_march *m)
+{
+    for (size_t i = 1; i < m->steps; i++) {
+        const size_t step = m->order[i];
+        size_t at = i;
+        for (; at > 0 && size_of_subset(m, m->order[at - 1]) > size_of_subset(m, step); at--)
+            m->order[at] = m->order[at - 1];
+        m->order[at] = step;
+    }
+}
+
 /* The subsets of atoms within this distance of the heaviest one, the same in all steps: what an interval of
- * frequencies tells of atoms is bounded by the product of both. |A|^2 at theta; false if none can change. */
-static bool resize_subsets(prv_march *m, double radius, double theta)
+ * frequencies tells of atoms is bounded by the product of both. False if none changes. */
+static bool resize_subsets(prv_march *m, double radius)
 {
     bool changed = false;
     double longest = 1.0;
@@ -201,11 +252,23 @@ static bool resize_subsets(prv_march *m, double radius, double theta)
         longest = fmax(longest, reach);
         if (within == s->radius) continue;
         take_subset(s, within);
-        s->modulus_square = look(m, s, theta);
+        s->modulus_square = UNKNOWN;
         changed = true;
     }
     m->radius = fmin(fmax(radius, 1.0), longest);
+    if (changed) sort_steps(m);
     return changed;
+}
+
+/* Subsets of half the distance, if at theta these show this decay. */
+static void try_smaller_subsets(prv_march *m, double theta, double enough)
+{
+    const double before = m->radius;
+    memcpy(m->saved, m->sources, m->steps * sizeof *m->saved);
+    if (!resize_subsets(m, 0.5 * before) || decay_at(m, theta, enough) >= enough) return;
+    memcpy(m->sources, m->saved, m->steps * sizeof *m->saved);
+    m->radius = before;
+    sort_steps(m);
 }
 
 static prv_status keep(prv_march *m, double first)
@@ -282,8 +345,8 @@ static bool will_not_arrive(const prv_march *m, double first, double at, double 
  * frequency, the fewer atoms around the heaviest suffice. Between samples |A|^2 is bounded by its curvature.
  * A lattice whose atoms are nearly all on every 2^m-th point has |phi| near 1 again at multiples of 2 pi /
  * 2^m. */
-prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt, double tolerance,
-                        double *result)
+static prv_status march_on(prv_march *m, double first, double points, double unit, double tilt,
+                           double tolerance, double *result)
 {
     *result = 0.0;
     const double last = 0.5 * (points - 1.0), scale = 2.0 * PRV_PI / points;
@@ -299,11 +362,13 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
         const double reach = reach_of(s);
         m->radius = fmax(m->radius, reach);
         take_subset(s, reach);
-        s->modulus_square = look(m, s, scale * at);
+        s->modulus_square = UNKNOWN;
+        m->order[i] = i;
         if (m->jumps == NULL) continue;
         take_jumps(&m->jumps[i]);
         m->jumps[i].modulus_square = UNKNOWN;
     }
+    sort_steps(m);
     while (at < last) {
         double reached = 0.0;
         int attempt = 1;
@@ -311,8 +376,7 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             width = fmin(width, last - at);
             reached = decay_over(m, scale * at, scale * width, width == 1.0, wanted);
             if (reached >= wanted) break;
-            if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0 * m->radius, scale * at))
-                continue;
+            if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0 * m->radius)) continue;
             if (width == 1.0) break;
             width = ceil(0.5 * width);
         }
@@ -325,23 +389,34 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
             status = keep(m, at + 1.0);
             if (status != PRV_OK) return status;
             width = fmin(PRV_FREQUENCY_BLOCK, last - at);
-            decay_over(m, scale * at, scale * width, 0, wanted);
+            at += width;
+            move_over(m);
         } else {
             *result += 2.0 / points * width * exp(-reached) * unit /
                        prv_kernel_divisor(tilt * unit, scale * (at + 1.0));
+            at += width;
+            move_on(m);
         }
-        at += width;
-        move_on(m);
-        if (reached > 2.0 * wanted && resize_subsets(m, 0.5 * m->radius, scale * at)) {
-            double now = 0.0;
-            for (size_t i = 0; i < m->steps; i++)
-                now += decay(&m->sources[i], gap_of(&m->sources[i], m->sources[i].modulus_square, 0.0));
-            if (now < 1.5 * wanted) resize_subsets(m, 2.0 * m->radius, scale * at);
-        }
+        if (reached > ENOUGH * wanted) try_smaller_subsets(m, scale * at, 1.5 * wanted);
         /* An interval twice as long as one that was found by halving is likely to be halved as well. */
-        width = fmin(attempt > 1 && reached < 2.0 * wanted ? width : 2.0 * width, floor(0.25 * at) + 1.0);
+        width = fmin(attempt > 1 && reached < ENOUGH * wanted ? width : 2.0 * width, floor(0.25 * at) + 1.0);
     }
     /* A sum over intervals, each off by u for each step and each unit of its logarithm. */
     *result *= PRV_SECOND_ORDER;
     return PRV_OK;
+}
+
+prv_status prv_left_out(prv_march *m, double first, double points, double unit, double tilt, double tolerance,
+                        double *result)
+{
+    m->saved = prv_allocate(m->steps, sizeof *m->saved);
+    m->order = prv_allocate(m->steps, sizeof *m->order);
+    const prv_status status = m->saved == NULL || m->order == NULL
+                                  ? PRV_ERR_MEMORY
+                                  : march_on(m, first, points, unit, tilt, tolerance, result);
+    prv_release(m->saved);
+    prv_release(m->order);
+    m->saved = NULL;
+    m->order = NULL;
+    return status;
 }
