@@ -623,6 +623,50 @@ static void bulk_alone(double bulk_tilt)
     prv_lattice_free(&y);
 }
 
+/* A rare loss, of which Chernoff's bound at the tilt of the bulk is the curve itself: what is counted of
+ * rounding is all that lies between. */
+static void bulk_of_a_rare_loss(void)
+{
+    double most = 0.0;
+    for (int trial = 0; trial < trials_of(300); trial++) {
+        prv_lattice y;
+        if (prv_lattice_new(3, &y) != PRV_OK) abort();
+        const double spacing = uniform(0.01, 0.02), tilt = uniform(300.0, 600.0);
+        const int64_t index[3] = {0, 64, 128};
+        y.offset = y.infinite_mass = 0.0;
+        y.spacing = spacing;
+        for (size_t i = 0; i < 3; i++) {
+            y.index[i] = index[i];
+            y.loss[i] = spacing * (double)index[i];
+        }
+        const double rare = y.loss[1], epsilon = rare - log1p(1.0 / tilt);
+        y.mass[0] = 1.0;
+        y.mass[1] = exp(40.0 - tilt * rare);
+        y.mass[2] = 1e-300;
+        const prv_lattice *list = &y;
+        const double once = 1.0;
+        const prv_window window = {.low_epsilon = epsilon,
+                                   .high_epsilon = epsilon,
+                                   .shift_up = 1.0,
+                                   .shift_down = 1.0,
+                                   .tolerance = 1e-9,
+                                   .separate = 1,
+                                   .bulk = 1.5 * rare,
+                                   .bulk_tilt = tilt,
+                                   .bulk_low = epsilon};
+        prv_spectrum s;
+        prv_composed c;
+        if (prv_spectrum_new(&list, &once, 1, 1.0, &window, 1e9, &s, &c) == PRV_OK) {
+            const long double delta = (long double)y.mass[1] * -expm1l((long double)epsilon - rare);
+            most = fmax(most, (double)(delta * expl((long double)epsilon - c.tilted.log_moment) / s.bulk));
+            prv_spectrum_free(&s);
+        }
+        prv_lattice_free(&y);
+    }
+    check(most > 0.5 && most <= 1.0, "the bulk of a rare loss: within its bound (at most 1 - %.3g of it)",
+          1.0 - most);
+}
+
 /* ---- Shapes --------------------------------------------------------------------------------- */
 
 static void shapes(void)
@@ -690,6 +734,7 @@ int main(void)
     unlike_steps();
     bulk_alone(1.5);
     bulk_alone(0.05);
+    bulk_of_a_rare_loss();
     jumps_at_a_zero_of_the_bulk();
     rounding(40, 1000.0, 1.0, 6); /* a few spectra of these are given up */
     rounding(40, 100000.0, 1e-3, 6);
