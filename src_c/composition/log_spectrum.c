@@ -115,7 +115,9 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
         e->phase[first + j] += phase;
         /* |phi~^k - phi^k| <= k (error of phi) (|phi| + error)^(k - 1), error being relative |phi~|, and
          * |phi~| <= 1. */
-        e->log_bound[first + j] += k * (log_modulus[j] + relative[j]);
+        /* Near a zero of phi its error may be many times phi. */
+        const double log_error = relative[j] < 0.5 ? relative[j] : log1p(relative[j]);
+        e->log_bound[first + j] += k * (log_modulus[j] + log_error);
         e->error[first + j] += k * relative[j];
         e->size[first + j] += fabs(phase) + k * fabs(log_modulus[j]);
         if (jumps != NULL)

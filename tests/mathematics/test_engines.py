@@ -252,6 +252,24 @@ def test_an_epsilon_beyond_the_period_is_not_hidden_by_rounding():
     assert close.delta(bounds.lower).upper >= delta >= close.delta(bounds.upper).lower
 
 
+def test_rounding_is_small_about_zeros_of_a_characteristic_function():
+    # its relative error is large there, and the other steps' moduli are not
+    steps = [
+        (prv.PoissonSubsampledGaussian(3.385, 8.925e-05), 2),
+        (prv.DiscreteGaussian(4.505, 1), 10),
+        (prv.PoissonSubsampledGaussian(8.635, 0.3221), 12),
+        (prv.DiscreteGaussian(50.88, 1), 24),
+        (prv.PoissonSubsampledGaussian(5.496, 0.0001455), 1293),
+    ]
+    delta = 1.9713e-9
+    curve = prv.PrivacyCurve(steps, neighbors="add", engine="spectrum")
+    budget = curve.error_budget(delta=delta)
+    assert budget.accurate
+    assert budget.tilt < 5.0  # half of the saddle point: rounding leaves room for that
+    by_convolution = prv.PrivacyCurve(steps, neighbors="add", engine="convolution", eps_error=0.1)
+    assert overlap(curve.epsilon(delta), by_convolution.epsilon(delta))
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 100.0, 250.0, 300.0, 350.0])
 def test_a_delta_near_one(epsilon):
     exact = gaussian_delta(epsilon, math.sqrt(1000))
