@@ -360,7 +360,8 @@ PRV_VECTOR_PART bool complete(merge *s, const target *t, pool *p)
         const double lack = p->relative - p->mass;
         /* A cell that has enough and is near is taken without comparison; one that has too little would be
          * followed by others, farther away. */
-        const bool enough = gain > lack, near = gain <= 2.0 * (t->c_next - t->c) * mass;
+        const bool enough = gain > lack;
+        const bool near = !s->mesh->lone_atoms && gain <= 2.0 * (t->c_next - t->c) * mass;
         if (t->i > 0 && gain > 0.0 && !(enough && near) &&
             going_down_is_cheaper(s, t->i, p, mass, relative, enough ? 1.0 : 0.25))
             return false;

@@ -32,7 +32,8 @@
  */
 enum { OCTAVES = 4, TRIED = 160, MOST_ATOMS = 48 };
 
-/* An atom may merge with one that holds this part of its mass. */
+/* An atom may merge with one that holds this part of its mass, or as much as moves it as far as it may have
+ * to go. */
 #define ENOUGH_MASS 0.25
 
 bool prv_is_off_lattice(const prv_mechanism *m, bool add, double spacing)
@@ -132,15 +133,19 @@ static double share_of(const prv_atoms *a, size_t i, const prv_aim *aim, bool ra
     return fmin(a->q[i] * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0) - aim->log_delta), 1.0 / count);
 }
 
-/* The distance of the nearest atom with enough of such a share. */
-static double nearest(const prv_atoms *a, size_t length, const double *share, size_t i)
+/* The distance of the nearest atom with enough of such a share, where atoms move by `moved` on average. */
+static double nearest(const prv_atoms *a, size_t length, const double *share, size_t i, double moved)
 {
-    const double enough = ENOUGH_MASS * share[i];
+    const double enough = ENOUGH_MASS * share[i], moment = share[i] * moved / MEAN_DISTANCE;
     double distance = HUGE_VAL;
-    for (size_t k = i; k-- > 0 && a->loss[i] - a->loss[k] < distance;)
-        if (share[k] >= enough) distance = a->loss[i] - a->loss[k];
-    for (size_t k = i + 1; k < length && a->loss[k] - a->loss[i] < distance; k++)
-        if (share[k] >= enough) distance = a->loss[k] - a->loss[i];
+    for (size_t k = i; k-- > 0 && a->loss[i] - a->loss[k] < distance;) {
+        const double away = a->loss[i] - a->loss[k];
+        if (share[k] >= enough || share[k] * away >= moment) distance = away;
+    }
+    for (size_t k = i + 1; k < length && a->loss[k] - a->loss[i] < distance; k++) {
+        const double away = a->loss[k] - a->loss[i];
+        if (share[k] >= enough || share[k] * away >= moment) distance = away;
+    }
     return distance;
 }
 
@@ -193,8 +198,8 @@ static void add_step(const prv_direction *direction, size_t j, const prv_aim *ai
         mean += share[i] * loss;
         if (!(count * share[i] >= least)) continue;
         const double above = all_mean - mean - (all_mass - mass) * loss;
-        const bool is_balanced = fmin(below, above) >= share[i] * away;
-        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(a, used, share, i) : HUGE_VAL;
+        const bool is_balanced = !rare || fmin(below, above) >= share[i] * away;
+        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(a, used, share, i, away) : HUGE_VAL;
         const double cost = count * share[i] * fmin(second, 1.0);
         if (cost >= least) add_atom(l, loss - anchor, cost);
     }
@@ -203,11 +208,11 @@ static void add_step(const prv_direction *direction, size_t j, const prv_aim *ai
 
 double prv_fine_about_atoms(const prv_direction *direction, const prv_aim *aim, double spacing)
 {
-    /* Twice if rare jumps decide: which atoms others balance depends on how far they move. */
+    /* Twice: which atoms others balance depends on how far they move. */
     const bool rare = rare_alone(direction, aim);
     const double part = rare ? PART_FINE_IF_RARE : PART_FINE;
-    double fine = 0.0;
-    for (int round = 0; round < (rare ? 2 : 1); round++) {
+    double fine = rare ? 0.0 : spacing;
+    for (int round = 0; round < 2; round++) {
         loose_atoms l = {.count = 0};
         for (size_t j = 0; j < direction->steps; j++)
             if (prv_is_off_lattice(direction->mechanisms[j], direction->add, spacing))
@@ -239,7 +244,7 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
     /* Where rare jumps decide, the frequent atoms move by far less than what they are apart. */
     const double away = rare_alone(direction, aim)
                             ? MEAN_DISTANCE * prv_fine_about_atoms(direction, aim, spacing)
-                            : 0.0;
+                            : MEAN_DISTANCE * spacing;
     for (size_t j = 0; j < direction->steps; j++) {
         if (direction->mechanisms[j]->base == PRV_BASE_ATOMS)
             add_step(direction, j, aim, away, least, &l);

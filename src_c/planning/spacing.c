@@ -65,6 +65,7 @@ typedef struct mesh_builder {
     bool on_knots;
     int64_t period;   /* in steps; atoms lie at 0 and at a period from it, on either side */
     double narrowest; /* nats: no cell is narrower */
+    bool beside;      /* an atom alone in its cell has lattice points on either side of that, too */
     size_t lattice_length, knot_length, most_knots;
     int64_t *index; /* NULL: count only */
     size_t *knot;
@@ -152,11 +153,14 @@ static int64_t below_atom(const mesh_builder *b, double loss)
 }
 
 /* The same of a law of atoms alone. An atom that is farther from its neighbours than the spacing wanted lies
- * in a cell of one lattice step; there are no knots where nothing is. */
+ * in a cell of one lattice step; there are no knots where nothing is, but for one a step above such a cell if
+ * b->beside: a dominated lattice that is shifted has one point for each cell, and an atom above that of its
+ * own cell may have no other near. */
 static double walk_atoms(mesh_builder *b, const prv_atoms *a, const prv_profile *p, size_t first, size_t end,
                          const double *weight, const double *spacing, int64_t bottom, int64_t top)
 {
     size_t cell = first, atom = 0;
+    bool is_alone = false; /* the atom of the last cell */
     b->lattice_length = b->knot_length = 0;
     const int64_t widest = (int64_t)fmax(fmin(PRV_WIDEST_CELL / b->spacing, 0x1p60), 1.0);
     int64_t index = bottom;
@@ -170,10 +174,11 @@ static double walk_atoms(mesh_builder *b, const prv_atoms *a, const prv_profile 
         int64_t to = index + 1; /* past the atom, if it lies in this cell */
         if (next - index < wanted)
             to = index + wanted; /* several in a cell */
-        else if (at > index)
+        else if (at > index && !(is_alone && b->beside))
             to = at - index < widest ? at : index + widest; /* nothing in between */
         if (to > top) to = top;
         const int64_t stride = to - index;
+        is_alone = at == index && stride == 1;
         put_knot(b, index, stride, next - index < wanted ? parts_of(b, p, cell, end, weight, x, stride) : 1,
                  false);
         index = to;
@@ -424,10 +429,16 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     const bool is_limited = shared->engine == PRV_ENGINE_SPECTRUM && !shared->exact && most > MOST_SUMMED;
     if (is_limited) most = MOST_SUMMED;
     const double narrowest = narrowest_cell(direction->mechanisms[j]);
-    mesh_builder b = {f.anchor, lattice, f.anchor_is_atom, (int64_t)period, narrowest, 0, 0, most, NULL,
-                      NULL,     NULL};
-    /* A spectrum takes time for atoms, and not for lattice points. */
-    const prv_atoms *atoms = shared->engine == PRV_ENGINE_SPECTRUM && !shared->exact &&
+    const bool convolves = shared->engine != PRV_ENGINE_SPECTRUM;
+    mesh_builder b = {.anchor = f.anchor,
+                      .spacing = lattice,
+                      .on_knots = f.anchor_is_atom,
+                      .period = (int64_t)period,
+                      .narrowest = narrowest,
+                      .beside = convolves,
+                      .most_knots = most};
+    /* Both engines take time for lattice points with mass, or for none of them. */
+    const prv_atoms *atoms = !shared->exact &&
                                      prv_is_off_lattice(direction->mechanisms[j], direction->add, shared->law)
                                  ? direction->mechanisms[j]->atoms[direction->add]
                                  : NULL;
@@ -449,8 +460,9 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     }
     mesh->offset = f.anchor;
     mesh->spacing = lattice;
-    mesh->on_knots = f.anchor_is_atom && atoms == NULL;
+    mesh->on_knots = f.anchor_is_atom && (convolves || atoms == NULL);
     mesh->may_shift = true;
+    mesh->lone_atoms = convolves && atoms != NULL;
     mesh->keeps_top = capped;
     mesh->tilt = saddle;
     b.index = mesh->index;
