@@ -463,6 +463,7 @@ static void random_cells(unsigned kind, tally *t)
     }
     c->tail_error = 32.0 * U * (1.0 + fmax(fabs(c->knots[0]), fabs(c->knots[count - 1])));
     b.mesh.on_knots = (int)random_below(2);
+    b.mesh.lone_atoms = random_below(2) > 0;
     b.mesh.tilt = random_below(3) ? log_uniform(1e-3, 1e5) : 0.0;
 
     /* The least pair, outer cells at their knots' side (relative to knot 0 or the last). */
@@ -549,6 +550,7 @@ static void discrete_losses(void)
         build_frame(&b, count, -15.0 * spacing, spacing, NULL);
         if (prv_cells_compute(m, 0, PRV_DOMINATING, &b.cells) != PRV_OK) abort();
         b.mesh.on_knots = on ? 1 : (int)random_below(2);
+        b.mesh.lone_atoms = random_below(2) > 0;
         b.mesh.tilt = random_below(2) ? log_uniform(0.1, 1e4) : 0.0;
         build_lattices(&b);
         const atoms exact = {n, loss, q, infinite}, above = of_lattice(&b.above),
