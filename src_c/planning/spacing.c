@@ -437,7 +437,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
                       .narrowest = narrowest,
                       .beside = convolves,
                       .most_knots = most};
-    /* Both engines take time for lattice points with mass, or for none of them. */
+    /* Both engines take no time for lattice points without mass. */
     const prv_atoms *atoms = !shared->exact &&
                                      prv_is_off_lattice(direction->mechanisms[j], direction->add, shared->law)
                                  ? direction->mechanisms[j]->atoms[direction->add]
