@@ -51,6 +51,8 @@ def why_wide(
     """Return a warning that says why bounds of epsilon or delta are too wide, or None."""
     settings = curve._settings
     all_budgets = [ErrorBudget(*report) for report in reports]
+    if curve.mesh_size is None and all(each.accurate and each.attained for each in all_budgets):
+        return None  # no array need be looked at
     wide = settings.are_wide(wanted, bounds).tolist()
     wide_budgets = [budget for budget, is_wide in zip(all_budgets, wide, strict=True) if is_wide]
     if wanted == "delta" and settings.discretization != "mean-matching":

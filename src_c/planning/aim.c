@@ -141,6 +141,9 @@ static place_tilts begin_at(double tilt)
     return (place_tilts){.at = {tilt}};
 }
 
+/* Jumps that make up less of delta than this part do not count. */
+#define LEAST_TAIL 1e-4
+
 /* From one jump and from the rest, the losses below half of epsilon: of a jump by s counts delta of the rest
  * at epsilon - s. Jumps that are rare have no part in a saddle point, which takes them for frequent ones. */
 static curve_guess guess_with_a_jump(prv_direction *direction, double epsilon, place_tilts *tilts)
@@ -165,6 +168,7 @@ static curve_guess guess_with_a_jump(prv_direction *direction, double epsilon, p
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
         for (size_t c = direction->end[j]; c < p->length; c++) {
+            if (direction->counts[j] * p->tail[c] < LEAST_TAIL * sum) break;
             const double mass = direction->counts[j] * p->mass[c], left = epsilon - p->center[c];
             const int i = !(left > 0.0) ? 0 : left < part * (PLACES - 2) ? (int)(left / part) : PLACES - 2;
             const double at = fmax(left / part - i, 0.0);
