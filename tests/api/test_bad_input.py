@@ -523,6 +523,9 @@ def test_tiny_sampling_still_gives_valid_bounds():
     assert upper < 1e-3
 
 
+# Rounding hides such a delta in one direction, and in the other one losses are next to nothing:
+# both upper bounds are about equal, and the larger one's direction tells whether they are close.
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
 def test_sampling_that_hardly_happens_still_gives_valid_bounds():
     p, count = 1e-12, 1000
     curve = prv.compose(prv.PoissonSubsampledGaussian(1.0, p), count)
