@@ -69,6 +69,8 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
 #define MOST_OF_PLAIN 0.3
 /* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
 #define NEARLY_ROUNDING 2.0
+/* Rounding so many times as wide as another pass was. */
+#define FAR_BEHIND 10.0
 /* If the mesh is too coarse to see the answer at all, its spacing falls by this factor. */
 #define FINER_UNSEEN 0.3
 /* If rounding of transforms hides the answer, the next mesh is coarser by a factor in this range, so often at
@@ -481,6 +483,15 @@ static bool is_drowned(const prv_refinement *r, double width)
            (read->rounding > width || read->noise > 1.0);
 }
 
+/* Whether rounding of a convolution taken the precise way was so much wider than another pass's width that no
+ * tilt makes up for it, and a finer mesh rounds more. */
+static bool is_far_behind(const prv_refinement *r, double width)
+{
+    const prv_outcome *last = &r->last;
+    return r->task.precise && last->engine == PRV_ENGINE_CONVOLUTION &&
+           last->read.rounding > FAR_BEHIND * fmax(width, r->narrowest.read.width);
+}
+
 /* A coarser mesh has less rounding, and is often multiplied out; its own part of the width grows like the
  * square of the spacing. */
 static bool coarsen(prv_refinement *r, double width, double *spacing)
@@ -574,6 +585,7 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
         changed = true;
     }
     if (is_drowned(r, width)) return coarsen(r, width, spacing) && !r->last.capped;
+    if (is_far_behind(r, width)) return false;
     if (adapt_tops(r, width)) changed = true;
     if (read->off_aim > SLACK_PART * width) changed = true; /* the next pass aims at what was found */
     const bool is_stricter = adapt_window(r, width);
