@@ -453,6 +453,19 @@ static bool has_known_least_loss(const prv_mechanism *m)
 /* Points of lattices that are no coarser than this part of the room for each of those runs stay within it. */
 #define PART_OF_ROOM 0.9
 
+/* A single run reaches epsilon below its cap, which lies above epsilon by what the other losses are below 0,
+ * in so small a part of epsilon that no tilt tells where. Without caps its tops have places. */
+#define SLIVER 0.01
+
+static bool is_left_a_sliver(const prv_direction *direction, double epsilon, double rest)
+{
+    bool is_left = false;
+    for (size_t j = 0; j < direction->steps; j++)
+        is_left = is_left || (direction->counts[j] == 1.0 &&
+                              rest + least_loss(direction, j) - epsilon < SLIVER * epsilon);
+    return is_left;
+}
+
 static void set_caps(prv_direction *direction, double epsilon, bool discrete)
 {
     double rest = epsilon, size = fabs(epsilon), with_tops = 0.0, others = 0.0; /* runs */
@@ -467,7 +480,7 @@ static void set_caps(prv_direction *direction, double epsilon, bool discrete)
         rest -= least;
         size += fabs(least);
     }
-    if (!(rest > 0.0 && isfinite(size))) return;
+    if (!(rest > 0.0 && isfinite(size)) || is_left_a_sliver(direction, epsilon, rest)) return;
     /* A single run with a top is about all that reaches epsilon, and no tilt tells where. */
     if (others > 0.0 && with_tops < LEAST_RUNS) return;
     const double room = others > 0.0 ? ROOM + ROOM_OF_RUNS * others / sqrt(direction->all.count) : 1.0;
