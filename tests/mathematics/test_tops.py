@@ -242,3 +242,26 @@ def test_spacings_that_are_wider_than_a_run_deviates_by(engine):
     other = prv.PrivacyCurve(steps, neighbors="remove", engine="spectrum").delta(0.0182)
     assert max(b.lower, other.lower) <= min(b.upper, other.upper)
     assert b.upper <= 1.001 * b.lower
+
+
+@pytest.mark.parametrize(
+    ("noise", "p", "others", "epsilon"),
+    [
+        (2.432, 0.0771, (19.86, 2.25e-6, 13), 0.0037420169925940733),
+        (1.051, 3.269e-5, (3.9, 1.226e-6, 14), 0.06533669670222066),
+    ],
+)
+def test_a_single_run_beside_steps_that_hardly_lose(noise, p, others, epsilon):
+    """Below its cap the single run would reach epsilon in a hair, which no tilt finds."""
+    with mpmath.workdps(40):
+        sigma, chance, growth = mpmath.mpf(noise), mpmath.mpf(p), mpmath.expm1(mpmath.mpf(epsilon))
+        # from this outcome on the ratio of densities is above e^epsilon
+        t = sigma**2 * mpmath.log((growth + chance) / chance) + mpmath.mpf(1) / 2
+        without, with_record = mpmath.ncdf(-t / sigma), mpmath.ncdf((1 - t) / sigma)
+        alone = chance * (with_record - without) - growth * without
+    steps = [(Sampled(noise, p), 1), (Sampled(*others[:2]), others[2])]
+    bounds = prv.PrivacyCurve(steps, neighbors="remove").delta(epsilon)
+    # more steps lose no less, and these next to nothing
+    assert bounds.upper >= alone
+    assert bounds.lower >= 0.998 * alone
+    assert bounds.upper - bounds.lower <= 2e-3 * bounds.upper
