@@ -341,7 +341,7 @@ static void samples(void)
 /* Laws with fewer points far from 0, against the laws that they were. */
 static void thinning(void)
 {
-    int held = 1, close = 1, fewer = 0, wider = 0;
+    int held = 1, close = 1, kept = 1, fewer = 0, wider = 0;
     for (int trial = 0; trial < trials_of(800); trial++) {
         const int add = trial % 2, below = trial / 2 % 2;
         const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
@@ -362,10 +362,13 @@ static void thinning(void)
             held = held && (below ? found <= exact + off : found >= exact - off);
             close = close && fabsl(found - exact) <= expm1l(64.0L * spacing) * (1.0L + at);
         }
+        const long double mean = value_of(&before, 0.0L, 1);
+        kept = kept && (below || fabsl(value_of(&law, 0.0L, 1) - mean) <= 1e-12L * (1.0L + mean));
         prv_ratio_law_free(&law);
         prv_ratio_law_free(&before);
     }
     check(held, "laws with fewer points lie on the safe side");
+    check(kept, "... from above with the mean of R that they had");
     check(close && fewer > trials_of(300), "... near to the laws that they were, and %d have fewer", fewer);
     check(wider > trials_of(50), "... %d of them on a wider lattice", wider);
 }
