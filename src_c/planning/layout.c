@@ -87,30 +87,23 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
                          double *end_of_window)
 {
     const prv_moments base = prv_composed_moments(direction, tilt);
-    const double wanted = -(1.0 + 0.5 * TAIL_EXCESS) * log_mass;
-    double next = fmin(sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), 1e9), shift = next;
-    double low = 0.0, high = HUGE_VAL;
+    double shift = sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), low = 0.0, high = HUGE_VAL;
+    shift = fmin(shift, 1e9);
     prv_moments m = base;
     for (int i = 0; i < 60; i++) {
-        shift = next;
         m = prv_composed_moments(direction, tilt + sign * shift);
-        const double reached = sign * shift * m.mean - (m.log_moment - base.log_moment);
-        if (reached >= -log_mass)
+        const double exponent = sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
+        if (exponent >= 0.0)
             high = shift;
         else
             low = shift;
-        if (reached >= -log_mass && reached <= -(1.0 + TAIL_EXCESS) * log_mass) break;
+        if (exponent >= 0.0 && exponent <= -TAIL_EXCESS * log_mass) break;
         if (high < HUGE_VAL && high <= 1.001 * low) break;
         if (low > 1e12) break; /* the end of the support holds more than that */
-        /* Newton's method for the logarithms, of which this power is the slope. Where large losses begin to
-         * decide, what is reached leaps: every third step halves the range. */
-        const double power = shift * shift * m.variance / fmax(reached, 1e-300);
-        next = shift * exp(fmin(fmax(log(wanted / fmax(reached, 1e-300)) / fmax(power, 1e-3), -2.0), 2.0));
-        const bool is_inside = next > low && next < high;
-        if (high < HUGE_VAL && (i % 3 == 2 || !is_inside))
-            next = 0.5 * (low + high);
-        else if (!is_inside)
-            next = 4.0 * shift;
+        /* The exponent grows about like shift^2. */
+        double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
+        if (!(next > low && next < high)) next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
+        shift = next;
     }
     *end_of_window = (m.log_moment - base.log_moment - log_mass) / (sign * shift);
     return shift;
