@@ -387,6 +387,7 @@ static void test_discrete_lists(void)
             prv_options o = options_of(1e-3 * epsilon);
             o.neighbors = PRV_REMOVE;
             o.engine = k % 2 == 0 ? PRV_ENGINE_CONVOLUTION : PRV_ENGINE_AUTO;
+            o.memory_limit = (size_t)1 << 27; /* atoms that are nearly on no common lattice take seconds */
             prv_bounds b;
             const prv_status status = prv_delta(steps, 2, &o, &epsilon, 1, &b, NULL);
             if (status == PRV_ERR_MEMORY_LIMIT) continue; /* atoms that are on no common lattice */
