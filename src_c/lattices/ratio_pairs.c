@@ -268,7 +268,7 @@ static double from_zero(const prv_ratio_law *law, const prv_ratio_stretch *s)
 {
     const double low = law->offset + law->spacing * (double)s->first;
     const double high = low + law->spacing * (double)((s->count - 1) * s->stride);
-    return low > 0.0 ? low : high < 0.0 ? -high : 0.0;
+    return prv_ratio_from_zero(low, high);
 }
 
 /* Points nearer to 0 than those with the wider stride may lie as far apart as these, if these may be thinned

@@ -11,8 +11,7 @@
 /* The points of a stretch from one number up to another: `end` is not one of them. */
 static prv_ratio_stretch stretch_between(int64_t low, int64_t end, size_t stride)
 {
-    const int64_t s = (int64_t)stride, rest = low % s;
-    const int64_t first = rest == 0 ? low : low - rest + (rest > 0 ? s : 0);
+    const int64_t s = (int64_t)stride, first = prv_ratio_multiple_below(low + s - 1, s);
     return (prv_ratio_stretch){first, stride, first < end ? (size_t)((end - 1 - first) / s) + 1 : 0};
 }
 

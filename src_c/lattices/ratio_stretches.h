@@ -24,11 +24,23 @@ typedef struct prv_ratio_stretches {
     size_t widest; /* stride of these */
 } prv_ratio_stretches;
 
-/* The greatest multiple of the widest stride that is not above `number`. */
+/* The greatest multiple of a stride that is not above `number`. */
+static inline int64_t prv_ratio_multiple_below(int64_t number, int64_t stride)
+{
+    const int64_t rest = number % stride;
+    return number - (rest < 0 ? rest + stride : rest);
+}
+
+/* The same of the widest one. */
 static inline int64_t prv_ratio_block_of(int64_t number)
 {
-    const int64_t rest = number % PRV_WIDEST_STRIDE;
-    return number - (rest < 0 ? rest + PRV_WIDEST_STRIDE : rest);
+    return prv_ratio_multiple_below(number, PRV_WIDEST_STRIDE);
+}
+
+/* |log R| of the point that is nearest to log R = 0, of those from `low` to `high`. */
+static inline double prv_ratio_from_zero(double low, double high)
+{
+    return low > 0.0 ? low : high < 0.0 ? -high : 0.0;
 }
 
 /* Stretches that hold all mass on points. O(length). PRV_ERR_MEMORY. */

@@ -47,7 +47,7 @@ static size_t stride_at(const prv_ratio_law *law, int64_t block, const distances
 {
     const double low = law->offset + law->spacing * (double)block;
     const double high = low + law->spacing * PRV_WIDEST_STRIDE;
-    const double near = low > 0.0 ? low : high < 0.0 ? -high : 0.0;
+    const double near = prv_ratio_from_zero(low, high);
     const double wanted = fmin(fmax(prv_ratio_thinned_spacing(d->share, near), d->anywhere), WIDEST);
     size_t stride = 1;
     while (stride < PRV_WIDEST_STRIDE && 2.0 * (double)stride * law->spacing <= wanted) stride *= 2;
@@ -148,8 +148,7 @@ prv_status prv_ratio_thin_stretch(const prv_ratio_side *s, const prv_ratio_law *
                                   int64_t *first, size_t *count, double *shift)
 {
     const size_t every = stride / stretch->stride;
-    const int64_t wide = (int64_t)stride, rest = stretch->first % wide;
-    *first = stretch->first - (rest < 0 ? rest + wide : rest);
+    *first = prv_ratio_multiple_below(stretch->first, (int64_t)stride);
     const size_t before = (size_t)(stretch->first - *first) / stretch->stride;
     const size_t cells = (before + stretch->count - 1 + every - 1) / every;
     memset(masses, 0, (cells * every + 1) * sizeof *masses);
