@@ -4,7 +4,7 @@
  * composition that its steps tell one by one (prv_totals). An answer that needs no more is given by
  * prv_gate_direct; every other one is clipped to them by prv_gate_close, which refuses bounds that contradict
  * each other. Both know one direction at a time; prv_gate_worst alone combines bounds of two. Answers by
- * inequalities (questions/epsilon_delta.c) are of all directions at once: these pass prv_gate_range. */
+ * inequalities (questions/inequalities.c) are of all directions at once: these pass prv_gate_range. */
 #ifndef PRV_GATE_H
 #define PRV_GATE_H
 

@@ -12,7 +12,6 @@
 #include "base/progress.h"
 #include "curve/attained.h"
 #include "curve/gate.h"
-#include "questions/epsilon_delta.h"
 #include "questions/growth.h"
 #include "questions/own_transforms.h"
 #include "questions/question.h"

@@ -321,9 +321,10 @@ static bool is_below(prv_direction *direction, prv_question question, const doub
     return true;
 }
 
-prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
-                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
-                             prv_report *reports)
+/* One composition a direction for all values, none of which the totals answer. */
+static prv_status match_means(prv_direction *directions, size_t direction_count, const prv_options *options,
+                              prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                              prv_report *reports)
 {
     for (size_t i = 0; i < direction_count; i++)
         for (size_t j = 0; j < directions[i].steps; j++)
@@ -345,4 +346,44 @@ prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, 
         if (status != PRV_OK) return status;
     }
     return PRV_OK;
+}
+
+/* found[] and told[] hold the bounds and the reports of those values whose numbers are in open[]. */
+prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
+                             prv_question question, const double *values, size_t length, prv_bounds *bounds,
+                             prv_report *reports)
+{
+    prv_status status = PRV_ERR_MEMORY;
+    size_t *open = prv_allocate(length, sizeof *open), count = 0;
+    double *asked = prv_allocate(length, sizeof *asked);
+    prv_bounds *found = prv_allocate(length, sizeof *found);
+    prv_report *told = prv_allocate(length, sizeof *told);
+    if (open == NULL || asked == NULL || found == NULL || told == NULL) goto done;
+    for (size_t i = 0; i < length; i++) {
+        status = prv_check_interrupt(options);
+        if (status != PRV_OK) goto done;
+        if (!prv_answer_by_totals(directions, direction_count, question, values[i], &bounds[i])) {
+            asked[count] = values[i];
+            open[count++] = i;
+        } else if (reports != NULL) {
+            prv_report_known(options, &reports[i]);
+        }
+    }
+    if (count == 0) {
+        status = PRV_OK;
+        goto done;
+    }
+    status = match_means(directions, direction_count, options, question, asked, count, found, told);
+    if (status == PRV_ERR_MEMORY_LIMIT && reports != NULL) reports[0].memory = told[0].memory;
+    if (status != PRV_OK) goto done;
+    for (size_t i = 0; i < count; i++) {
+        bounds[open[i]] = found[i];
+        if (reports != NULL) reports[open[i]] = told[i];
+    }
+done:
+    prv_release(open);
+    prv_release(asked);
+    prv_release(found);
+    prv_release(told);
+    return status;
 }

@@ -5,7 +5,8 @@
 
 #include "curve/direction.h"
 
-/* Mean-matching: one composition a direction answers all values. */
+/* Bounds of epsilon at each delta, or of delta at each epsilon: one composition a direction answers all
+ * values that the totals do not. reports may be NULL. */
 prv_status prv_mean_matching(prv_direction *directions, size_t direction_count, const prv_options *options,
                              prv_question question, const double *values, size_t length, prv_bounds *bounds,
                              prv_report *reports);

@@ -32,6 +32,13 @@ bool prv_is_engine_open(const prv_options *o)
     return o->engine == PRV_ENGINE_AUTO || prv_is_engine_small(o);
 }
 
+prv_options prv_without_small(const prv_options *options)
+{
+    prv_options whole = *options;
+    if (prv_is_engine_small(options)) whole.engine = PRV_ENGINE_AUTO;
+    return whole;
+}
+
 uint64_t prv_add_count(uint64_t total, uint64_t count)
 {
     return total <= PRV_MOST_STEPS && count <= PRV_MOST_STEPS - total ? total + count : PRV_MOST_STEPS + 1;
@@ -137,6 +144,31 @@ prv_status prv_check_values(const prv_options *options, prv_check_value check, c
         if (broken != PRV_OK) return broken;
     }
     return PRV_OK;
+}
+
+static prv_status check_delta(double delta)
+{
+    return delta >= 0.0 && delta <= 1.0 ? PRV_OK : PRV_ERR_DELTA;
+}
+
+static prv_status check_epsilon(double epsilon)
+{
+    return isnan(epsilon) ? PRV_ERR_EPSILON : PRV_OK;
+}
+
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values,
+                              size_t length)
+{
+    return prv_check_values(options, question == PRV_ASK_EPSILON ? check_delta : check_epsilon, values,
+                            length);
+}
+
+bool prv_answer_by_totals(const prv_direction *directions, size_t count, prv_question question, double value,
+                          prv_bounds *b)
+{
+    const prv_totals *totals[2] = {NULL, NULL};
+    for (size_t i = 0; i < count; i++) totals[i] = &directions[i].all;
+    return prv_gate_direct(totals, count, question, value, b);
 }
 
 prv_status prv_answer_each(const prv_options *options, size_t length, prv_answer_one answer, void *context,

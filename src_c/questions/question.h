@@ -14,6 +14,9 @@ bool prv_is_decided(const prv_options *options, double lower, double upper);
 bool prv_is_engine_open(const prv_options *options);
 /* If so, whether it makes small passes only: PRV_ENGINE_SMALL, PRV_ENGINE_FIRST. */
 bool prv_is_engine_small(const prv_options *options);
+/* Options of a question whose report nobody sees, so that it could not tell that small passes were too few:
+ * its bounds are to have the bits of PRV_ENGINE_AUTO. */
+prv_options prv_without_small(const prv_options *options);
 
 /* The sum, or PRV_MOST_STEPS + 1 if it is above PRV_MOST_STEPS. */
 uint64_t prv_add_count(uint64_t total, uint64_t count);
@@ -46,6 +49,15 @@ typedef prv_status (*prv_check_value)(double value);
 /* PRV_OK, or what is wrong with the options or with one of the values. */
 prv_status prv_check_values(const prv_options *options, prv_check_value check, const double *values,
                             size_t length);
+
+/* The same of a question for epsilon or delta. */
+prv_status prv_check_question(const prv_options *options, prv_question question, const double *values,
+                              size_t length);
+
+/* Answers epsilon at the delta `value`, or delta at the epsilon `value`, by the totals of all directions,
+ * through the gate; true if they suffice. */
+bool prv_answer_by_totals(const prv_direction *directions, size_t count, prv_question question, double value,
+                          prv_bounds *b);
 
 /* Bounds at value number i, and how they came about. *report is 0 before; on PRV_ERR_MEMORY_LIMIT its
  * `memory` is what is needed. */

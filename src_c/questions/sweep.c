@@ -5,7 +5,7 @@
 
 #include "base/allocate.h"
 #include "curve/attained.h"
-#include "questions/epsilon_delta.h"
+#include "questions/cheapest_answer.h"
 #include "questions/kept_ranges.h"
 #include "questions/own_transforms.h"
 #include "questions/question.h"

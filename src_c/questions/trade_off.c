@@ -13,7 +13,7 @@
 #include "numerics/rounding.h"
 #include "curve/gate.h"
 #include "planning/aim.h"
-#include "questions/epsilon_delta.h"
+#include "questions/pair_answer.h"
 #include "questions/question.h"
 #include "questions/worst_case.h"
 

@@ -6,7 +6,6 @@
 #include "base/allocate.h"
 #include "base/arithmetic.h"
 #include "questions/bracketing.h"
-#include "questions/epsilon_delta.h"
 #include "questions/own_transforms.h"
 #include "questions/question.h"
 

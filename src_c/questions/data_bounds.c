@@ -1,0 +1,247 @@
+#include "questions/data_bounds.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "curve/attained.h"
+#include "curve/chernoff.h"
+#include "planning/aim.h"
+#include "questions/cheapest_answer.h"
+#include "questions/pair_answer.h"
+#include "questions/question.h"
+
+/* Bounds of data sets, of which the lower one alone is used, are first as close as this part of epsilon, or
+ * of delta, unless they are expected to lie near the pair's; and then as this part of their distance below
+ * the pair's upper bound. */
+#define COARSE_DATA 0.02
+#define PART_OF_GAP 0.05
+
+/* Up to FEW_STEPS, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is
+ * taken; of more than SOME_STEPS, for which saddle points are good guesses, of the COMPOSED that look best.
+ */
+#define FEW_STEPS 128.0
+#define SOME_STEPS 16.0
+enum { OFFSETS = 4, CHOICES = 2 * OFFSETS + 1, COMPOSED = 3 };
+
+/* The options of a question to data sets, whose lower bound alone is used: bounds need be no closer than a
+ * part `coarse` of what lies between them and the upper bound `above` of the pair, a distance of `gap` (nats,
+ * or of log delta). */
+static prv_options loosened(const prv_options *options, prv_question question, double above, double gap,
+                            double coarse)
+{
+    prv_options loose = prv_without_small(options);
+    if (!(gap > 0.0 && isfinite(gap))) return loose;
+    if (question == PRV_ASK_EPSILON)
+        loose.eps_error = fmax(prv_width_asked(options, above), coarse * gap);
+    else
+        loose.delta_relative_error = fmax(options->delta_relative_error, fmin(coarse * gap, coarse));
+    return loose;
+}
+
+/* How far bounds from data sets lie below the upper bound of the pair. */
+static double gap_below(prv_question question, double above, double upper)
+{
+    return question == PRV_ASK_EPSILON ? above - upper : log(above / upper);
+}
+
+/* Whether bounds of this width (nats) are as close as these options ask. */
+static bool is_as_close(const prv_options *options, prv_question question, double value,
+                        const prv_bounds *found, double width)
+{
+    const double at = question == PRV_ASK_EPSILON ? found->lower : value;
+    return width <= prv_width_asked(options, at) ||
+           prv_is_relatively_close(options, question, found->lower, found->upper);
+}
+
+/* Whether a lower bound is as close to the upper one as asked. */
+static bool is_near(const prv_options *options, prv_question question, double lower, double above)
+{
+    if (question == PRV_ASK_DELTA) return prv_is_relatively_close(options, question, lower, above);
+    return above - lower <= prv_width_asked(options, lower);
+}
+
+/* Whether the caller has chosen how to compose. */
+static bool is_chosen(const prv_options *options)
+{
+    return options->mesh_size > 0.0 || options->discretization != PRV_BRACKETING;
+}
+
+/* Of lists, which take long, guesses are worth their while. */
+static bool is_list_of(const prv_direction *data)
+{
+    return data->steps > 1;
+}
+
+/* Raises *lower to a lower bound by data sets in one direction. Of lists, which may take long: first
+ * coarsely, to tell how close bounds need be, unless the gap that is guessed says that the width asked is
+ * needed. The passes of an epsilon begin coarsely anyway; those of a delta do not, which is therefore coarse
+ * unless the gap may close. Where a lower bound is known, it matters first whether there is more. */
+static prv_status ask_data_once(prv_direction *data, const prv_options *options, prv_question question,
+                                double value, double above, double guessed_gap, double *lower)
+{
+    prv_bounds found;
+    const bool decides = *lower > 0.0 && !(options->threshold > 0.0);
+    const bool ask_epsilon = question == PRV_ASK_EPSILON;
+    const double asked = ask_epsilon ? prv_width_asked(options, above) : options->delta_relative_error;
+    const double needed = ask_epsilon ? PART_OF_GAP * guessed_gap : guessed_gap;
+    const double coarse = needed <= asked ? 0.0 : COARSE_DATA;
+    prv_options loose = loosened(options, question, above, ask_epsilon ? above : 1.0, coarse);
+    if (decides) loose.threshold = *lower;
+    prv_report told;
+    prv_status status = prv_answer_cheapest(data, 1, &loose, question, &value, 1, &found, &told);
+    if (status != PRV_OK) return status;
+    *lower = fmax(*lower, found.lower);
+    const double gap = gap_below(question, above, found.upper);
+    const double width = gap_below(question, found.upper, found.lower);
+    /* Closer bounds would not raise it, or not by much; or there are none. */
+    if (!told.accurate || !(found.upper > *lower) || width <= PART_OF_GAP * gap) return PRV_OK;
+    loose = loosened(options, question, above, gap, PART_OF_GAP);
+    if (is_as_close(&loose, question, value, &found, told.width)) return PRV_OK;
+    status = prv_answer_cheapest(data, 1, &loose, question, &value, 1, &found, NULL);
+    if (status == PRV_OK) *lower = fmax(*lower, found.lower);
+    return status;
+}
+
+/* A guess of the answer of one direction, or of its logarithm. */
+static double guess_of(prv_direction *direction, const prv_options *options, prv_question question,
+                       double value)
+{
+    const double least = question == PRV_ASK_EPSILON ? direction->all.infinite.mass : 0.0;
+    prv_aim aim = {0};
+    if (!(value > least && isfinite(value))) return 0.0; /* known without aims */
+    prv_take_aim(direction, options, question, value, &aim);
+    return question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta;
+}
+
+/* Whether no answer of this direction is above `lower`, by Chernoff's inequality. */
+static bool has_less(prv_direction *direction, prv_question question, double value, double lower)
+{
+    if (question == PRV_ASK_EPSILON) return prv_chernoff_epsilon(direction, value, lower) <= lower;
+    return value > 0.0 && prv_chernoff_delta(direction, value) <= lower;
+}
+
+/* Raises *lower to a lower bound by data sets, `above` being the upper bound of the pair. The direction that
+ * looks worst is asked first: the other one need not be asked if it has no more, or if no bound could be much
+ * higher. */
+static prv_status ask_directions(prv_directions *data, const prv_options *options, prv_question question,
+                                 double value, double above, double pair_guess, double *lower)
+{
+    double guess[2] = {0.0, 0.0};
+    for (size_t v = 0; v < data->count; v++) guess[v] = guess_of(&data->each[v], options, question, value);
+    const size_t first = data->count > 1 && guess[1] > guess[0] ? 1 : 0;
+    for (size_t n = 0; n < data->count; n++) {
+        const size_t v = n == 0 ? first : 1 - first;
+        prv_direction *d = &data->each[v];
+        if (*lower > 0.0 &&
+            (is_near(options, question, *lower, above) || has_less(d, question, value, *lower)))
+            continue;
+        const prv_status status = ask_data_once(d, options, question, value, above, pair_guess - guess[v],
+                                                lower);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}
+
+/* The same by one question about all directions, as closely as asked: of single steps, or if the caller has
+ * chosen how to compose. */
+static prv_status ask_together(prv_directions *data, const prv_options *options, prv_question question,
+                               double value, double *lower)
+{
+    prv_bounds found;
+    const prv_options whole = prv_without_small(options);
+    const prv_status status = prv_answer_cheapest(data->each, data->count, &whole, question, &value, 1,
+                                                  &found, NULL);
+    if (status == PRV_OK) *lower = fmax(*lower, found.lower);
+    return status;
+}
+
+/* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each direction.
+ * bounds[length] are those of the pair.
+ */
+static prv_status ask_data(prv_direction *directions, size_t direction_count, const prv_options *options,
+                           const double *lam, double offset, prv_question question, const double *values,
+                           size_t length, const prv_bounds *bounds, double *lower)
+{
+    prv_directions data = {0};
+    prv_status status = prv_data_directions_new(directions, direction_count, options, lam, offset, &data);
+    for (size_t i = 0; i < length && status == PRV_OK; i++) {
+        if (is_chosen(options) || !is_list_of(&data.each[0])) {
+            status = ask_together(&data, options, question, values[i], &lower[i]);
+            continue;
+        }
+        /* What hides the pair's delta hides that of data sets. */
+        if (question == PRV_ASK_DELTA && !(bounds[i].lower > 0.0)) continue;
+        double pair = -HUGE_VAL;
+        for (size_t v = 0; v < direction_count; v++)
+            pair = fmax(pair, guess_of(&directions[v], options, question, values[i]));
+        status = ask_directions(&data, options, question, values[i], bounds[i].upper, pair, &lower[i]);
+    }
+    prv_directions_free(&data);
+    return status;
+}
+
+static double offset_of(int choice)
+{
+    return 0.5 * (double)(choice - OFFSETS) / OFFSETS;
+}
+
+/* A guess of the answer for each choice of data sets, by saddle points. */
+static prv_status guess_choices(const prv_direction *directions, size_t direction_count,
+                                const prv_options *options, const double *lam, prv_question question,
+                                double value, double guess[CHOICES])
+{
+    for (int i = 0; i < CHOICES; i++) {
+        prv_directions data = {0};
+        const prv_status status = prv_data_directions_new(directions, direction_count, options, lam,
+                                                          offset_of(i), &data);
+        guess[i] = -HUGE_VAL;
+        for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
+            prv_aim aim = {0};
+            prv_take_aim(&data.each[v], options, question, value, &aim);
+            guess[i] = fmax(guess[i], question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta);
+        }
+        prv_directions_free(&data);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}
+
+/* The same where data sets are chosen for each value: of few steps, the best of some. */
+static prv_status ask_range_data(prv_direction *directions, size_t direction_count,
+                                 const prv_options *options, prv_question question, double value,
+                                 const prv_bounds *bounds, double *lower)
+{
+    double lam[2], guess[CHOICES];
+    prv_most_of_all_ranges(directions, direction_count, question, value, lam);
+    if (!(directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])))
+        return ask_data(directions, direction_count, options, lam, 0.0, question, &value, 1, bounds, lower);
+    const bool all = directions[0].all.count <= SOME_STEPS;
+    prv_status status = PRV_OK;
+    for (int i = 0; i < CHOICES; i++) guess[i] = 0.0;
+    if (!all) status = guess_choices(directions, direction_count, options, lam, question, value, guess);
+    for (int n = 0; n < (all ? CHOICES : COMPOSED) && status == PRV_OK; n++) {
+        int best = 0;
+        for (int i = 1; i < CHOICES; i++)
+            if (guess[i] > guess[best]) best = i;
+        guess[best] = -HUGE_VAL;
+        status = ask_data(directions, direction_count, options, lam, offset_of(best), question, &value, 1,
+                          bounds, lower);
+    }
+    return status;
+}
+
+prv_status prv_raise_by_data(prv_direction *directions, size_t direction_count, const prv_options *options,
+                             prv_question question, const double *values, size_t length,
+                             const prv_bounds *bounds, double *lower)
+{
+    static const double no_tilt[2] = {0.0, 0.0};
+    if (!prv_has_range(&directions[0]))
+        return ask_data(directions, direction_count, options, no_tilt, 0.0, question, values, length, bounds,
+                        lower);
+    for (size_t i = 0; i < length; i++) {
+        const prv_status status = ask_range_data(directions, direction_count, options, question, values[i],
+                                                 &bounds[i], &lower[i]);
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
+}

@@ -1,0 +1,22 @@
+/* Answers by inequalities, of all directions at once: Chernoff's, and that of the total variation. They take
+ * no composition. */
+#ifndef PRV_INEQUALITIES_H
+#define PRV_INEQUALITIES_H
+
+#include <stdbool.h>
+
+#include "curve/direction.h"
+
+/* Bounds of epsilon at the delta `value`, or of delta at the epsilon `value`, if inequalities bring them as
+ * close as asked, or tell on which side of a threshold the answer lies; *answered is false if not, and then
+ * *bounds and *report are as they were. PRV_ERR_BOUNDS. */
+prv_status prv_answer_by_inequalities(prv_direction *directions, size_t direction_count,
+                                      const prv_options *options, prv_question question, double value,
+                                      bool *answered, prv_bounds *bounds, prv_report *report);
+
+/* Deltas so small that a composition loses them in its rounding are bounded by the total variation, which no
+ * delta at an epsilon >= 0 is above. PRV_ERR_BOUNDS. */
+prv_status prv_clip_small_delta(const prv_direction *directions, size_t direction_count, double epsilon,
+                                prv_bounds *bounds);
+
+#endif
