@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/allocate.h"
@@ -74,14 +75,20 @@ PRV_VECTOR static void scale_masses(const double *restrict x, const double *rest
 
 /* ---- Base losses of sampled pairs ---------------------------------------------------------- */
 
-/* The number of knots up to SCALED_LOSS. */
-static size_t plain_knots(const double *x, size_t length)
+/* The number of knots up to a loss. */
+static size_t knots_up_to(double loss, const double *x, size_t length)
 {
-    while (length > 0 && x[length - 1] > SCALED_LOSS) length--;
+    while (length > 0 && x[length - 1] > loss) length--;
     return length;
 }
 
-/* y = prv_base_loss(x, p) of knots x up to SCALED_LOSS. */
+/* The greatest loss of near_base_losses: (e^x - 1) / p is at most 2^1023. It is above 1, as p >= 2^-1022. */
+static double nearest_far_loss(double p)
+{
+    return fmin(SCALED_LOSS, log1p(p * 0x1p1023));
+}
+
+/* y = prv_base_loss(x, p) of knots x up to nearest_far_loss(p). */
 PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size_t length, double *restrict y)
 {
     const double inverse = 1.0 / p;
@@ -94,7 +101,7 @@ PRV_VECTOR static void near_base_losses(const double *restrict x, double p, size
     for (size_t i = 0; i < length && x[i] < -0.25; i++) y[i] = prv_base_loss(x[i], p);
 }
 
-/* y = prv_base_loss(x, p) of knots x above SCALED_LOSS. */
+/* y = prv_base_loss(x, p) of knots x above nearest_far_loss(p), where 1 - e^-x does not cancel. */
 PRV_VECTOR static void far_base_losses(const double *restrict x, double p, size_t length, double *restrict y)
 {
     const double log_p = log(p);
@@ -145,7 +152,7 @@ static prv_status forward_cells(const prv_mechanism *m, bool reversed, const dou
         return prv_gaussian_mixture_masses(m->mixture, x, length, options, mass, mass_p);
     }
     if (p < 1.0) {
-        const size_t near = plain_knots(x, length);
+        const size_t near = knots_up_to(nearest_far_loss(p), x, length);
         near_base_losses(x, p, near, y);
         far_base_losses(x + near, p, length - near, y + near);
     } else {
@@ -182,8 +189,8 @@ static prv_status forward(const prv_mechanism *m, bool reversed, double *work, p
     cells->relative[0] = mass_p[0] > 0.0 ? mass_p[0] * exp(x[0]) : 0.0;
     scale_masses(x, mass_p + 1, length, cells->relative + 1);
     if (m->base == PRV_BASE_CDFS) return PRV_OK; /* a callback has no tails relative to e^x */
-    status = scaled_cells(m, reversed, plain_knots(x, length) + 1, y, length, mass_p, cells->options, tail_q,
-                          cells->relative, &scaled);
+    status = scaled_cells(m, reversed, knots_up_to(SCALED_LOSS, x, length) + 1, y, length, mass_p,
+                          cells->options, tail_q, cells->relative, &scaled);
     *error += scaled;
     return status;
 }
@@ -256,6 +263,14 @@ static prv_status allow_for_cdf_errors(double error, prv_side side, prv_cells *c
 
 /* ---- The cells ------------------------------------------------------------------------------ */
 
+/* Whether Q's masses sum to 1: later stages would take a mass that is no number for none. */
+static bool are_whole(const prv_cells *cells)
+{
+    double sum = cells->infinite_mass;
+    for (size_t i = 0; i <= cells->length; i++) sum += cells->mass[i];
+    return fabs(sum - 1.0) <= 4.0 * cells->tail_error + PRV_UNIT * (double)cells->length;
+}
+
 prv_status prv_tail_cells(const prv_mechanism *m, bool add, prv_side side, prv_cells *cells)
 {
     double *work = prv_allocate(5 * cells->length + 2, sizeof *work);
@@ -270,7 +285,9 @@ prv_status prv_tail_cells(const prv_mechanism *m, bool add, prv_side side, prv_c
     if (status != PRV_OK) goto done;
     cells->infinite_mass = prv_infinite_mass(m, add);
     cells->tail_error = functions_error(m, cells) + error;
-    if (m->base == PRV_BASE_CDFS) status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
+    if (!are_whole(cells)) status = PRV_ERR_BOUNDS;
+    if (m->base == PRV_BASE_CDFS && status == PRV_OK)
+        status = allow_for_cdf_errors(prv_absolute_cdf_error(m), side, cells);
 done:
     prv_release(work);
     return status;

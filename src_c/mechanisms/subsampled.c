@@ -65,8 +65,9 @@ double prv_subsampled_loss(double y, double p)
 double prv_base_loss(double y, double p)
 {
     if (p >= 1.0) return y;
-    if (y > 30.0) return y - log(p) + log1p((p - 1.0) * exp(-y));
     const double ratio = expm1(y) / p;
+    /* The quotient overflows at losses above log 5 alone, where the other form has no cancellation either. */
+    if (y > 30.0 || isinf(ratio)) return y - log(p) + log1p((p - 1.0) * exp(-y));
     if (ratio >= -0.5) return log1p(ratio);
     /* e^y - (1 - p) is formed in one way far from its zero, and in another next to it. */
     const double t = exp(y), rest = 1.0 - p;

@@ -525,6 +525,21 @@ static void sampled_losses(void)
     check(held, "losses of samples are off by no more than they say");
 }
 
+/* The inverse, within 16 roundings of the loss and of itself. */
+static void base_losses(void)
+{
+    int held = 1;
+    for (int trial = 0; trial < trials_of(20000); trial++) {
+        const double p = random_below(2) ? log_uniform(DBL_MIN, 1e-280) : log_uniform(1e-280, 0.25);
+        const double x = log_uniform(1e-9, 700.0);
+        const long double q = (long double)p, exact = log1pl(expm1l((long double)x) / q);
+        const long double by_loss = (long double)x * expl((long double)x - exact) / q;
+        const long double off = fabsl((long double)prv_base_loss(x, p) - exact);
+        held = held && off <= 16.0L * U * (by_loss - logl(q) + fabsl(exact));
+    }
+    check(held, "losses of bases of samples are within their roundings");
+}
+
 /* Those of discrete Laplace noise, quotients of whole numbers and a scale. */
 static void losses_of_discrete_noise(void)
 {
@@ -563,6 +578,14 @@ int main(void)
                 additive(0, noises[i], p, add, fmax(bottom, -reach), reach, 801);
                 additive(1, noises[i], p, add, -1.1 * mu, 1.1 * mu, 801);
             }
+    /* Probabilities whose quotients (e^x - 1) / p overflow at some of the knots. */
+    static const double tiny[] = {1e-290, 1.9e-303, DBL_MIN};
+    for (size_t j = 0; j < sizeof tiny / sizeof *tiny; j++)
+        for (int add = 0; add <= 1; add++)
+            for (int is_laplace = 0; is_laplace <= 1; is_laplace++) {
+                additive(is_laplace, 0.335, tiny[j], add, -30.0, 30.0, 801);
+                additive(is_laplace, 0.335, tiny[j], add, -2.0 * tiny[j], 2.0 * tiny[j], 801);
+            }
     /* Losses of thousands: nothing overflows. */
     for (int add = 0; add <= 1; add++) {
         additive(0, 0.01, 1.0, add, -6500.0, 7500.0, 2001);
@@ -586,7 +609,10 @@ int main(void)
     deep_tails();
     no_sampling();
     discrete();
-    if (PRV_LONG_EPSILON < DBL_EPSILON) sampled_losses();
+    if (PRV_LONG_EPSILON < DBL_EPSILON) {
+        sampled_losses();
+        base_losses();
+    }
     losses_of_discrete_noise();
     return summary();
 }

@@ -365,6 +365,22 @@ def test_no_delta_is_above_the_sum_of_the_total_variations(delta):
     assert prv.eps_from_delta(one, total_variation * 0.95).lower > 0.0
 
 
+@pytest.mark.parametrize("neighbors", ["add", "remove"])
+@pytest.mark.parametrize("eps_error", [0.002, 0.0026, 0.01])
+@pytest.mark.parametrize("p", [1e-290, 1.9e-303, 2.0**-1022])
+def test_samples_whose_quotients_of_losses_overflow(p, eps_error, neighbors):
+    step = prv.PoissonSubsampledGaussian(0.335, p)
+    options = {"eps_error": eps_error, "neighbors": neighbors, "engine": "convolution"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", prv.AccuracyWarning)  # convolutions round absolutely
+        bounds = prv.compose(step, **options).delta([0.0, -p, -1e-200, -1e-10])
+    # p times the total variation of Gaussian noise; below log(1 - p), 1 - e^epsilon at least
+    assert bounds.lower[0] <= 0.86445 * p
+    assert bounds.upper[0] >= 0.86444 * p
+    for i, epsilon in ((1, p), (2, 1e-200), (3, 1e-10)):
+        assert bounds.upper[i] >= -math.expm1(-epsilon)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("eps_error", [0.1, 0.05, 0.04728, 0.03])
 def test_what_transforms_would_drown_is_multiplied_out(eps_error):
