@@ -1,4 +1,4 @@
-"""Random answers with their witnesses, what is made false of them, and a run over many of both.
+"""Random answers with their witnesses, chosen claims, what is made false, and a run over many.
 
 ``python -m tests.witnesses --seeds 0 100 --false`` proves the witness of each seed, and has a false
 one refused.
@@ -18,7 +18,22 @@ from fractions import Fraction
 import prvcore as prv
 from tests.support.checkout import ROOT
 
-__all__ = ["falsified", "random_witness", "sealed", "verifier"]
+__all__ = [
+    "BATCHES",
+    "CURVE",
+    "OF_FIXED_SIZE",
+    "PURE",
+    "RESPONSE",
+    "STEP",
+    "claimed",
+    "falsified",
+    "of_table",
+    "on_sample",
+    "random_witness",
+    "refusal_of",
+    "sealed",
+    "verifier",
+]
 
 
 def verifier():
@@ -154,6 +169,59 @@ def random_witness(seed, most_steps):
             if "would be empty" not in str(refusal):
                 raise
             return None
+
+
+# ---- Chosen claims -------------------------------------------------------------------------------
+
+STEP = prv.PoissonSubsampledGaussian(noise_multiplier=1.1, sampling_probability=0.01)
+CURVE = prv.compose([(STEP, 200), (prv.Laplace(5.0), 2)], eps_error=0.01)
+
+
+def claimed(mechanism, neighbors, question, lower, upper):
+    """Return the witness of a claim that may need no lattices."""
+    return sealed(
+        {
+            "format": "prvcore witness 1",
+            "program": "",
+            "steps": [{"mechanism": mechanism, "count": 1}],
+            "neighbors": neighbors,
+            "question": {name: value.hex() for name, value in question.items()},
+            "claim": {"lower": lower.hex(), "upper": "inf" if upper == math.inf else upper.hex()},
+            "lattices": {},
+            "passes": {},
+        }
+    )
+
+
+def on_sample(mechanism, probability=0.5):
+    return {
+        "type": "PoissonSubsampled",
+        "mechanism": mechanism,
+        "sampling_probability": probability,
+    }
+
+
+def of_table(losses, masses, infinite, neighbors):
+    return {
+        "type": "FromTable",
+        "losses": losses,
+        "probabilities": masses,
+        "mass_at_infinity": infinite,
+        "neighbors": neighbors,
+        "attained": True,
+    }
+
+
+RESPONSE = {"type": "RandomizedResponse", "epsilon": 1.0, "categories": 2}
+OF_FIXED_SIZE = {"type": "SubsampledWithoutReplacement", "sampling_probability": 0.01}
+PURE = {"type": "PureDP", "epsilon": 1.0}
+BATCHES = {
+    "type": "TruncatedPoissonSubsampledGaussian",
+    "noise_multiplier": 1.0,
+    "sampling_probability": 1.0,
+    "dataset_size": 10,
+    "maximum_batch_size": 10,
+}
 
 
 # ---- What is false -------------------------------------------------------------------------------
