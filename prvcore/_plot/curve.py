@@ -87,8 +87,8 @@ def _trade_off(curve: Curve, ax: Axes, false_positive_rates: ArrayLike | None = 
     _band(ax, rates, curve.trade_off(rates))
     ax.plot([0, 1], [1, 0], color=_REFERENCE, linewidth=1, linestyle="--", label="blind guessing")
     ax.set_aspect("equal")
-    ax.set_xlabel("type I error (false positive rate)")
-    ax.set_ylabel("least type II error")
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("least false negative rate")
 
 
 def _steps(

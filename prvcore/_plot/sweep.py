@@ -79,7 +79,7 @@ def plot_sweep(
     _finish(ax, log_x=log_x, log_y=log_y, whole=bool(drawn.all()))
     if not log_x and (np.mod(settings[x], 1.0) == 0.0).all():
         whole_ticks(ax.xaxis)
-    ax.set_xlabel(x.replace("_", " "))
+    ax.set_xlabel("epsilon (nats)" if x == "epsilon" else x.replace("_", " "))
     ax.set_ylabel(_Y_LABELS[of])
     fixed = {name: values[0] for name, values in settings.items() if name not in {*varied, x}}
     ax.set_title(_title(fixed, given), fontsize="small")

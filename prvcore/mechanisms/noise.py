@@ -33,7 +33,9 @@ class Gaussian(Mechanism):
     ----------
     noise_multiplier : float
         Standard deviation of the noise over the sensitivity, in (1e-150, 4e307), or 0: no noise at
-        all (epsilon is infinite).
+        all (epsilon is infinite). The sensitivity is the greatest change of the query in L2 if one
+        record is added or removed. If records are replaced, `compose` takes twice as much, which is
+        more than a histogram changes by, sqrt(2).
 
     Raises
     ------
@@ -181,7 +183,7 @@ class DiscreteGaussian(_DiscreteNoise):
         In units of the query, in (1e-150, 4e307) sensitivities; nearly the standard deviation.
     sensitivity : int, default 1
         Greatest change of the query if one record is added or removed, >= 1. If records are
-        replaced, `compose` takes twice as much.
+        replaced, `compose` takes twice as much, as for one number; a histogram is two of these.
 
     Raises
     ------
