@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from prvcore._arguments import Array, Scalar
 from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ScalarBounds
 from prvcore._curve import PrivacyCurve
-from prvcore._names import public
+from prvcore._names import hinting, public
 from prvcore._progress import ProgressOption
 from prvcore._settings import (
     ComposeOptions,
@@ -26,6 +26,7 @@ __all__ = ["compose", "delta_from_eps", "eps_from_delta"]
 
 
 @public
+@hinting
 def compose(
     mechanisms: Mechanisms,
     counts: Counts = None,
@@ -266,7 +267,7 @@ def _refuse_swapped(function: str, curve: object, name: str, point: object) -> N
 
 def curve_of(function: str, curve: Any, counts: Any, options: ComposeOptions) -> PrivacyCurve:
     """Return a curve as it is, or the one that mechanisms are composed to for this function."""
-    check_known(function, options, ComposeOptions)
+    check_known(function, options, ComposeOptions, "counts")
     if not isinstance(curve, PrivacyCurve):
         return compose(curve, counts, **options)
     if counts is not None or options:

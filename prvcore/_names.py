@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["FORMER_MODULES", "by_name", "find_former_modules", "loaded_when_asked", "public"]
+__all__ = [
+    "FORMER_MODULES",
+    "by_name",
+    "find_former_modules",
+    "hinting",
+    "likeliest",
+    "loaded_when_asked",
+    "public",
+    "unknown_argument",
+]
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -39,11 +48,90 @@ FORMER_MODULES = {
     "training": "dpsgd.plan",
 }
 
+# What other libraries and other people call an argument.
+_ALSO_CALLED = {
+    "noise_multiplier": "noise noise_scale noise_std scale sigma std stddev standard_deviation",
+    "scale": "b",
+    "sampling_probability": "p probability q rate sample_rate sampling_prob sampling_rate",
+    "steps": "count counts iterations k n_steps num_compositions num_steps",
+    "count": "counts iterations k n_steps num_compositions num_steps steps",
+    "counts": "count iterations k n_steps num_compositions num_steps steps",
+    "epsilon": "eps target_epsilon target_eps",
+    "delta": "target_delta",
+    "dataset_size": "n n_samples num_records num_samples sample_size",
+    "batch_size": "expected_batch_size",
+    "epochs": "n_epochs num_epochs",
+    "neighbors": "adjacency neighboring_relation neighbouring_relation relation",
+    "eps_error": "epsilon_error",
+}
+_OF_TRAINING = ("batch_size", "dataset_size", "epochs")
+
 
 def public(thing: _Thing) -> _Thing:
-    """Let a class or function say that it is from the package: tracebacks, pickles and pages do."""
+    """Let a class or function say that it is from the package: tracebacks, pickles and pages do.
+
+    The constructor of a dataclass tells what an argument that it does not have is called.
+    """
     thing.__module__ = "prvcore"
+    if isinstance(thing, type) and "__dataclass_fields__" in vars(thing):
+        thing.__init__ = hinting(thing.__init__)  # type: ignore[misc]
     return thing
+
+
+def likeliest(name: str, known: Collection[str]) -> str | None:
+    """Return which of the names that are known is most likely meant by another one, if any is."""
+    if name in known:
+        return name
+    for meant, others in _ALSO_CALLED.items():
+        if meant in known and name in others.split():
+            return meant
+    from difflib import get_close_matches  # only errors need it
+
+    return next(iter(get_close_matches(name, known, 1, 0.8)), None)
+
+
+def unknown_argument(function: str, name: str, known: Collection[str]) -> TypeError:
+    """Return the error of an argument that a function does not have, with the one that is meant."""
+    meant = likeliest(name, known)
+    if meant is not None:
+        told = f"did you mean {meant}?"
+    elif "steps" in known and likeliest(name, _OF_TRAINING) is not None:
+        told = "dpsgd_schedule takes it"
+    else:
+        told = f"it takes {', '.join(known)}"
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}: {told}")
+
+
+def hinting(
+    function: Callable[_Arguments, _Result], options: type | None = None
+) -> Callable[_Arguments, _Result]:
+    """Let a function tell what an argument is called if it is given one that it does not have.
+
+    Python's own message names the argument that was given, or one that is missing, and no other.
+    `options` is a `TypedDict` of what the function takes beside the arguments that it names.
+    """
+
+    @wraps(function)
+    def called(*arguments: _Arguments.args, **given: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*arguments, **given)
+        except TypeError:
+            known = _arguments_of(function, options)
+            if (first := next((name for name in given if name not in known), None)) is None:
+                raise
+            name = function.__qualname__.removesuffix(".__init__")
+            raise unknown_argument(name, first, known) from None
+
+    return called
+
+
+def _arguments_of(function: Callable[..., Any], options: type | None) -> dict[str, None]:
+    """Return the names of the arguments that a function takes by name, in their order."""
+    *named, last = inspect.signature(function).parameters.values()
+    if last.kind is not inspect.Parameter.VAR_KEYWORD:
+        named.append(last)
+    beside = {} if options is None else options.__annotations__
+    return dict.fromkeys([*(each.name for each in named if each.name != "self"), *beside])
 
 
 def by_name(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -62,6 +150,10 @@ def by_name(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
     def called(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
         if len(arguments) > most:
             raise TypeError(message)
+        if not options.keys() <= kinds.keys():
+            first = next(name for name in options if name not in kinds)
+            known = [name for name in kinds if name != "self"]
+            raise unknown_argument(method.__qualname__, first, known)
         return method(*arguments, **options)
 
     return called

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prvcore import _arguments
 from prvcore._arguments import FloatArray
-from prvcore._names import public
+from prvcore._names import public, unknown_argument
 from prvcore._progress import ProgressOption
 
 __all__ = [
@@ -72,11 +72,14 @@ class CalibrateOptions(TypedDict, total=False):
     engine: Engine
 
 
-def check_known(function: str, options: Mapping[str, Any], known: type) -> None:
-    """Raise TypeError, by the name of the function that was called, if it has no such option."""
-    unknown = options.keys() - known.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
+def check_known(function: str, options: Mapping[str, Any], known: type, *others: str) -> None:
+    """Raise TypeError, by the name of the function that was called, if it has no such option.
+
+    `others` are arguments of it that are none of these options.
+    """
+    for name in options:
+        if name not in known.__annotations__:
+            raise unknown_argument(function, name, (*others, *known.__annotations__))
 
 
 _EPS_RELATIVE_ERROR = 1e-3

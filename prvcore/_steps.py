@@ -25,12 +25,14 @@ def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[
     if isinstance(mechanisms, Mechanism):
         return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
     try:
-        items = list(mechanisms)
+        items = None if isinstance(mechanisms, str) else list(mechanisms)
     except TypeError:
+        items = None
+    if items is None:
         raise TypeError(
             f"{name} must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
             f"pairs, got {mechanisms!r}"
-        ) from None
+        )
     if counts is None:
         return [_pair(item, i, name) for i, item in enumerate(items)]
     for i, item in enumerate(items):

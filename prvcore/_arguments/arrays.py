@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prvcore._arguments.scalars import MAX_COUNT, short
+from prvcore._arguments.scalars import MAX_COUNT, hint, short
 from prvcore._arguments.types import FloatArray
 
 
@@ -132,7 +132,8 @@ def refuse(bad: NDArray[Any], name: str, values: FloatArray, requirement: str) -
         return
     index = tuple(int(i) for i in np.argwhere(bad)[0])
     where = f" at index {index[0] if len(index) == 1 else index}" if index else ""
-    raise ValueError(f"{name} must be {requirement}, got {float(values[index])!r}{where}")
+    value = float(values[index])
+    raise ValueError(f"{name} must be {requirement}, got {value!r}{where}{hint(name, value)}")
 
 
 def frozen_vector(values: ArrayLike, name: str) -> FloatArray:

@@ -23,6 +23,13 @@ def short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def hint(name: str, value: float) -> str:
+    """Return what to say of a value out of range: people give the size of a batch, or percents."""
+    if name == "sampling_probability" and value > 1.0:
+        return ": it is the expected size of a batch over the number of records"
+    return ""
+
+
 def real(value: object, name: str, requirement: str, allowed: Callable[[float], bool]) -> float:
     """Return `value` as a float for which `allowed`, which `requirement` says in words."""
     # abstract types are slow to ask
@@ -33,7 +40,7 @@ def real(value: object, name: str, requirement: str, allowed: Callable[[float], 
     except OverflowError:  # an integer that no range allows
         raise ValueError(f"{name} must be {requirement}, got {short(value)}") from None
     if not allowed(number):  # false for nan, whatever is allowed
-        raise ValueError(f"{name} must be {requirement}, got {short(value)}")
+        raise ValueError(f"{name} must be {requirement}, got {short(value)}{hint(name, number)}")
     return number + 0.0  # no negative zero
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from prvcore._cli.values import number, number_of_bytes, sampler, whole_number
+from prvcore._cli.values import number, number_of_bytes, unshuffled, whole_number
 
 OPTIONS = {  # how the library's messages name what the options set
     "noise_multiplier": "--noise-multiplier",
@@ -90,6 +90,7 @@ def add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool =
         )
     command.add_argument(
         "--loader",
+        type=unshuffled,
         choices=("poisson", "opacus"),
         default="poisson",
         help="whose Poisson samples, which decides their probability and number: batch size over "
@@ -97,7 +98,7 @@ def add_training(command: argparse.ArgumentParser, *, epochs: bool, many: bool =
     )
     command.add_argument(
         "--sampler",
-        type=sampler,
+        type=unshuffled,
         choices=("poisson", "fixed-size", "random-allocation", "balls-in-bins"),
         default="poisson",
         help="how batches are drawn (default: poisson): each record enters each one independently "

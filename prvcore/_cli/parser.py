@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
+from prvcore._names import likeliest
+
 BAD_OPTION = 2  # exit status
 
 
@@ -31,8 +33,28 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, Once)
         self.register("action", "store", Once)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what no option takes, by the command that was given, with the option meant."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command: Parser = getattr(found, "parser", self)
+            command.error(f"unrecognized arguments: {' '.join(unknown)} ({command._hint(unknown)})")
+        return found
+
+    def _hint(self, unknown: list[str]) -> str:
+        known = {_as_name(option): option for option in self._option_string_actions}
+        for text in unknown:
+            meant = likeliest(_as_name(text), known) if text.startswith("--") else None
+            if meant is not None:
+                return f"did you mean {known[meant]}?"
+        return f"{self.prog} --help lists what it takes"
+
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_OPTION, f"{self.prog}: error: {message}\n")
+
+
+def _as_name(option: str) -> str:
+    return option.partition("=")[0].lstrip("-").replace("-", "_")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:

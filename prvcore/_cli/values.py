@@ -7,6 +7,8 @@ import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+from prvcore.dpsgd.samplers import SHUFFLED
+
 _MOST_WHOLE_DIGITS = 30  # 1e999999 is no number to write out
 
 
@@ -32,9 +34,9 @@ def whole_number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"must be a whole number such as 1000 or 1e6, got {text!r}")
 
 
-def sampler(text: str) -> str:
-    """Return the name of a sampler; a shuffle is none of those that have bounds."""
-    if text.startswith("shuffl"):
+def unshuffled(text: str) -> str:
+    """Return the name of a sampler or loader; a shuffle is none of those that have bounds."""
+    if text.lower().startswith(SHUFFLED):
         raise argparse.ArgumentTypeError(
             f"must not be {text!r}: for shuffled batches only a lower bound is known, and upper "
             "ones without amplification by sampling: prvcore shuffled"

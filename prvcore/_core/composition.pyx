@@ -3,7 +3,7 @@
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport fabs
+from libc.math cimport fabs, isinf
 from libc.stdint cimport uint64_t
 
 from prvcore._core.core cimport (
@@ -653,9 +653,13 @@ cdef str missed(
     bound = limit.lower if of_risk else limit.upper
     sure = limit.upper < target if of_risk else limit.lower > target
     if sure:
-        remains = f"at most {limit.upper!r}" if of_risk else f"at least {limit.lower!r}"
+        remains = f"{left} of at least {limit.lower!r} is left"
+        if of_risk:
+            remains = f"{left} of at most {limit.upper!r} is left"
+        elif isinf(limit.lower):
+            remains = f"{left.partition(' ')[2]} is infinite"
         where = f"with {extreme} that is tried" if all_changed else "in the limit"
-        return f"{stated} cannot be met by {change}: {where} {left} of {remains} is left"
+        return f"{stated} cannot be met by {change}: {where} {remains}"
     if all_changed:
         return (
             f"{stated} is met by {end}, but no other is shown to meet it: with {extreme} that is "

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
-from prvcore._names import public
+from prvcore._names import hinting, public
 from prvcore.dpsgd.reports import trainings_in_words
-from prvcore.dpsgd.samplers import Sampler, checked_sampler
+from prvcore.dpsgd.samplers import Sampler, checked_sampler, unshuffled
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
 from prvcore.dpsgd.sweeping import OfSweep
 from prvcore.dpsgd.sweeps import (
@@ -229,6 +229,7 @@ def _refuse_own(options: Mapping[str, object]) -> None:
 
 
 @public
+@hinting
 def dpsgd_schedule(
     dataset_size: "ArrayLike",
     batch_size: "ArrayLike",
@@ -313,7 +314,7 @@ def dpsgd_schedule(
 
     """
     _arguments.choice(rounding, "rounding", get_args(Rounding))
-    _arguments.choice(loader, "loader", get_args(Loader))
+    unshuffled(loader, "loader", get_args(Loader))
     if not isinstance(drop_last, bool | np.bool_):
         raise TypeError(f"drop_last must be True or False, got {drop_last!r}")
     if loader == "opacus" and rounding != "up-each-epoch":

@@ -15,11 +15,13 @@ from prvcore.mechanisms.subsampled import (
 )
 
 __all__ = [
+    "SHUFFLED",
     "Sampler",
     "batches_of_epoch",
     "checked_sampler",
     "least_steps_of_sampler",
     "steps_of_sampler",
+    "unshuffled",
 ]
 
 Sampler: TypeAlias = Literal["poisson", "fixed-size", "random-allocation", "balls-in-bins"]
@@ -27,16 +29,25 @@ Sampler: TypeAlias = Literal["poisson", "fixed-size", "random-allocation", "ball
 # 1 / batches, however it was computed, is so close to the float next to it.
 _ROUNDING = 2.0**-50
 
+SHUFFLED = ("shuffl", "pytorch", "torch", "dataloader")  # how people begin to name what shuffles
+
 
 def checked_sampler(sampler: object) -> str:
     """Return the name of a sampler."""
-    if isinstance(sampler, str) and sampler.startswith("shuffl"):
+    return unshuffled(sampler, "sampler", get_args(Sampler))
+
+
+def unshuffled(value: object, name: str, choices: tuple[str, ...]) -> str:
+    """Return `value`, one of `choices`, none of which is a shuffle; the error tells what is."""
+    try:
+        return _arguments.choice(value, name, choices)
+    except ValueError as error:
+        if not str(value).lower().startswith(SHUFFLED):
+            raise
         raise ValueError(
-            f"sampler must be one of {', '.join(map(repr, get_args(Sampler)))}, got {sampler!r}: "
-            "for shuffled batches only a lower bound is known, shuffled_lower_bound, and upper "
-            "bounds without amplification by sampling"
-        )
-    return _arguments.choice(sampler, "sampler", get_args(Sampler))
+            f"{error}: for shuffled batches only a lower bound is known, shuffled_lower_bound, and "
+            "upper bounds without amplification by sampling"
+        ) from None
 
 
 def batches_of_epoch(sampling_probability: float) -> int:

@@ -249,7 +249,7 @@ def _warn(wide: list[tuple[int, float]], settings: int, width: str) -> None:
         f"epsilon, wider than {width}; they hold all the same. A query "
         "of one such setting says why",
         AccuracyWarning,
-        stacklevel=4,
+        stacklevel=5,  # of what calls a `hinting` function
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any, Unpack, overload
 
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
 from prvcore._arguments import FloatArray, Scalar
-from prvcore._names import public
+from prvcore._names import hinting, public
 from prvcore._progress import ProgressOption
 from prvcore._settings import (
     CalibrateOptions,
@@ -71,6 +72,7 @@ def dpsgd_epsilon(
     **options: Unpack[SweepOptions],
 ) -> SweepBounds[FloatArray]: ...
 @public
+@partial(hinting, options=ComposeOptions)
 def dpsgd_epsilon(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
@@ -184,6 +186,7 @@ def dpsgd_delta(
     **options: Unpack[SweepOptions],
 ) -> SweepBounds[FloatArray]: ...
 @public
+@partial(hinting, options=ComposeOptions)
 def dpsgd_delta(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,
@@ -265,6 +268,7 @@ def dpsgd_noise_multiplier(
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[FloatArray]: ...
 @public
+@partial(hinting, options=CalibrateOptions)
 def dpsgd_noise_multiplier(
     sampling_probability: ArrayLike,
     steps: ArrayLike,
@@ -388,6 +392,7 @@ def dpsgd_steps(
     **options: Unpack[SweepCalibrateOptions],
 ) -> SweepCalibrations[FloatArray]: ...
 @public
+@partial(hinting, options=CalibrateOptions)
 def dpsgd_steps(
     noise_multiplier: ArrayLike,
     sampling_probability: ArrayLike,

@@ -724,3 +724,77 @@ def test_an_unknown_option_is_refused_by_the_name_of_what_was_called(call):
     name = next(name for name in call.__code__.co_names if name not in ("prv", "Gaussian"))
     with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'width'"):
         call(width=1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: prv.PoissonSubsampledGaussian(sigma=1.1, q=0.1), "'sigma': did you mean noise_m"),
+        (lambda: prv.PoissonSubsampledGaussian(1.1, sample_rate=0.1), "mean sampling_probability"),
+        (lambda: prv.Laplace(b=2.0), "^Laplace.* did you mean scale"),
+        # the deviation of Laplace noise is another number than its scale
+        (lambda: prv.Laplace(sigma=2.0), "it takes scale, sensitivity$"),
+        (lambda: prv.Gaussian(1.1, sensitivity=2.0), "it takes noise_multiplier$"),
+        (lambda: prv.Accountant().step(noise_multiplier=1.1, sample_rate=0.1), "mean sampling_pro"),
+        (lambda: prv.Accountant().step(noise_multiplier=1.1, steps=3), "^Acc.*step.* mean count"),
+        (lambda: prv.dpsgd_epsilon(noise_multiplier=1.1, sample_rate=0.1), "mean sampling_prob"),
+        (lambda: prv.dpsgd_epsilon(1.1, 0.1, num_steps=10, delta=1e-5), "did you mean steps"),
+        (lambda: prv.dpsgd_epsilon(1.1, 0.1, 1, target_delta=1e-5), "did you mean delta"),
+        (lambda: prv.dpsgd_epsilon(1.1, 0.1, 1, 1e-5, epochs=3), "dpsgd_schedule takes it"),
+        (lambda: prv.dpsgd_epsilon(1.1, 0.1, 1, 1e-5, num_samples=3), "dpsgd_schedule takes it"),
+        (lambda: prv.dpsgd_epsilon(1.1, 0.1, 1, 1e-5, neighbours="add"), "mean neighbors"),
+        (lambda: prv.dpsgd_delta(1.1, 0.1, 1, eps=1.0), "did you mean epsilon"),
+        (lambda: prv.dpsgd_noise_multiplier(0.1, 1, target_epsilon=1.0), "did you mean epsilon"),
+        (lambda: prv.dpsgd_steps(1.1, 0.1, 1.0, 1e-5, tolerence=1e-3), "did you mean tolerance"),
+        (lambda: prv.dpsgd_schedule(num_samples=60_000), "did you mean dataset_size"),
+        (lambda: prv.compose(prv.Gaussian(1.0), steps=3), "did you mean counts"),
+        (lambda: prv.compose(prv.Gaussian(1.0), eps_eror=0.1), "did you mean eps_error"),
+        (lambda: prv.eps_from_delta(prv.Gaussian(1.0), 1e-5, count=3), "did you mean counts"),
+        (lambda: prv.calibrate(prv.Gaussian(1.0), target_epsilon=1.0), "did you mean epsilon"),
+        (lambda: prv.Accountant(neighbours="add"), "did you mean neighbors"),
+    ],
+)
+def test_an_argument_under_another_name_is_told_its_own(call, told):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument") as refused:
+        call()
+    assert re.search(told, str(refused.value)), refused.value
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+def test_other_errors_of_type_are_as_they_were():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'delta'"):
+        prv.dpsgd_epsilon(1.1, 0.1, steps=1)
+    with pytest.raises(TypeError, match="multiple values for argument 'noise_multiplier'"):
+        prv.Gaussian(1.1, noise_multiplier=1.1)
+    with pytest.raises(TypeError, match=r"^noise_multiplier must be a real number"):
+        prv.Gaussian(noise_multiplier="1.1")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: prv.PoissonSubsampledGaussian(1.1, 256),
+        lambda: prv.PoissonSubsampledGaussian(0.01, 1.1),  # the wrong order
+        lambda: prv.dpsgd_epsilon(1.1, [0.01, 256], 1000, 1e-5),
+        lambda: prv.Accountant().step(noise_multiplier=1.1, sampling_probability=256),
+    ],
+)
+def test_the_size_of_a_batch_is_no_probability(call):
+    with pytest.raises(
+        ValueError, match=r"got \S+( at .*)?: it is the expected size of a batch over"
+    ):
+        call()
+
+
+def test_a_name_is_no_list_of_mechanisms():
+    with pytest.raises(TypeError, match=r"^mechanisms must be a mechanism, .* got 'Gaussian'"):
+        prv.compose("Gaussian", 5)
+
+
+@pytest.mark.parametrize("loader", ["shuffle", "pytorch", "DataLoader"])
+def test_a_loader_that_shuffles_is_told_what_is_known_of_it(loader):
+    with pytest.raises(ValueError, match=r"loader must be .*shuffled_lower_bound"):
+        prv.dpsgd_schedule(60_000, 256, 15, loader=loader)
+    with pytest.raises(ValueError, match=r"'opacus', got 'jax'$"):
+        prv.dpsgd_schedule(60_000, 256, 15, loader="jax")

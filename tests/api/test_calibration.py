@@ -241,7 +241,7 @@ def test_gaussians_follow_the_square_root_of_their_number(epsilon, log_delta, st
     ("mechanisms", "epsilon", "delta", "says"),
     [
         (prv.Gaussian(1.0), 1.0, 0.0, "more noise"),
-        ([prv.Gaussian(1.0), prv.ApproximateDP(0.5, 1e-4)], 9.0, 1e-5, "at least inf is left"),
+        ([prv.Gaussian(1.0), prv.ApproximateDP(0.5, 1e-4)], 9.0, 1e-5, "epsilon is infinite"),
         ([prv.Gaussian(1.0), prv.PureDP(0.5)], 0.4, 1e-5, r"at least 0\.49\d* is left"),
     ],
 )

@@ -328,6 +328,37 @@ def test_bad_options_are_told_in_one_line(capsys, arguments, option, value):
     assert value in err
 
 
+@pytest.mark.parametrize(
+    ("command", "unknown", "hint"),
+    [
+        ("epsilon", ["--sample-rate", "0.1"], "did you mean --sampling-probability?"),
+        ("epsilon", ["--sigma=1.1"], "did you mean --noise-multiplier?"),
+        ("epsilon", ["--neighbours", "add"], "did you mean --neighbors?"),
+        ("epsilon", ["more", "--num-steps", "3"], "did you mean --steps?"),
+        ("steps", ["--epochs", "20"], "prvcore steps --help lists what it takes"),
+        ("epsilon", ["-n", "1"], "prvcore epsilon --help lists what it takes"),
+    ],
+)
+def test_an_option_under_another_name_is_told_its_own(capsys, command, unknown, hint):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, "--delta", "1e-5", *unknown])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    told = f"unrecognized arguments: {' '.join(unknown)} ({hint})"
+    assert err == f"prvcore {command}: error: {told}\n"
+
+
+@pytest.mark.parametrize("option", ["--sampler", "--loader"])
+def test_a_shuffle_has_a_command_of_its_own(capsys, option):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([*EPSILON, option, "pytorch"])
+    assert stop.value.code == 2
+    err = capsys.readouterr().err
+    assert f"argument {option}: must not be 'pytorch': for shuffled batches" in err
+    assert err.endswith(": prvcore shuffled\n")
+
+
 @pytest.mark.parametrize("missing", ["--noise-multiplier", "--steps", "--delta"])
 def test_missing_options_are_told_in_one_line(capsys, missing):
     arguments = EPSILON.copy()
