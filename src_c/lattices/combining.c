@@ -90,6 +90,31 @@ static prv_status multiply_part(prv_ratio_law *part, uint64_t count, double spac
     return prv_ratio_multiply_powers(part, count, spacing, s, product);
 }
 
+/* What a sample of samples runs on, and the probability of the one sample that it is, by side: on the safe side
+ * of the product. A larger probability dominates, since a sample of a sample is no less private. */
+typedef struct one_sample {
+    const prv_mechanism *base;
+    double p[2];
+} one_sample;
+
+/* A product below this has digits that fma has no room for. */
+#define LEAST_EXACT_PRODUCT 0x1p-900
+
+static one_sample as_one_sample(const prv_mechanism *m)
+{
+    one_sample s = {m->parts[0], {m->sampling_probability, m->sampling_probability}};
+    while (m->combination == PRV_COMBINED_SAMPLE && s.base->base == PRV_BASE_COMBINED &&
+           s.base->combination == PRV_COMBINED_SAMPLE) {
+        for (int side = 0; side < 2; side++) {
+            const double p = s.p[side], q = s.base->sampling_probability, product = p * q;
+            const bool exact = product >= LEAST_EXACT_PRODUCT && fma(p, q, -product) == 0.0;
+            s.p[side] = exact ? product : side == PRV_DOMINATING ? prv_above(product) : prv_below(product);
+        }
+        s.base = s.base->parts[0];
+    }
+    return s;
+}
+
 /* All parts on one spacing, or as lists while these are short. */
 static prv_status product_laws(const prv_mechanism *m, const prv_law_request *b, double spacing,
                                prv_law_pair *e)
@@ -123,15 +148,16 @@ static prv_status sample_laws(const prv_mechanism *m, const prv_law_request *b, 
                               prv_law_pair *e)
 {
     double variance = 0.0;
-    prv_status status = laws_of(m->parts[0], b, HUGE_VAL, e);
+    const one_sample whole = as_one_sample(m);
+    prv_status status = laws_of(whole.base, b, HUGE_VAL, e);
     if (status == PRV_OK) status = variance_of(m, b, &variance);
     const double wanted = isfinite(spacing) ? spacing : prv_fine_spacing(b->fineness->share, variance);
     for (int side = 0; side < 2 && status == PRV_OK; side++) {
         const prv_ratio_side s = prv_request_side(b, side);
         prv_ratio_law mixture;
         const bool listed = e->law[side].at != NULL && !isfinite(spacing);
-        status = listed ? prv_ratio_list_mixture(&e->law[side], m->sampling_probability, &s, &mixture)
-                        : prv_ratio_mixture(&e->law[side], m->sampling_probability, wanted, &s, &mixture);
+        status = listed ? prv_ratio_list_mixture(&e->law[side], whole.p[s.side], &s, &mixture)
+                        : prv_ratio_mixture(&e->law[side], whole.p[s.side], wanted, &s, &mixture);
         if (status != PRV_OK) break;
         prv_ratio_law_free(&e->law[side]);
         e->law[side] = mixture;
@@ -219,14 +245,14 @@ static prv_atoms *fold(const prv_atoms *atoms, double p, prv_side side)
     return f;
 }
 
-/* The atoms of one side; of a sample, at the losses of the sample, wherever these lie. */
-static prv_status side_atoms(const prv_mechanism *whole, const prv_ratio_law *law, const prv_ratio_side *s,
-                             prv_mechanism *m)
+/* The atoms of one side; of a sample of probability p, at the losses of the sample, wherever these lie. */
+static prv_status side_atoms(const prv_mechanism *whole, double p, const prv_ratio_law *law,
+                             const prv_ratio_side *s, prv_mechanism *m)
 {
     double error = 0.0;
     prv_atoms *atoms = prv_ratio_atoms(law, s, &error);
     if (atoms != NULL && whole->combination == PRV_COMBINED_FOLDED) {
-        prv_atoms *folded = fold(atoms, whole->sampling_probability, s->side);
+        prv_atoms *folded = fold(atoms, p, s->side);
         prv_atoms_free(atoms);
         atoms = folded;
         error += 8.0 * PRV_UNIT;
@@ -235,7 +261,7 @@ static prv_status side_atoms(const prv_mechanism *whole, const prv_ratio_law *la
         prv_atoms *base = s->add ? prv_atoms_reversed(atoms) : NULL;
         prv_atoms *sampled = s->add && base == NULL
                                  ? NULL
-                                 : prv_atoms_subsampled(s->add ? base : atoms, whole->sampling_probability);
+                                 : prv_atoms_subsampled(s->add ? base : atoms, p);
         prv_atoms_free(base);
         prv_atoms_free(atoms);
         atoms = s->add && sampled != NULL ? prv_atoms_reversed(sampled) : sampled;
@@ -283,10 +309,11 @@ prv_status prv_enclose(const prv_mechanism *whole, bool add, const prv_fineness 
     prv_law_pair e = {0};
     prv_law_request b;
     prv_status status = request_for(whole, add, fineness, options, &b);
-    if (status == PRV_OK) status = laws_of(is_sample ? whole->parts[0] : whole, &b, HUGE_VAL, &e);
+    const one_sample sample = is_sample ? as_one_sample(whole) : (one_sample){whole, {1.0, 1.0}};
+    if (status == PRV_OK) status = laws_of(sample.base, &b, HUGE_VAL, &e);
     for (int side = 0; side < 2 && status == PRV_OK; side++) {
         const prv_ratio_side s = prv_request_side(&b, side);
-        status = side_atoms(whole, &e.law[side], &s, m);
+        status = side_atoms(whole, sample.p[s.side], &e.law[side], &s, m);
     }
     prv_law_pair_free(&e);
     return prv_mechanism_finish(status, m, enclosed);

@@ -305,6 +305,46 @@ def test_laplace_and_gaussian_on_one_sample(direction, p):
         assert found.upper - found.lower <= 0.2 * float(exact)
 
 
+def delta_of_pure_and_laplace(epsilon, scale, t):
+    """Delta at log t > 0 of `PureDP` and Laplace noise on the same records."""
+
+    def laplace(t):
+        mu = 1 / mpf(scale)
+        if mpmath.log(t) >= mu:
+            return mpf(0)
+        return 1 - t if mpmath.log(t) <= -mu else 1 - mpmath.sqrt(t * mpmath.exp(-mu))
+
+    e = mpmath.exp(mpf(epsilon))
+    return (e * laplace(t / e) + laplace(t * e)) / (1 + e)
+
+
+@pytest.mark.parametrize(
+    "probabilities",
+    [(0.03, 0.01), (1e-3, 1e-3), (1e-8, 6e-5), (2e-150, 3e-150), (0.1, 0.3, 0.7), (1e-307, 0.9, 0.7)],
+)
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_a_sample_of_a_sample_of_a_list_is_one_sample(probabilities, direction):
+    mechanism, p = [prv.PureDP(2.0), prv.Laplace(1.25)], mpf(1)
+    with mpmath.workdps(700):
+        for probability in probabilities:
+            mechanism = prv.PoissonSubsampled(mechanism, probability)
+            p *= mpf(probability)
+        curve = prv.compose(mechanism, neighbors=direction)
+        single = prv.PoissonSubsampled([prv.PureDP(2.0), prv.Laplace(1.25)], float(p))
+        of_single = prv.compose(single, neighbors=direction)
+        for part in (0.0, 0.25, 0.75):
+            epsilon = part * float(p)
+            a = mpmath.exp(mpf(epsilon))
+            if direction == "remove":
+                exact = p * delta_of_pure_and_laplace(2.0, 1.25, (a - 1 + p) / p)
+            else:
+                v = 1 - (1 - p) * a
+                exact = v * delta_of_pure_and_laplace(2.0, 1.25, a * p / v)
+            found, expected = curve.delta(epsilon), of_single.delta(epsilon)
+            assert found.lower <= exact <= found.upper
+            assert found.upper - found.lower <= 1.01 * (expected.upper - expected.lower)
+
+
 def test_one_batch_is_the_mechanism():
     ours = prv.eps_from_delta(prv.RandomAllocation(prv.Gaussian(1.0), 1), 1e-5)
     assert ours == prv.eps_from_delta(prv.Gaussian(1.0), 1e-5)
