@@ -183,6 +183,8 @@ double prv_chernoff_delta(prv_direction *direction, double epsilon)
 double prv_most_total_variation(const prv_direction *direction)
 {
     double sum = 0.0, roundings = 4.0 + (double)direction->steps; /* of u each, at most */
+    const bool is_single = direction->steps == 1 && direction->counts[0] == 1.0;
+    const double of_single = is_single ? prv_most_by_samples(direction->mechanisms[0]) : HUGE_VAL;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
         /* delta(0) <= (1 + relative) D(-shift) + infinite, and D(-shift) <= sum of y(x) min(x + shift, 1)
@@ -192,10 +194,17 @@ double prv_most_total_variation(const prv_direction *direction)
                       prv_absolute_cdf_error(direction->mechanisms[j]);
         for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > -shift;)
             step += p->dominating[i] * fmin(p->knots[i] + shift, 1.0);
-        sum += direction->counts[j] * step * (1.0 + p->rounding.relative);
+        step = fmin(step * (1.0 + p->rounding.relative), prv_most_by_samples(direction->mechanisms[j]));
+        sum += direction->counts[j] * step;
         roundings = fmax(roundings, 8.0 + (double)(p->knot_count + direction->steps));
     }
-    return isnan(sum) ? HUGE_VAL : prv_outwards(sum, roundings * PRV_UNIT, 1);
+    return isnan(sum) ? of_single : fmin(prv_outwards(sum, roundings * PRV_UNIT, 1), of_single);
+}
+
+double prv_most_by_variation(const prv_direction *direction, double epsilon)
+{
+    const double most = prv_most_total_variation(direction), least = prv_least_delta(epsilon, 1);
+    return least > 0.0 ? prv_above(least + most) : most;
 }
 
 double prv_log_complement(const prv_direction *direction, double epsilon)

@@ -90,8 +90,8 @@ static prv_status multiply_part(prv_ratio_law *part, uint64_t count, double spac
     return prv_ratio_multiply_powers(part, count, spacing, s, product);
 }
 
-/* What a sample of samples runs on, and the probability of the one sample that it is, by side: on the safe side
- * of the product. A larger probability dominates, since a sample of a sample is no less private. */
+/* What a sample of samples runs on, and the probability of the one sample that it is, by side: on the safe
+ * side of the product. A larger probability dominates, since a sample of a sample is no less private. */
 typedef struct one_sample {
     const prv_mechanism *base;
     double p[2];
@@ -259,9 +259,7 @@ static prv_status side_atoms(const prv_mechanism *whole, double p, const prv_rat
     } else if (atoms != NULL && whole->combination == PRV_COMBINED_SAMPLE) {
         /* In the direction 'add' the sampled pair is the reverse of the sampled reverse. */
         prv_atoms *base = s->add ? prv_atoms_reversed(atoms) : NULL;
-        prv_atoms *sampled = s->add && base == NULL
-                                 ? NULL
-                                 : prv_atoms_subsampled(s->add ? base : atoms, p);
+        prv_atoms *sampled = s->add && base == NULL ? NULL : prv_atoms_subsampled(s->add ? base : atoms, p);
         prv_atoms_free(base);
         prv_atoms_free(atoms);
         atoms = s->add && sampled != NULL ? prv_atoms_reversed(sampled) : sampled;

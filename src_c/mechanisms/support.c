@@ -253,3 +253,30 @@ double prv_absolute_cdf_error(const prv_mechanism *m)
     if (m->base == PRV_BASE_ATOMS) return m->atoms[0]->mass_error;
     return m->base == PRV_BASE_CDFS || m->base == PRV_BASE_CURVE ? 4.0 * DBL_EPSILON : 0.0;
 }
+
+/* ---- Total variation -------------------------------------------------------------------------- */
+
+/* x from above, which is off by so many roundings, or by a smallest double for each if it is subnormal. */
+static double from_above(double x, double roundings)
+{
+    return x + roundings * (PRV_UNIT * PRV_SECOND_ORDER * x + DBL_TRUE_MIN);
+}
+
+/* Of mechanisms on the same records, it is at most the sum of theirs; of an average, at most that of one
+ * batch. */
+static double most_of_combination(const prv_mechanism *m)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < m->part_count; i++)
+        sum += (double)m->part_counts[i] * prv_most_by_samples(m->parts[i]);
+    return fmin(from_above(sum * m->sampling_probability, 4.0 * (double)m->part_count + 4.0), 1.0);
+}
+
+double prv_most_by_samples(const prv_mechanism *m)
+{
+    if (combined(m) != NULL) return most_of_combination(combined(m));
+    if (!m->sampled || m->dataset_size > 0) return 1.0;
+    const double members = (double)m->group_size;
+    if (members == 1.0 && m->density_error == 0.0) return m->sampling_probability;
+    return fmin(from_above(m->sampling_probability * (1.0 + m->density_error) * members, 8.0), 1.0);
+}

@@ -29,6 +29,10 @@ double prv_greatest_loss(const prv_mechanism *m, bool add);
 double prv_greatest_loss_error(const prv_mechanism *m, bool add);
 bool prv_greatest_loss_is_reached(const prv_mechanism *m);
 
+/* The total variation of the pair at most, from the probabilities of samples alone: whoever is not in a
+ * sample loses nothing. 1 of what is not sampled. */
+double prv_most_by_samples(const prv_mechanism *m);
+
 /* The greatest lower bound of the finite losses (nats, may be -infinity, as of all combined mechanisms),
  * about; and a number that none of them is below. */
 double prv_lowest_loss(const prv_mechanism *m, bool add);

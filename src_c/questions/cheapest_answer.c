@@ -54,7 +54,11 @@ static prv_status bracket_open_pairs(const pairs *p, const prv_options *options,
         if (status != PRV_OK || found) return status;
     }
     status = prv_bracket(p->directions, p->count, options, p->question, value, b, r);
-    if (status != PRV_OK || p->question == PRV_ASK_EPSILON || options->mesh_size > 0.0) return status;
+    if (p->question == PRV_ASK_EPSILON || options->mesh_size > 0.0) return status;
+    if (prv_is_too_fine(status) && prv_is_known_by_variation(p->directions, p->count, options, value,
+                                                             prv_limit_of_enclosing(status), b, r))
+        return PRV_OK;
+    if (status != PRV_OK) return status;
     return prv_clip_small_delta(p->directions, p->count, value, b);
 }
 
@@ -133,7 +137,17 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     prv_bounds closed = {0.0, 0.0, HUGE_VAL};
     prv_status status = prv_answer_closed(p->directions, p->count, options, p->question, value, &answered,
                                           &closed, r);
-    if (status == PRV_OK && !answered) status = bracket_open_pairs(p, options, value, b, r);
+    const prv_report of_closed = *r;
+    if (status == PRV_OK && !answered) {
+        status = bracket_open_pairs(p, options, value, b, r);
+        /* Where no lattice can be made, what is known without one holds. */
+        const bool is_known = closed.upper < (p->question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0);
+        if (prv_is_too_fine(status) && is_known) {
+            *b = closed;
+            *r = of_closed;
+            return PRV_OK;
+        }
+    }
     if (status != PRV_OK) return status;
     if (answered) {
         *b = closed;

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "numerics/rounding.h"
 #include "mechanisms/support.h"
+#include "curve/chernoff.h"
 #include "planning/aim.h"
 #include "questions/question.h"
 
@@ -112,7 +113,7 @@ static prv_status read(const prv_direction *d, prv_question question, double val
         /* From above the error of splitting is twice that from below, of the other sign. */
         b->estimate = isfinite(b->upper) ? b->upper + (b->lower - b->upper) / 3.0 : b->lower;
     } else {
-        b->upper = delta_at(&above, value);
+        b->upper = fmin(delta_at(&above, value), prv_most_by_variation(d, value));
         b->lower = delta_at(&below, value);
         b->estimate = b->upper + (b->lower - b->upper) / 3.0;
     }
@@ -185,15 +186,25 @@ static double width_asked(const prv_options *options, prv_question question, dou
     return fmax(prv_width_asked(options, value), 0.9 * options->delta_relative_error / top->slope);
 }
 
-static bool is_close(const prv_options *options, prv_question question, double value, const reading *top,
-                     const prv_bounds *worst)
+/* Whether the curve is at least as high as its upper bound this far below epsilon: where a width is that of
+ * the lower bound alone, the upper one may be anything. */
+static bool is_upper_bound_close(const prv_direction *d, double epsilon, double width, double upper)
+{
+    const side_pair below = pair_of(d, -1);
+    const double before = epsilon - width;
+    return fmax(prv_least_delta(before, -1), delta_at(&below, before)) >= upper;
+}
+
+static bool is_close(const prv_direction *d, const prv_options *options, prv_question question, double value,
+                     const reading *top, const prv_bounds *worst)
 {
     if (prv_is_decided(options, worst->lower, worst->upper)) return true;
     if (question == PRV_ASK_EPSILON) {
         const double width = worst->upper == worst->lower ? 0.0 : worst->upper - worst->lower;
         return width <= prv_width_asked(options, worst->lower) * (1.0 + 1e-12);
     }
-    return top->width <= prv_width_asked(options, value) ||
+    const double asked = prv_width_asked(options, value);
+    return (top->width <= asked && is_upper_bound_close(d, value, asked, top->bounds.upper)) ||
            prv_is_relatively_close(options, question, worst->lower, worst->upper) || worst->upper < 1e-305;
 }
 
@@ -231,7 +242,7 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
         }
         reading *r = &readings[top];
         prv_direction *d = &directions[top];
-        const bool close = is_close(options, question, value, r, &worst);
+        const bool close = is_close(d, options, question, value, r, &worst);
         if (d->enclosing.share < LEAST_SHARE) stopped_by = PRV_LIMIT_ROUNDING;
         if (close || stopped_by != PRV_LIMIT_NONE || round >= MOST_ROUNDS) {
             *bounds = worst;

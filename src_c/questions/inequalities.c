@@ -138,7 +138,32 @@ prv_status prv_answer_by_inequalities(prv_direction *directions, size_t directio
 prv_status prv_clip_small_delta(const prv_direction *directions, size_t direction_count, double epsilon,
                                 prv_bounds *bounds)
 {
-    if (!(epsilon >= 0.0)) return PRV_OK;
-    return prv_gate_range(bounds->lower,
-                          fmin(bounds->upper, most_total_variation(directions, direction_count)), bounds);
+    double most = 0.0;
+    for (size_t i = 0; i < direction_count; i++)
+        most = fmax(most, prv_most_by_variation(&directions[i], epsilon));
+    return prv_gate_range(bounds->lower, fmin(bounds->upper, most), bounds);
+}
+
+bool prv_is_known_by_variation(const prv_direction *directions, size_t direction_count,
+                               const prv_options *options, double epsilon, prv_limit limit,
+                               prv_bounds *bounds, prv_report *report)
+{
+    if (!(most_total_variation(directions, direction_count) <= PRV_FINEST_DELTA)) return false;
+    double low = prv_least_delta(epsilon, -1), greatest = 0.0;
+    for (size_t i = 0; i < direction_count; i++) {
+        low = fmax(low, directions[i].all.infinite.low);
+        greatest = fmax(greatest, prv_greatest_epsilon(&directions[i].all));
+    }
+    prv_bounds b = {low, low, 1.0};
+    if (prv_clip_small_delta(directions, direction_count, epsilon, &b) != PRV_OK) return false;
+    *bounds = b;
+    prv_report_known(options, report);
+    /* From the greatest loss on the curve is as low as this; at epsilons below 0 it may be higher by their
+     * size. */
+    report->width = report->rounding = fmax(greatest - fmin(epsilon, 0.0), 2.0 * (b.upper - b.lower));
+    report->accurate = report->width <= prv_width_asked(options, epsilon) || b.upper <= PRV_LEAST_DELTA ||
+                       prv_is_relatively_close(options, PRV_ASK_DELTA, b.lower, b.upper) ||
+                       prv_is_decided(options, b.lower, b.upper);
+    if (!report->accurate) report->limit = limit;
+    return true;
 }

@@ -14,9 +14,15 @@ prv_status prv_answer_by_inequalities(prv_direction *directions, size_t directio
                                       const prv_options *options, prv_question question, double value,
                                       bool *answered, prv_bounds *bounds, prv_report *report);
 
-/* Deltas so small that a composition loses them in its rounding are bounded by the total variation, which no
- * delta at an epsilon >= 0 is above. PRV_ERR_BOUNDS. */
+/* Deltas so small that a composition loses them in its rounding are bounded by the total variation.
+ * PRV_ERR_BOUNDS. */
 prv_status prv_clip_small_delta(const prv_direction *directions, size_t direction_count, double epsilon,
                                 prv_bounds *bounds);
+
+/* Where no lattice could be made, for the reason `limit`: bounds of delta that are known without one, if the
+ * total variation is tiny. False, and nothing is told, if it is not. */
+bool prv_is_known_by_variation(const prv_direction *directions, size_t direction_count,
+                               const prv_options *options, double epsilon, prv_limit limit,
+                               prv_bounds *bounds, prv_report *report);
 
 #endif

@@ -320,7 +320,14 @@ def delta_of_pure_and_laplace(epsilon, scale, t):
 
 @pytest.mark.parametrize(
     "probabilities",
-    [(0.03, 0.01), (1e-3, 1e-3), (1e-8, 6e-5), (2e-150, 3e-150), (0.1, 0.3, 0.7), (1e-307, 0.9, 0.7)],
+    [
+        (0.03, 0.01),
+        (1e-3, 1e-3),
+        (1e-8, 6e-5),
+        (2e-150, 3e-150),
+        (0.1, 0.3, 0.7),
+        (1e-307, 0.9, 0.7),
+    ],
 )
 @pytest.mark.parametrize("direction", ["remove", "add"])
 def test_a_sample_of_a_sample_of_a_list_is_one_sample(probabilities, direction):
