@@ -141,8 +141,8 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     if (status == PRV_OK && !answered) {
         status = bracket_open_pairs(p, options, value, b, r);
         /* Where no lattice can be made, what is known without one holds. */
-        const bool is_known = closed.upper < (p->question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0);
-        if (prv_is_too_fine(status) && is_known) {
+        const bool is_bounded = closed.upper < (p->question == PRV_ASK_EPSILON ? HUGE_VAL : 1.0);
+        if (prv_is_too_fine(status) && is_bounded) {
             *b = closed;
             *r = of_closed;
             return PRV_OK;
@@ -151,7 +151,9 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     if (status != PRV_OK) return status;
     if (answered) {
         *b = closed;
-        return PRV_OK;
+        /* Rounding of formulas is relative to all masses, and not to those of rare samples. */
+        const bool is_tiny = p->question == PRV_ASK_DELTA && closed.upper < PRV_FINEST_DELTA;
+        return is_tiny ? prv_clip_small_delta(p->directions, p->count, value, b) : PRV_OK;
     }
     /* Both hold, so that their intersection does; the gate refuses an empty one. */
     b->lower = fmax(b->lower, closed.lower);

@@ -208,14 +208,16 @@ static bool is_close(const prv_direction *d, const prv_options *options, prv_que
            prv_is_relatively_close(options, question, worst->lower, worst->upper) || worst->upper < 1e-305;
 }
 
-static void fill_report(const prv_direction *d, const prv_options *options, const reading *top, bool close,
-                        prv_limit stopped_by, prv_report *report)
+static void fill_report(const prv_direction *d, const prv_options *options, const reading *top, double asked,
+                        bool close, prv_limit stopped_by, prv_report *report)
 {
     memset(report, 0, sizeof *report);
     report->accurate = close;
     report->attained = 1;
     report->direction = prv_neighbors_of(d->add, options->neighbors);
-    report->width = report->discretization = top->width;
+    /* Where only the lower bound is as close as asked, the distance of the upper one is not known. */
+    const bool is_open = !close && top->width <= asked;
+    report->width = report->discretization = is_open ? HUGE_VAL : top->width;
     report->cells = d->enclosed[0]->enclosing[PRV_DOMINATING]->length;
     if (!close) report->limit = stopped_by != PRV_LIMIT_NONE ? stopped_by : PRV_LIMIT_PASSES;
 }
@@ -246,7 +248,8 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
         if (d->enclosing.share < LEAST_SHARE) stopped_by = PRV_LIMIT_ROUNDING;
         if (close || stopped_by != PRV_LIMIT_NONE || round >= MOST_ROUNDS) {
             *bounds = worst;
-            fill_report(d, options, r, close, stopped_by, report);
+            const double asked = prv_width_asked(options, question == PRV_ASK_EPSILON ? worst.lower : value);
+            fill_report(d, options, r, asked, close, stopped_by, report);
             return prv_gate_range(question == PRV_ASK_EPSILON ? 0.0 : -HUGE_VAL, HUGE_VAL, bounds);
         }
         const double width = width_asked(options, question, value, r, &worst);

@@ -1,5 +1,7 @@
 """Deltas far below what an untilted transform in double precision resolves."""
 
+import warnings
+
 import numpy as np
 import pytest
 from flint import arb
@@ -104,3 +106,92 @@ def test_deltas_that_several_jumps_make_up(mechanism, steps, epsilon):
     assert 0.0 < 0.8 * b.upper < b.lower < 1e-40
     assert other.lower <= b.upper
     assert b.lower <= other.upper
+
+
+def encloses(bounds, truth):
+    return not arb(bounds.lower) > truth and not arb(bounds.upper) < truth
+
+
+def delta_of_sampled_response(loss, probability, epsilon, direction):
+    """Return the delta of `PureDP` on a sample at an epsilon >= 0: a ball."""
+    e, a, p = arb(loss).exp(), arb(epsilon).exp(), arb(probability)
+    removed = (
+        1 - p + p * e,
+        1 - p + p / e,
+    )  # the sample's density where the base's is e^loss and e^-loss
+    if direction == "remove":
+        found = (removed[0] - a) / (1 + e)
+    else:
+        found = (e - a * (p + (1 - p) * e)) / (1 + e)
+    assert not found.contains(0)
+    return found if found > 0 else arb(0)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(
+    ("loss", "probability"), [(1e-14, 2.5e-306), (1e-300, 1e-9), (3.0, 2.5e-308), (20.0, 1e-290)]
+)
+def test_samples_whose_losses_no_lattice_tells_apart(loss, probability, direction):
+    curve = prv.compose(prv.PoissonSubsampled(prv.PureDP(loss), probability), neighbors=direction)
+    for epsilon in (6e-265, 1e-310, 5e-324, 0.0, 1e-12):
+        with Precision(9000):
+            truth = delta_of_sampled_response(loss, probability, epsilon, direction)
+            found = curve.delta(epsilon)
+            assert encloses(found, truth)
+        # whoever is not in the sample loses nothing
+        assert found.upper <= probability * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize("epsilon", [-7e-300, -1e-31, 0.0, 1e-31, 1e-9])
+@pytest.mark.parametrize(
+    "base",
+    [
+        [prv.Gaussian(0.56), prv.Gaussian(5.1)],
+        [prv.PureDP(1e-90), prv.Laplace(6.0)],
+        [prv.ApproximateDP(193.0, 3e-188), prv.Gaussian(8e-7)],
+        prv.PoissonSubsampled(prv.Gaussian(0.56), 0.3),
+    ],
+)
+def test_nothing_is_above_the_probability_of_a_sample(base, epsilon, direction):
+    probability = 1e-30
+    mechanism = prv.PoissonSubsampled(base, probability)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", prv.AccuracyWarning)
+        found = prv.delta_from_eps(mechanism, epsilon, neighbors=direction)
+    assert found.upper <= (probability - min(epsilon, 0.0)) * (1 + 1e-12)
+
+
+def test_an_epsilon_at_the_probability_of_a_sample():
+    # delta(0) is less than the probability, but by less than a part 1e-100000000 of it
+    probability = 1.4287350651945434e-202
+    mechanism = prv.PoissonSubsampled(prv.Gaussian(1.7425715308941975e-05), probability)
+    assert prv.eps_from_delta(mechanism, probability, neighbors="remove") == (0.0, 0.0, 0.0)
+
+
+def delta_of_sampled_allocation(loss, probability, epsilon):
+    """Return the delta of `PureDP` in one of two batches, on a sample, if a record is removed."""
+    e, a, p = arb(loss).exp(), arb(epsilon).exp(), arb(probability)
+    # both batches have the likelier outcome, or one of them, or none
+    parts = [(e, 1), ((e + 1 / e) / 2, 2 * e), (1 / e, e * e)]
+    excess = [(1 - p + p * ratio - a) * mass / (1 + e) ** 2 for ratio, mass in parts]
+    return sum((x for x in excess if x > 0), arb(0))
+
+
+@pytest.mark.parametrize("distance", [1e-6, 1e-3, 0.03, 0.5])
+@pytest.mark.parametrize("loss", [781.95, 20.0])
+def test_upper_bounds_just_below_the_greatest_loss_are_close_or_a_warning_comes(loss, distance):
+    probability = 0.2374
+    mechanism = prv.PoissonSubsampled(prv.RandomAllocation(prv.PureDP(loss), 2), probability)
+    curve = prv.compose(mechanism, neighbors="remove")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", prv.AccuracyWarning)
+        epsilon = curve.epsilon(0.0).upper - distance
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = curve.delta(epsilon)
+    with Precision(9000):
+        assert encloses(found, delta_of_sampled_allocation(loss, probability, epsilon))
+        if not told:
+            before = delta_of_sampled_allocation(loss, probability, epsilon - 1e-3 * epsilon)
+            assert arb(found.upper) <= before
