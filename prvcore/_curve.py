@@ -24,7 +24,7 @@ from prvcore._bounds import (
 from prvcore._composed_steps import ComposedSteps
 from prvcore._core.composition import History
 from prvcore._errors import AccuracyWarning
-from prvcore._names import public
+from prvcore._names import by_name, public
 from prvcore._progress import ProgressOption, reported
 from prvcore._report import OfCurve
 from prvcore._settings import How, memory_limit_of
@@ -480,6 +480,7 @@ class PrivacyCurve(ComposedSteps):
             warnings.warn(warning, stacklevel=3)
         return shaped(bounds, points)._of(OfCurve(quantity, points, self))
 
+    @by_name
     def report(
         self, *, delta: float | None = None, epsilon: float | None = None, digits: int = 4
     ) -> str:
@@ -574,6 +575,7 @@ class PrivacyCurve(ComposedSteps):
         _, reports = self._ask(delta is not None, point.reshape(1), progress, memory_limit)
         return ErrorBudget(*reports[0])
 
+    @by_name
     def witness(
         self,
         *,

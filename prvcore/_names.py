@@ -65,6 +65,8 @@ _ALSO_CALLED = {
     "eps_error": "epsilon_error",
 }
 _OF_TRAINING = ("batch_size", "dataset_size", "epochs")
+# The words of errors that say nothing of the argument that is meant.
+_OF_PYTHON = ("got an unexpected keyword argument", "missing ")
 
 
 def public(thing: _Thing) -> _Thing:
@@ -115,9 +117,10 @@ def hinting(
     def called(*arguments: _Arguments.args, **given: _Arguments.kwargs) -> _Result:
         try:
             return function(*arguments, **given)
-        except TypeError:
+        except TypeError as error:
             known = _arguments_of(function, options)
-            if (first := next((name for name in given if name not in known), None)) is None:
+            first = next((name for name in given if name not in known), None)
+            if first is None or not any(words in str(error) for words in _OF_PYTHON):
                 raise
             name = function.__qualname__.removesuffix(".__init__")
             raise unknown_argument(name, first, known) from None

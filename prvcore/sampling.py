@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prvcore import _arguments
+from prvcore._names import hinting
 from prvcore._quotients import quotient_rounded_up
 from prvcore._steps import Mechanisms
 from prvcore.mechanisms.allocated import BallsInBins, RandomAllocation
@@ -186,6 +187,7 @@ class PoissonBatches(Batches):
 
     """
 
+    @hinting
     def __init__(
         self,
         dataset_size: int,
@@ -243,6 +245,7 @@ class TruncatedPoissonBatches(PoissonBatches):
 
     """
 
+    @hinting
     def __init__(
         self,
         dataset_size: int,
@@ -300,6 +303,7 @@ class FixedSizeBatches(Batches):
 
     """
 
+    @hinting
     def __init__(
         self, dataset_size: int, batch_size: int, steps: int, *, seed: int | None = None
     ) -> None:
@@ -352,6 +356,7 @@ class RandomAllocationBatches(Batches):
 
     """
 
+    @hinting
     def __init__(
         self, dataset_size: int, batches: int, selected: int = 1, *, seed: int | None = None
     ) -> None:
@@ -402,6 +407,7 @@ class BallsInBinsBatches(Batches):
 
     """
 
+    @hinting
     def __init__(self, dataset_size: int, bins: int, *, seed: int | None = None) -> None:
         super().__init__(dataset_size, seed)
         self.bins = _number(bins, "bins")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from prvcore import _arguments, _pickling
 from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._errors import BudgetExceededError
-from prvcore._names import by_name, public
+from prvcore._names import by_name, hinting, public
 from prvcore._steps import Mechanisms
 from prvcore.budgets.accountant import Accountant, _Held, _step_of, _Version
 from prvcore.mechanisms.base import Mechanism
@@ -135,6 +135,7 @@ class PrivacyFilter:
 
     __slots__ = ("_accountant", "_adaptive", "_delta", "_epsilon", "_known")
 
+    @hinting
     def __init__(
         self, accountant: Accountant, epsilon: float, delta: float, *, adaptive: bool = False
     ) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
-from prvcore._names import public
+from prvcore._names import hinting, public
 from prvcore.budgets.accountant import Accountant
 from prvcore.budgets.chain import Link
 
@@ -96,6 +96,7 @@ class PrivacyOdometer:
 
     __slots__ = ("_accountant", "_delta", "_last", "_readings")
 
+    @hinting
     def __init__(
         self,
         accountant: Accountant,

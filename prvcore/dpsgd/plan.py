@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, get_args
 
 import numpy as np
@@ -62,6 +63,7 @@ class TrainingSchedule(NamedTuple):
     drop_last: bool = False
     sampler: Sampler = "poisson"
 
+    @partial(hinting, options=SweepOptions)
     def epsilon(
         self, noise_multiplier: "ArrayLike", delta: "ArrayLike", **options: Unpack[SweepOptions]
     ) -> SweepBounds[Any]:
@@ -96,6 +98,7 @@ class TrainingSchedule(NamedTuple):
             )
         )
 
+    @partial(hinting, options=SweepOptions)
     def delta(
         self, noise_multiplier: "ArrayLike", epsilon: "ArrayLike", **options: Unpack[SweepOptions]
     ) -> SweepBounds[Any]:
@@ -130,6 +133,7 @@ class TrainingSchedule(NamedTuple):
             )
         )
 
+    @partial(hinting, options=SweepCalibrateOptions)
     def noise_multiplier(
         self, epsilon: "ArrayLike", delta: "ArrayLike", **options: Unpack[SweepCalibrateOptions]
     ) -> SweepCalibrations[Any]:
@@ -165,6 +169,7 @@ class TrainingSchedule(NamedTuple):
             )
         )
 
+    @partial(hinting, options=SweepOptions)
     def report(
         self,
         noise_multiplier: float,

@@ -11,6 +11,7 @@ import numpy as np
 
 from prvcore import mechanisms
 from prvcore._arguments import short
+from prvcore._names import likeliest
 from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
@@ -97,7 +98,12 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
         listed = ", ".join(field.name for field in parameters)
         unknown = [name for name in given if name not in names]
         missing = [field.name for field in parameters if field.name in needed - set(given)]
-        fault = f"it has no {short(unknown[0])}" if unknown else f"{missing[0]!r} is missing"
+        if unknown:
+            likely = likeliest(unknown[0], names - set(given))
+            fault = f"it has no {short(unknown[0])}"
+            fault += "" if likely is None else f", which may be {likely!r}"
+        else:
+            fault = f"{missing[0]!r} is missing"
         raise ValueError(f"{kind.__name__} must have {listed}, got {short(list(given))}: {fault}")
     return kind(**{name: _value_from(value, depth) for name, value in given.items()})
 

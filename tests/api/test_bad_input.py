@@ -9,6 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 import prvcore as prv
+from prvcore import sampling
 from tests.support.examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta
 
 NAN, INF = math.nan, math.inf
@@ -726,6 +727,9 @@ def test_an_unknown_option_is_refused_by_the_name_of_what_was_called(call):
         call(width=1.0)
 
 
+PLAN = prv.dpsgd_schedule(60_000, 256, 15)
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [
@@ -752,6 +756,14 @@ def test_an_unknown_option_is_refused_by_the_name_of_what_was_called(call):
         (lambda: prv.eps_from_delta(prv.Gaussian(1.0), 1e-5, count=3), "did you mean counts"),
         (lambda: prv.calibrate(prv.Gaussian(1.0), target_epsilon=1.0), "did you mean epsilon"),
         (lambda: prv.Accountant(neighbours="add"), "did you mean neighbors"),
+        (lambda: prv.PrivacyFilter(target_epsilon=1.0), "^PrivacyFilter.* did you mean epsilon"),
+        (lambda: prv.PrivacyOdometer(prv.Accountant(), 1e-5, reading=3), "did you mean readings"),
+        (lambda: sampling.PoissonBatches(100, sample_rate=0.1, steps=3), "mean sampling_prob"),
+        (lambda: sampling.BallsInBinsBatches(num_samples=100, bins=3), "did you mean dataset_si"),
+        (lambda: PLAN.epsilon(sigma=1.1, delta=1e-5), "^TrainingSchedule.eps.* mean noise_mult"),
+        (lambda: PLAN.delta(1.1, eps=1.0), "did you mean epsilon"),
+        (lambda: PLAN.noise_multiplier(target_epsilon=1.0, delta=1e-5), "did you mean epsilon"),
+        (lambda: PLAN.report(1.1, 1e-5, digit=3), "^TrainingSchedule.report.* mean digits"),
     ],
 )
 def test_an_argument_under_another_name_is_told_its_own(call, told):
@@ -767,6 +779,10 @@ def test_other_errors_of_type_are_as_they_were():
         prv.dpsgd_epsilon(1.1, 0.1, steps=1)
     with pytest.raises(TypeError, match="multiple values for argument 'noise_multiplier'"):
         prv.Gaussian(1.1, noise_multiplier=1.1)
+    with pytest.raises(TypeError, match=r"^steps must be left out: dpsgd_schedule has set it"):
+        PLAN.epsilon(1.1, 1e-5, steps=3)
+    with pytest.raises(TypeError, match=r"^PrivacyCurve.report takes its .*: report\(delta=\.\.\."):
+        prv.compose(prv.Gaussian(1.0)).report(1e-5)
     with pytest.raises(TypeError, match=r"^noise_multiplier must be a real number"):
         prv.Gaussian(noise_multiplier="1.1")
 

@@ -75,6 +75,10 @@ def test_a_schedule_is_read_from_paths_and_binary_files(path):
             {"steps": [{"type": "Gaussian"}]},
             r"steps\[0\]: Gaussian .*'noise_multiplier' is missing",
         ),
+        (
+            {"steps": [{"type": "Gaussian", "sigma": 1.1}]},
+            r"steps\[0\]: Gaussian .* it has no 'sigma', which may be 'noise_multiplier'$",
+        ),
     ],
 )
 def test_errors_say_at_which_step(values, told):
