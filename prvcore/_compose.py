@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack, overload
 
 from numpy.typing import ArrayLike
@@ -147,6 +148,7 @@ def eps_from_delta(
     **options: Unpack[QueryOptions],
 ) -> EitherBounds: ...
 @public
+@partial(hinting, options=ComposeOptions)
 def eps_from_delta(
     curve: PrivacyCurve | Mechanisms,
     delta: ArrayLike,
@@ -220,6 +222,7 @@ def delta_from_eps(
     **options: Unpack[QueryOptions],
 ) -> EitherBounds: ...
 @public
+@partial(hinting, options=ComposeOptions)
 def delta_from_eps(
     curve: PrivacyCurve | Mechanisms,
     epsilon: ArrayLike,
@@ -267,7 +270,7 @@ def _refuse_swapped(function: str, curve: object, name: str, point: object) -> N
 
 def curve_of(function: str, curve: Any, counts: Any, options: ComposeOptions) -> PrivacyCurve:
     """Return a curve as it is, or the one that mechanisms are composed to for this function."""
-    check_known(function, options, ComposeOptions, "counts")
+    check_known(function, options, ComposeOptions)
     if not isinstance(curve, PrivacyCurve):
         return compose(curve, counts, **options)
     if counts is not None or options:

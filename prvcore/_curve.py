@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -24,11 +23,11 @@ from prvcore._bounds import (
 from prvcore._composed_steps import ComposedSteps
 from prvcore._core.composition import History
 from prvcore._errors import AccuracyWarning
-from prvcore._names import by_name, public
+from prvcore._names import by_name, hinting, public
 from prvcore._progress import ProgressOption, reported
 from prvcore._report import OfCurve
 from prvcore._settings import How, memory_limit_of
-from prvcore._warnings import why_share_is_wide, why_wide
+from prvcore._warnings import warn_caller, why_share_is_wide, why_wide
 from prvcore._witness import witness_of
 
 if TYPE_CHECKING:
@@ -71,6 +70,7 @@ class PrivacyCurve(ComposedSteps):
     def epsilon(self, delta: Array, **how: Unpack[How]) -> ArrayBounds: ...
     @overload
     def epsilon(self, delta: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    @hinting
     def epsilon(
         self,
         delta: ArrayLike,
@@ -135,6 +135,7 @@ class PrivacyCurve(ComposedSteps):
     def delta(self, epsilon: Array, **how: Unpack[How]) -> ArrayBounds: ...
     @overload
     def delta(self, epsilon: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    @hinting
     def delta(
         self,
         epsilon: ArrayLike,
@@ -477,7 +478,7 @@ class PrivacyCurve(ComposedSteps):
             )
         warning = why_share_is_wide(self, asked_as or quantity, bounds, reports, memory_limit)
         if warning is not None:
-            warnings.warn(warning, stacklevel=3)
+            warn_caller(warning)
         return shaped(bounds, points)._of(OfCurve(quantity, points, self))
 
     @by_name
@@ -641,10 +642,10 @@ class PrivacyCurve(ComposedSteps):
         progress: ProgressOption = False,
         memory_limit: int | None = None,
     ) -> Bounds[Any]:
-        """Return bounds, and warn in the caller's caller if they are too wide."""
+        """Return bounds, and warn if they are too wide."""
         bounds, warning = self._answer(wanted, points, progress, memory_limit)
         if warning is not None:
-            warnings.warn(warning, stacklevel=3)
+            warn_caller(warning)
         return bounds
 
     def _answer(

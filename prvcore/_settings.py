@@ -72,14 +72,11 @@ class CalibrateOptions(TypedDict, total=False):
     engine: Engine
 
 
-def check_known(function: str, options: Mapping[str, Any], known: type, *others: str) -> None:
-    """Raise TypeError, by the name of the function that was called, if it has no such option.
-
-    `others` are arguments of it that are none of these options.
-    """
+def check_known(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raise TypeError, by the name of the function that was called, if it has no such option."""
     for name in options:
         if name not in known.__annotations__:
-            raise unknown_argument(function, name, (*others, *known.__annotations__))
+            raise unknown_argument(function, name, known.__annotations__)
 
 
 _EPS_RELATIVE_ERROR = 1e-3

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +16,7 @@ from prvcore._bounds import ErrorBudget
 from prvcore._composed_steps import ComposedSteps
 from prvcore._errors import AccuracyWarning, UnattainedWarning
 
-__all__ = ["why_share_is_wide", "why_wide"]
+__all__ = ["warn_caller", "why_share_is_wide", "why_wide"]
 
 _NAMES = {
     "power": "the power",
@@ -39,6 +42,16 @@ _UNATTAINED_RISK = (
 _FALLING = ("bayes_risk", "trade_off")  # less of these is less privacy
 # The core stops a power and a mu at so many times the width asked, and not below this share.
 _MOST_WIDTHS, _LEAST_SHARE = 5.0, 1e-3
+
+_PACKAGE = "".join(__file__.rpartition(os.sep)[:2])
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn at the line that called prvcore, through however many functions of it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
 
 
 def why_wide(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Unpack, overload
@@ -19,11 +18,12 @@ from prvcore._core.composition import History
 from prvcore._core.mechanism import Handle
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning, TargetError
-from prvcore._names import by_name, public
+from prvcore._names import by_name, hinting, public
 from prvcore._progress import ProgressOption
 from prvcore._report import OfCurve
 from prvcore._settings import ComposeOptions, How, check_known, memory_limit_of
 from prvcore._steps import Mechanisms, Steps, pairs, refuse_mixed_groups
+from prvcore._warnings import warn_caller
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict
 from prvcore.files.plain import plain_values
@@ -281,6 +281,7 @@ class Accountant:
             self._recent = last = (noise_multiplier, sampling_probability, mechanism)
         self.add(last[2], count)
 
+    @hinting
     def add(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record a mechanism of any kind.
 
@@ -319,6 +320,7 @@ class Accountant:
     def epsilon(self, delta: Array, **how: Unpack[How]) -> ArrayBounds: ...
     @overload
     def epsilon(self, delta: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    @hinting
     def epsilon(
         self,
         delta: ArrayLike,
@@ -353,6 +355,7 @@ class Accountant:
     def delta(self, epsilon: Array, **how: Unpack[How]) -> ArrayBounds: ...
     @overload
     def delta(self, epsilon: ArrayLike, **how: Unpack[How]) -> EitherBounds: ...
+    @hinting
     def delta(
         self,
         epsilon: ArrayLike,
@@ -393,7 +396,7 @@ class Accountant:
                 held.answers[key] = found
         bounds, warning = found
         if warning is not None:
-            warnings.warn(warning, stacklevel=3)
+            warn_caller(warning)
         return bounds
 
     def _compute(

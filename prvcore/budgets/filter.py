@@ -200,6 +200,7 @@ class PrivacyFilter:
         """
         self.add(_step_of(noise_multiplier, sampling_probability, beside), count)
 
+    @hinting
     def add(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record a mechanism of any kind if it is within the budget.
 

@@ -12,7 +12,7 @@ from prvcore import _arguments
 from prvcore._arguments import FloatArray, Scalar
 from prvcore._core import mechanism as core
 from prvcore._curve import PrivacyCurve
-from prvcore._names import public
+from prvcore._names import by_name, public
 from prvcore._outward import RoundedDown
 from prvcore._progress import ProgressOption
 from prvcore._settings import How
@@ -71,6 +71,7 @@ def shuffled_lower_bound(
     **options: Unpack[_Options],
 ) -> float | FloatArray: ...
 @public
+@by_name
 def shuffled_lower_bound(
     noise_multiplier: float,
     batches: int,

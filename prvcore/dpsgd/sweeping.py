@@ -1,6 +1,5 @@
 """The work of a sweep: distinct settings in parts, on threads or on any executor, put together."""
 
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
@@ -21,6 +20,7 @@ from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._scaled_steps import Parameter
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
 from prvcore._targets import Targets
+from prvcore._warnings import warn_caller
 from prvcore.dpsgd.reports import report_of
 from prvcore.dpsgd.samplers import least_steps_of_sampler, steps_of_sampler
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
@@ -244,12 +244,12 @@ def _at(setting: dict[str, float]) -> str:
 
 def _warn(wide: list[tuple[int, float]], settings: int, width: str) -> None:
     widest = max(width for _, width in wide)
-    warnings.warn(
-        f"at {len(wide)} of {settings} settings the bounds are up to {widest:.3g} apart in "
-        f"epsilon, wider than {width}; they hold all the same. A query "
-        "of one such setting says why",
-        AccuracyWarning,
-        stacklevel=5,  # of what calls a `hinting` function
+    warn_caller(
+        AccuracyWarning(
+            f"at {len(wide)} of {settings} settings the bounds are up to {widest:.3g} apart in "
+            f"epsilon, wider than {width}; they hold all the same. A query "
+            "of one such setting says why"
+        )
     )
 
 

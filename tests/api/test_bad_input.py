@@ -763,6 +763,11 @@ PLAN = prv.dpsgd_schedule(60_000, 256, 15)
         (lambda: PLAN.epsilon(sigma=1.1, delta=1e-5), "^TrainingSchedule.eps.* mean noise_mult"),
         (lambda: PLAN.delta(1.1, eps=1.0), "did you mean epsilon"),
         (lambda: PLAN.noise_multiplier(target_epsilon=1.0, delta=1e-5), "did you mean epsilon"),
+        (lambda: prv.compose([]).epsilon(target_delta=1e-5), "^PrivacyCurve.eps.* mean delta"),
+        (lambda: prv.Accountant().delta(eps=1.0), "^Accountant.delta.* did you mean epsilon"),
+        (lambda: prv.Accountant().add(prv.Gaussian(1.0), steps=3), "did you mean count"),
+        (lambda: prv.eps_from_delta(prv.Gaussian(1.0), target_delta=1e-5), "did you mean delta"),
+        (lambda: prv.shuffled_lower_bound(1.1, 9, target_delta=1e-5), "did you mean delta"),
         (lambda: PLAN.report(1.1, 1e-5, digit=3), "^TrainingSchedule.report.* mean digits"),
     ],
 )

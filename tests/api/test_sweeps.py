@@ -14,6 +14,7 @@ NOISES = np.array([0.7, 1.0, 2.5])
 PROBABILITIES = np.array([[1e-3], [2e-2]])
 STEPS = np.array([3, 900, 20_000])
 DELTAS = np.array([1e-3, 1e-8])[:, None, None]
+STEP = prv.PoissonSubsampledGaussian(5.0, 0.1)
 GRID = (NOISES, PROBABILITIES, STEPS, DELTAS)
 
 
@@ -204,6 +205,27 @@ def test_the_memory_limit_goes_to_other_processes(memory_limit):
     assert str(there[0].message) == str(here[0].message)
     assert " of 2 settings" in str(here[0].message)
     assert here[0].filename == __file__
+
+
+NARROW = {"eps_error": 1e-9, "memory_limit": 2**16}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: prv.dpsgd_schedule(100, 10, 3).epsilon(1.0, 1e-6, **NARROW),
+        lambda: prv.dpsgd_schedule(100, 10, 3).report(1.0, 1e-6, **NARROW),
+        lambda: prv.dpsgd_delta(1.0, 0.1, 30, 0.3, delta_relative_error=0.0, **NARROW),
+        lambda: prv.eps_from_delta(STEP, 1e-6, 30, **NARROW),
+        lambda: prv.delta_from_eps(STEP, 0.3, 30, delta_relative_error=0.0, **NARROW),
+        lambda: prv.compose(STEP, 30, eps_error=1e-9, mesh_size=0.5).power(0.01),
+        lambda: prv.compose(STEP, 30, eps_error=1e-9, mesh_size=0.5).report(delta=1e-6),
+    ],
+)
+def test_a_warning_is_of_the_line_that_called_prvcore(call):
+    with pytest.warns(prv.AccuracyWarning) as caught:
+        call()
+    assert {each.filename for each in caught} == {__file__}
 
 
 def test_progress_is_shown(capsys):
