@@ -252,9 +252,6 @@ class TruncatedPoissonSubsampledGaussian(Mechanism):
     where one is removed and n + 1 where one is added. For all data sets of at most so many records
     it is the greatest epsilon over all sizes up to that.
 
-    A batch that is cut with a probability below 2^-1022 is taken never to be. What this leaves out
-    of each run's delta, which is below 2^-1022, is in no bound.
-
     References
     ----------
     .. [1] Ganesh, "Tighter privacy analysis for truncated Poisson sampling", 2025,

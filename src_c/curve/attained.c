@@ -47,6 +47,8 @@ prv_attainment prv_attainment_of(const prv_step *steps, size_t step_count, prv_n
 
 int prv_is_attained(const prv_step *steps, size_t step_count, prv_neighbors neighbors)
 {
+    for (size_t j = 0; j < step_count; j++)
+        if (steps[j].count > 0 && prv_delta_of_rare_cuts(steps[j].mechanism) > 0.0) return 0;
     return prv_attainment_of(steps, step_count, neighbors) != PRV_NOT_ATTAINED;
 }
 

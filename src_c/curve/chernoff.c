@@ -76,8 +76,7 @@ static chernoff_sums chernoff_sums_at(const prv_direction *direction, double del
         prv_infinite_add(&c.infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
         c.log_moment += k * moment;
         c.size += k * fabs(moment);
-        c.absolute += k * (prv_absolute_cdf_error(direction->mechanisms[j]) +
-                           DBL_MIN); /* less is lost to underflow */
+        c.absolute += k * (prv_absolute_cdf_error(direction->mechanisms[j]) + PRV_LOST_DELTA);
         c.relative += k * (p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment));
         c.shift += k * p->rounding.shift;
     }
@@ -191,7 +190,7 @@ double prv_most_total_variation(const prv_direction *direction)
          * over x > -shift. */
         const double shift = p->rounding.shift;
         double step = p->dominating_infinite + p->infinite_error +
-                      prv_absolute_cdf_error(direction->mechanisms[j]);
+                      prv_absolute_cdf_error(direction->mechanisms[j]) + PRV_LOST_DELTA;
         for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > -shift;)
             step += p->dominating[i] * fmin(p->knots[i] + shift, 1.0);
         step = fmin(step * (1.0 + p->rounding.relative), prv_most_by_samples(direction->mechanisms[j]));

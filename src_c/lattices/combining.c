@@ -273,6 +273,7 @@ static prv_status side_atoms(const prv_mechanism *whole, double p, const prv_rat
         atoms->q_only = fmin(fmax(atoms->q_only + moved, 0.0), 1.0);
         atoms->q_only_error = 0.0;
     }
+    if (s->side == PRV_DOMINATING) atoms->q_only += prv_delta_of_rare_cuts(whole) * (1.0 + PRV_UNIT);
     m->enclosing[s->side] = atoms;
     m->density_error = fmax(m->density_error, error);
     return PRV_OK;

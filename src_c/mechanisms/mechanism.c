@@ -99,6 +99,12 @@ prv_status prv_mechanism_disjoint(prv_mechanism **mechanism)
     return prv_with_replacement(prv_mechanism_of_atoms(a, mechanism), PRV_REPLACED_ALIKE, mechanism);
 }
 
+void prv_keep_cut(const prv_mechanism *m, prv_mechanism *made)
+{
+    made->cut_log_probability = m->cut_log_probability;
+    made->cut_sampling_probability = m->cut_sampling_probability;
+}
+
 bool prv_is_size(uint64_t n)
 {
     return n >= 1 && n <= (uint64_t)1 << 32;

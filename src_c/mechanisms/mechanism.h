@@ -83,6 +83,10 @@ struct prv_mechanism {
     uint64_t dataset_size, batch_size; /* of a group's sample of fixed size; else 0 */
     bool
         without_rarest; /* of a group: probabilities below 2^-1022 of many members in a sample are left out */
+    /* Of batches that are cut so rarely that the pair is that of batches that never are (PAIRS.md, section
+     * 6): the logarithm of the probability of a cut, and the probability that the record is kept then, both
+     * at most; of all other mechanisms 0. */
+    double cut_log_probability, cut_sampling_probability;
     double sampling_probability; /* of each record, rounded; a product if a sample was sampled */
     double sampling_rest;        /* the product less sampling_probability, to 2^-100 of the product */
     double density_error;        /* relative error of the pair's densities: of weights, probabilities, sums */
@@ -150,6 +154,9 @@ prv_status prv_mechanism_apart(double apart, double same, prv_mechanism **mechan
 /* P and Q share no outcome: epsilon is infinite. */
 prv_status prv_mechanism_disjoint(prv_mechanism **mechanism);
 bool prv_is_disjoint(const prv_mechanism *m);
+
+/* States of `made`, which has the batches of m, how rarely these are cut. */
+void prv_keep_cut(const prv_mechanism *m, prv_mechanism *made);
 
 /* Whether a data set, a batch or a number of batches may be so large: 1 to 2^32. */
 bool prv_is_size(uint64_t n);

@@ -81,6 +81,7 @@ prv_status prv_mechanism_replaced(const prv_mechanism *m, prv_mechanism **pair)
         const prv_status status = prv_mechanism_of_mixture(centers, weights, 2, true, pair);
         if (status != PRV_OK) return status;
         (*pair)->density_error = m->density_error;
+        prv_keep_cut(m, *pair);
         return PRV_OK;
     }
     case PRV_REPLACED_SEEN: return prv_mechanism_approximate_dp(0.0, p, pair);

@@ -56,8 +56,10 @@ bool prv_has_parameter(const prv_mechanism *m, prv_parameter parameter)
     if (m->base == PRV_BASE_CHOICE)
         return parameter == PRV_NOISE_SCALE && prv_has_parameter(m->part[0], parameter) &&
                prv_has_parameter(m->part[1], parameter);
-    return parameter == PRV_NOISE_SCALE ? m->noise != PRV_NOISE_NONE
-                                        : parameter == PRV_SAMPLING_PROBABILITY && m->sampled;
+    /* Batches of another probability may be cut more often. */
+    return parameter == PRV_NOISE_SCALE
+               ? m->noise != PRV_NOISE_NONE
+               : parameter == PRV_SAMPLING_PROBABILITY && m->sampled && m->cut_sampling_probability == 0.0;
 }
 
 bool prv_falls_with_noise(const prv_mechanism *m)
@@ -113,16 +115,18 @@ static prv_status scaled(const prv_mechanism *m, prv_parameter parameter, double
     else
         status = prv_mechanism_poisson_subsampled(base, p, mechanism);
     prv_mechanism_free(base);
+    if (status == PRV_OK) prv_keep_cut(m, *mechanism);
     return status;
 }
 
 /* Whether another constructor has made the scaled mechanism of the product, so that its description says all
  * of it. Of a mixture the centres are scaled, a scale that was rounded has an error besides, and what is
- * neither noise nor a sample of noise has no constructor that takes the product. */
+ * neither noise nor a sample of noise, or is cut, has no constructor that takes the product. */
 static bool tells_product(const prv_mechanism *base, const prv_mechanism *made)
 {
     const bool is_plain = base->noise != PRV_NOISE_NONE && base->noise != PRV_NOISE_MIXTURE;
-    return is_plain && base->group_size == 1 && base->scale_error == 0.0 && made->origin != NULL;
+    return is_plain && base->group_size == 1 && base->scale_error == 0.0 &&
+           base->cut_sampling_probability == 0.0 && made->origin != NULL;
 }
 
 prv_status prv_mechanism_scaled(const prv_mechanism *m, prv_parameter parameter, double factor,

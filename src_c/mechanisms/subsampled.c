@@ -328,6 +328,8 @@ static prv_status sampled_by(const prv_mechanism *base, double p, sampling both,
     if (m == NULL) return PRV_ERR_MEMORY;
     m->sampling_probability = both.p;
     m->sampling_rest = both.rest;
+    if (base->cut_sampling_probability > 0.0)
+        m->cut_sampling_probability = prv_above(base->cut_sampling_probability * p);
     /* Atoms and mixtures take one probability after the other, and not the product: each time masses p q + (1
      * - p) p' are off by 4 roundings more. */
     const bool by_product = base->base != PRV_BASE_ATOMS && base->base != PRV_BASE_MIXTURE;

@@ -247,6 +247,16 @@ prv_features prv_mechanism_features(const prv_mechanism *m, bool add)
     }
 }
 
+double prv_delta_of_rare_cuts(const prv_mechanism *m)
+{
+    if (m->base == PRV_BASE_ENCLOSED) return 0.0; /* its atoms have it */
+    if (m->base != PRV_BASE_COMBINED) return m->cut_sampling_probability > 0.0 ? 2.0 * DBL_MIN : 0.0;
+    double sum = 0.0;
+    for (size_t i = 0; i < m->part_count; i++)
+        sum += (double)m->part_counts[i] * prv_delta_of_rare_cuts(m->parts[i]);
+    return prv_above(sum) * (sum > 0.0);
+}
+
 double prv_absolute_cdf_error(const prv_mechanism *m)
 {
     if (combined(m) != NULL) return prv_combined_absolute_error(combined(m));

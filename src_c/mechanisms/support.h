@@ -38,6 +38,10 @@ double prv_most_by_samples(const prv_mechanism *m);
 double prv_lowest_loss(const prv_mechanism *m, bool add);
 double prv_least_loss(const prv_mechanism *m, bool add);
 
+/* Delta that the pair leaves out, at most: that of batches that are hardly ever cut, below 2^-1021 for each
+ * time they are drawn. */
+double prv_delta_of_rare_cuts(const prv_mechanism *m);
+
 prv_features prv_mechanism_features(const prv_mechanism *m, bool add);
 
 /* The absolute error of a step's masses, at most, beyond the relative errors that cells.h promises: the cdfs

@@ -18,6 +18,16 @@ static prv_status sampled_gaussian(double noise_multiplier, double p, prv_mechan
     return status;
 }
 
+/* What is known of batches that are hardly ever cut. In one that is, the record is kept with a probability of
+ * p E[B / (K + 1)], B <= K, which is below p. */
+static void cut_rarely(uint64_t dataset_size, uint64_t maximum_batch_size, prv_mechanism *m)
+{
+    if (m->base != PRV_BASE_GAUSSIAN || m->sampling_probability == 1.0) return;
+    m->cut_log_probability = prv_log_binomial_tail_above(dataset_size - 1, m->sampling_probability,
+                                                         maximum_batch_size);
+    m->cut_sampling_probability = m->sampling_probability;
+}
+
 static prv_status make_truncated_poisson_gaussian(double noise_multiplier, double p, uint64_t dataset_size,
                                                   uint64_t maximum_batch_size, prv_mechanism **mechanism)
 {
@@ -30,8 +40,12 @@ static prv_status make_truncated_poisson_gaussian(double noise_multiplier, doubl
      * are kept. */
     const prv_binomial_tails full = prv_binomial_tails_at(dataset_size - 1, p, maximum_batch_size);
     const prv_binomial_tails fuller = prv_binomial_tails_at(dataset_size, p, maximum_batch_size + 1);
-    if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN))
-        return sampled_gaussian(noise_multiplier, p, mechanism);
+    if (!(full.from >= DBL_MIN && fuller.from >= DBL_MIN)) {
+        const prv_status status = sampled_gaussian(noise_multiplier, p, mechanism);
+        if (status == PRV_OK && maximum_batch_size < dataset_size)
+            cut_rarely(dataset_size, maximum_batch_size, *mechanism);
+        return status;
+    }
     const double error = 2.0 * (full.error + fuller.error) + 8.0 * PRV_UNIT;
     /* The probability that the record is kept in a full batch, rounded up: a record that is kept more often
      * is less private. 1 - kept, which decides the losses of 'add', has no bound of its relative error if it

@@ -92,6 +92,18 @@ prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k)
     return t;
 }
 
+double prv_log_binomial_tail_above(uint64_t n, double p, uint64_t k)
+{
+    const long double from = (long double)k, below = (long double)(n - k), q = (long double)p;
+    const long double mean = (long double)n * q, rest = (long double)n * (1.0L - q);
+    const long double exponent = deviance(from, mean) + (k < n ? deviance(below, rest) : rest);
+    /* Both terms are >= 0, and are off as error_of says; a mean is off by roundings of itself, which moves
+     * its term by as many parts of the distance. */
+    const double error = 64.0 * PRV_WIDE_LIBM_UNIT * (double)exponent +
+                         8.0 * PRV_LONG_EPSILON * (double)fabsl(from - mean);
+    return prv_above(-((double)exponent - error) * (1.0 - DBL_EPSILON));
+}
+
 /* Divides by their sum. Below the normal doubles masses have no relative accuracy: these are left out. */
 static bool normalise(double *masses, size_t length, long double sum)
 {

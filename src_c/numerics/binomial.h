@@ -14,6 +14,10 @@ typedef struct prv_binomial_tails {
 /* For X binomial of n <= 2^32 draws and probability p in [0, 1]. O(sqrt(n)). */
 prv_binomial_tails prv_binomial_tails_at(uint64_t n, double p, uint64_t k);
 
+/* A number that log P(X >= k) is not above, by Hoeffding, "Probability inequalities for sums of bounded
+ * random variables", 1963, theorem 1: -n times the relative entropy of k / n and p. For k above n p. O(1). */
+double prv_log_binomial_tail_above(uint64_t n, double p, uint64_t k);
+
 /* Probabilities of 0..n, double[n + 1], from the mode outwards, for draws of probability p + rest. 0 < p < 1,
  * and rest less than an ulp of it. Those below 2^-1022 are left out, as 0, and false is returned if some are.
  */

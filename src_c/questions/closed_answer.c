@@ -6,6 +6,7 @@
 
 #include "closed/closed_form.h"
 
+#include "mechanisms/support.h"
 #include "curve/chernoff.h"
 #include "planning/aim.h"
 #include "questions/question.h"
@@ -34,10 +35,24 @@ typedef struct closed_direction {
 
 /* ---- delta ----------------------------------------------------------------------------------- */
 
+/* From this delta on what a step leaves out is less than 2^-69 of it, and its upper bound is rounded up by
+ * 2^-53 of it. A closed form has one step of samples at most. */
+#define LOSS_IS_ROUNDED 0x1p-952
+
+/* Delta that the forms of these steps leave out, at most. */
+static double left_out(const prv_direction *direction)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < direction->steps; j++)
+        sum += direction->counts[j] * prv_delta_of_rare_cuts(direction->mechanisms[j]);
+    return sum;
+}
+
 /* Bounds of delta, with the mass at infinity, by the value of the curve of finite losses. */
 static double delta_above(const closed_direction *c, const prv_closed_value *v)
 {
-    const double finite = prv_above((double)(v->delta + v->error));
+    double finite = prv_above((double)(v->delta + v->error));
+    if (finite < LOSS_IS_ROUNDED) finite = prv_above(finite + left_out(c->direction));
     const double high = c->direction->all.infinite.high;
     return high > 0.0 ? prv_above(finite + high) : finite;
 }

@@ -41,9 +41,8 @@ void prv_read_side(const prv_asked *asked, prv_side side, const prv_composed *co
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
-/* Delta that masses of cells below the normal numbers may have lost, at most: a step with n cells loses some
- * 16 n 2^-1074, which is less than DBL_MIN. From deltas of 2^-960 on this is less than 2^-61 of delta for
- * each step, and lattices count 2^-53 of it anyway. */
+/* PRV_LOST_DELTA of all steps. From deltas of 2^-960 on this is less than 2^-60 of delta for each step, and
+ * lattices count 2^-53 of it anyway. */
 double prv_underflown(const prv_totals *all, double delta);
 
 /* Fills a report from a reading of the direction `add`; sets all else to 0. */

@@ -50,6 +50,24 @@ static prv_status sampled_gaussian_excess(const prv_mechanism *m, bool add, doub
     return prv_gaussian_excess(&of_q, &of_p, add, m->folded, alpha, options, e);
 }
 
+/* Adds what batches make of M - 1 that are cut, and have the pair of a sample of twice the sensitivity then,
+ * or if a record is replaced that of a sample of fixed size. Data sets that lose as much are not known. */
+static prv_status add_cut_batches(const prv_mechanism *m, bool add, double alpha, const prv_options *options,
+                                  prv_excess *e)
+{
+    if (m->cut_sampling_probability == 0.0) return PRV_OK;
+    const bool replaced = m->base == PRV_BASE_MIXTURE;
+    prv_mechanism of_cut = *m;
+    of_cut.mu = 2.0 * (replaced ? m->mixture->q.reach : m->mu);
+    of_cut.sampling_probability = m->cut_sampling_probability;
+    of_cut.folded = replaced;
+    prv_excess part = PRV_NO_EXCESS;
+    const prv_status status = sampled_gaussian_excess(&of_cut, add, alpha, options, &part);
+    const double high = prv_log_sum_above(&part.upper) + m->cut_log_probability;
+    prv_excess_add(e, -HUGE_VAL, high + 4.0 * PRV_UNIT * (fabs(high) + fabs(m->cut_log_probability)));
+    return status;
+}
+
 /* The worst of all mechanisms of this range. Data sets that have it, but for rounding, bound it from
  * below (worst_case.h). */
 static prv_excess range_excess(double range, double alpha)
@@ -94,9 +112,12 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, co
         const prv_status status = prv_gaussian_excess(&m->mixture->q, &m->mixture->p, add_pair, false, alpha,
                                                       options, e);
         if (status == PRV_OK && m->without_rarest) forget_what_is_left_out(add_pair, e);
-        return status;
+        return status == PRV_OK ? add_cut_batches(m, add_pair, alpha, options, e) : status;
     }
-    case PRV_BASE_GAUSSIAN: return sampled_gaussian_excess(m, add_pair, alpha, options, e);
+    case PRV_BASE_GAUSSIAN: {
+        const prv_status status = sampled_gaussian_excess(m, add_pair, alpha, options, e);
+        return status == PRV_OK ? add_cut_batches(m, add_pair, alpha, options, e) : status;
+    }
     case PRV_BASE_BOUNDED_RANGE:
         if (!prv_is_bounded_range(m)) break;
         *e = range_excess(m->mu, alpha);

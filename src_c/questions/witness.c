@@ -11,7 +11,6 @@
 
 /* ---- What is shown of a pass ------------------------------------------------------------------ */
 
-/* A step loses less than DBL_MIN of delta by masses that underflow: prv_underflown. */
 static prv_witness_lattice view_of(const prv_lattice *y)
 {
     const prv_witness_lattice view = {y->length,
@@ -20,7 +19,7 @@ static prv_witness_lattice view_of(const prv_lattice *y)
                                       y->index,
                                       y->mass,
                                       y->infinite_mass,
-                                      y->infinite_error + DBL_MIN,
+                                      y->infinite_error + PRV_LOST_DELTA,
                                       y->rounding.relative,
                                       y->rounding.shift};
     return view;

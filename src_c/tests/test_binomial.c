@@ -51,9 +51,38 @@ static void hypergeometric(void)
     check(!prv_binomial_probabilities(60, 0x1p-40, 0.0, rare) && rare[60] == 0.0, "... of coins, too");
 }
 
+/* Hoeffding's bound is not below the tail, and for whole numbers k above n p not more than a factor of sqrt(8
+ * k (1 - k / n)) above it (Ash, "Information Theory", 1965, lemma 4.7.2), or 1 where k is n. */
+static void logarithms_of_tails(void)
+{
+    int above = 1, near = 1;
+    for (int trial = 0; trial < 3000; trial++) {
+        const uint64_t n = 1 + (uint64_t)log_uniform(1.0, 4e9);
+        const double p = log_uniform(1e-9, 1.0);
+        const uint64_t k = n - (uint64_t)((double)n * (1.0 - p) * uniform(0.0, 1.0) * log_uniform(1e-6, 1.0));
+        if (!((double)k > (double)n * p)) continue;
+        const prv_binomial_tails t = prv_binomial_tails_at(n, p, k);
+        const double found = prv_log_binomial_tail_above(n, p, k);
+        if (!(t.from >= DBL_MIN)) {
+            above = above && found < 0.0;
+            continue;
+        }
+        const double spread = 8.0 * (double)k * (1.0 - (double)k / (double)n);
+        above = above && found >= log(t.from) - t.error - 1e-13 * fabs(found);
+        near = near && found <= log(t.from) + 0.5 * log(fmax(spread, 1.0)) + t.error + 1e-9 * fabs(found);
+    }
+    check(above, "logarithms of tails from above");
+    check(near, "... and near");
+    check(close_to(prv_log_binomial_tail_above(1000, 0.001, 1000), 1000.0L * logl(0.001L), 1e-14),
+          "of all draws");
+    check(close_to(prv_log_binomial_tail_above(999999, 0.001, 3000), -1297.16L, 1e-3),
+          "of a tail below all doubles");
+}
+
 int main(void)
 {
     hypergeometric();
+    logarithms_of_tails();
     int within = 1;
     for (unsigned n = 1; n <= 60; n++)
         for (unsigned k = 1; k <= n; k++) {

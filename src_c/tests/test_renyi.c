@@ -445,6 +445,39 @@ static void failing_memory(void)
     for (size_t i = 0; i < 3; i++) prv_mechanism_free(kinds[i]);
 }
 
+/* Noise that is scaled keeps how rarely batches are cut, where that decides: the bounds of the scaled noise's
+ * own. Another probability is refused. */
+static void rare_cuts(void)
+{
+    prv_mechanism *one = NULL, *two = NULL, *scaled = NULL, *never = NULL;
+    if (prv_mechanism_truncated_poisson_gaussian(0.25, 0.001, 1000000, 3000, &one) != PRV_OK ||
+        prv_mechanism_truncated_poisson_gaussian(0.5, 0.001, 1000000, 3000, &two) != PRV_OK ||
+        prv_mechanism_truncated_poisson_gaussian(0.5, 0.001, 1000000, 1000000, &never) != PRV_OK ||
+        prv_mechanism_scaled(one, PRV_NOISE_SCALE, 2.0, &scaled) != PRV_OK)
+        abort();
+    const prv_step steps[] = {{two, 1}, {scaled, 1}, {never, 1}};
+    prv_options options = options_of(1e-3);
+    const double order = 20.0;
+    prv_bounds b[3];
+    for (int replaced = 0; replaced <= 1; replaced++) {
+        options.neighbors = replaced ? PRV_REPLACE_ONE : PRV_REMOVE;
+        for (int i = 0; i < 3; i++)
+            if (prv_renyi_divergence(&steps[i], 1, &options, &order, 1, &b[i]) != PRV_OK) abort();
+        check(b[0].upper == b[1].upper && b[0].upper > 2.0 * b[2].upper,
+              "scaled noise on batches that are hardly cut");
+    }
+    prv_mechanism *refused = NULL;
+    check(prv_mechanism_scaled(two, PRV_SAMPLING_PROBABILITY, 2.0, &refused) == PRV_ERR_PARAMETER,
+          "... whose probability is not scaled");
+    check(prv_mechanism_scaled(never, PRV_SAMPLING_PROBABILITY, 2.0, &refused) == PRV_OK,
+          "... unless they are never cut");
+    prv_mechanism_free(refused);
+    prv_mechanism_free(one);
+    prv_mechanism_free(two);
+    prv_mechanism_free(scaled);
+    prv_mechanism_free(never);
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -462,6 +495,7 @@ int main(void)
     uncertain_weights();
     uncertain_cells();
     rare_choices();
+    rare_cuts();
     edges();
     failing_memory();
     prv_fft_provider_free(provider);

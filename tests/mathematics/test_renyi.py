@@ -1,7 +1,9 @@
 """Renyi divergences against closed forms and integrals."""
 
 import math
+import pickle
 import random
+import warnings
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -189,6 +191,61 @@ def test_truncated_batches_are_near_poisson_ones_where_they_are_hardly_ever_cut(
     )  # fmt: skip
     a, b = plain.renyi_divergence(4.0), cut.renyi_divergence(4.0)
     assert b.upper == pytest.approx(a.upper, rel=1e-3)
+
+
+def log_moment_of_choice(noise, p, size, most, order):
+    """Return the log moment of batches that are cut at `most`: of the pair that shows whether."""
+    with mp.workdps(60):
+        p, noise, odds = mp.mpf(p), mp.mpf(noise), mp.mpf(p) / (1 - mp.mpf(p))
+
+        def tail(draws, k):
+            term = mp.binomial(draws, k) * p**k * (1 - p) ** (draws - k)
+            total = term
+            while term > mp.mpf(10) ** -40 * total:
+                term *= odds * (draws - k) / (k + 1)
+                k += 1
+                total += term
+            return total
+
+        def moment(p, noise):
+            return sum(
+                mp.binomial(order, j) * (1 - p) ** (order - j) * p**j
+                * mp.exp(j * (j - 1) / (2 * noise**2))
+                for j in range(order + 1)
+            )  # fmt: skip
+
+        full = tail(size - 1, most)
+        kept = most * tail(size, most + 1) / (size * full)
+        return mp.log((1 - full) * moment(p, noise) + full * moment(kept, noise / 2))
+
+
+@pytest.mark.parametrize("most", [2400, 2600, 3000, 4000])
+@pytest.mark.parametrize("order", [2, 20, 100])
+def test_batches_that_are_cut_with_a_probability_below_all_doubles(most, order):
+    sizes = {"dataset_size": 1_000_000, "maximum_batch_size": most}
+    step = prv.TruncatedPoissonSubsampledGaussian(0.5, 0.001, **sizes)
+    exact = log_moment_of_choice(0.5, 0.001, 1_000_000, most, order) / (order - 1)
+    for same in (step, pickle.loads(pickle.dumps(step))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", prv.UnattainedWarning)
+            bounds = prv.compose(same, neighbors="remove").renyi_divergence(order)
+        assert bounds.upper >= exact
+        assert bounds.upper <= exact * (1 + 1e-4) + 8 / (order - 1)  # Hoeffding's factor
+
+
+def test_a_rare_cut_that_decides_a_moment_is_kept_by_what_is_made_of_it():
+    sizes = {"dataset_size": 1_000_000, "maximum_batch_size": 3000}
+    step = prv.TruncatedPoissonSubsampledGaussian(0.5, 0.001, **sizes)
+    exact = log_moment_of_choice(0.5, 0.001, 1_000_000, 3000, 20) / 19
+    divergences = {
+        neighbors: prv.compose(step, neighbors=neighbors) for neighbors in ("remove", "replace-one")
+    }
+    with pytest.warns(prv.UnattainedWarning):
+        removed, replaced = (c.renyi_divergence(20.0) for c in divergences.values())
+        half = prv.compose(prv.PoissonSubsampled(step, 0.5)).renyi_divergence(20.0)
+    assert replaced.upper >= removed.upper >= exact
+    # a moment of half the probability is no less than 2^-20 of the whole one
+    assert exact - math.log(2.0) * 20 / 19 <= half.upper < removed.upper
 
 
 def test_mass_at_infinity():
