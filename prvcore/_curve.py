@@ -741,8 +741,9 @@ class PrivacyCurve(ComposedSteps):
         Parameters
         ----------
         kind : {"delta", "trade-off", "steps"}
-            delta against epsilon; least type II error against type I error of any test between the
-            neighbouring data sets; or epsilon at one delta while all counts grow together.
+            delta against epsilon; the least false negative rate against the false positive rate of
+            any test between the neighbouring data sets; or epsilon at one delta while all counts
+            grow together.
         ax : matplotlib.axes.Axes, optional
             The axes to draw on; by default those of a new figure.
         **options

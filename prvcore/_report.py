@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,8 +113,10 @@ def _claim(
 ) -> str:
     what, side = _QUANTITIES[quantity]
     low, high = _with_digits(lower, digits, DOWN), _with_digits(upper, digits, UP)
-    claimed = high if side == "at most" else low
-    return f"{what.format(point)} is {side} {claimed} ({reached} in [{low}, {high}]"
+    claimed = f"is {side} {high if side == 'at most' else low}"
+    if side == "at most" and upper == math.inf:
+        claimed = "has no finite bound"
+    return f"{what.format(point)} {claimed} ({reached} in [{low}, {high}]"
 
 
 def _with_digits(value: float, digits: int, rounding: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -25,13 +25,15 @@ def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[
     if isinstance(mechanisms, Mechanism):
         return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
     try:
-        items = None if isinstance(mechanisms, str) else list(mechanisms)
+        # those of a mapping would be its keys, without their counts
+        items = None if isinstance(mechanisms, str | Mapping) else list(mechanisms)
     except TypeError:
         items = None
     if items is None:
+        hint = ": a mapping has them as its items()" if isinstance(mechanisms, Mapping) else ""
         raise TypeError(
             f"{name} must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
-            f"pairs, got {mechanisms!r}"
+            f"pairs, got {mechanisms!r}{hint}"
         )
     if counts is None:
         return [_pair(item, i, name) for i, item in enumerate(items)]

@@ -260,7 +260,8 @@ class Accountant:
         beside : Mechanism or iterable, optional
             What else ran *on the same sample* in each step, as `compose` takes mechanisms: a
             `NoisyCount` that adapts the clipping norm, for instance. If the count is recorded by
-            `add` instead, as a sampled mechanism of its own, the epsilon is too small.
+            `add` instead, as a sampled mechanism of its own, the epsilon is too small; so it is if
+            a sampled mechanism is given here, which is one on a sample of the sample.
 
         Raises
         ------

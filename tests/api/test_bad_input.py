@@ -813,6 +813,13 @@ def test_a_name_is_no_list_of_mechanisms():
         prv.compose("Gaussian", 5)
 
 
+def test_a_mapping_does_not_lose_its_counts():
+    steps = {prv.Gaussian(1.0): 5}
+    with pytest.raises(TypeError, match=r"^mechanisms must be .* a mapping has them as its items"):
+        prv.compose(steps)
+    assert prv.compose(steps.items()) == prv.compose(prv.Gaussian(1.0), 5)
+
+
 @pytest.mark.parametrize("loader", ["shuffle", "pytorch", "DataLoader"])
 def test_a_loader_that_shuffles_is_told_what_is_known_of_it(loader):
     with pytest.raises(ValueError, match=r"loader must be .*shuffled_lower_bound"):

@@ -38,6 +38,14 @@ def test_what_no_data_sets_reach_is_not_called_exact():
     assert "value for the worst data sets" in prv.compose(truncated, 10).report(delta=1e-5)
 
 
+def test_what_is_infinite_is_not_called_a_bound():
+    text = prv.compose(prv.Gaussian(1.0)).report(delta=0.0)
+    assert text.startswith("At delta = 0.0, epsilon has no finite bound (exact value in [inf, inf]")
+    alone = prv.dpsgd_epsilon([0.0, 1.0], 0.1, 10, 1e-5).report().splitlines()
+    assert "epsilon has no finite bound (" in alone[0]
+    assert "epsilon is at most " in alone[1]
+
+
 def test_one_point_has_to_be_given():
     with pytest.raises(TypeError, match="exactly one of delta and epsilon"):
         CURVE.report()

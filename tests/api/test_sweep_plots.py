@@ -162,6 +162,9 @@ def test_calibrations_are_drawn_where_they_are_certain_to_hold():
     found = plan.noise_multiplier(1.0, 1e-5)
     axes = found.plot()
     assert axes.get_ylabel() == "least noise multiplier"
+    assert (
+        plan.noise_multiplier([1.0, 2.0], 1e-5).plot(x="epsilon").get_xlabel() == "epsilon (nats)"
+    )
     across = np.broadcast_to([1.0, 2.0], (2, 2))
     assert drawn(axes) == sorted(zip(across.ravel(), found.value.ravel(), strict=True))
     most = prv.dpsgd_steps([1.0, 1.5], 0.01, 1.0, 1e-5)
