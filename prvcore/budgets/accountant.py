@@ -113,7 +113,19 @@ def _step_of(
     """Return a step of DP-SGD, with what else runs on its sample."""
     if beside == ():
         return PoissonSubsampledGaussian(noise_multiplier, sampling_probability)
-    both = Composed(((Gaussian(noise_multiplier), 1), *pairs(beside, None, "beside")))
+    others = pairs(beside, None, "beside")
+    for mechanism, _ in others:
+        # legal, but hardly what is meant: its epsilon is too small for what runs on the sample
+        if 0.0 < sampling_probability < 1.0 and (
+            mechanism._parameter("sampling_probability") == sampling_probability
+        ):
+            warn_caller(
+                UserWarning(
+                    f"beside has {mechanism!r}, a sample of the sample that this step draws. What "
+                    "runs on the step's own sample is given without one"
+                )
+            )
+    both = Composed(((Gaussian(noise_multiplier), 1), *others))
     return PoissonSubsampled(both, sampling_probability)
 
 
@@ -261,7 +273,8 @@ class Accountant:
             What else ran *on the same sample* in each step, as `compose` takes mechanisms: a
             `NoisyCount` that adapts the clipping norm, for instance. If the count is recorded by
             `add` instead, as a sampled mechanism of its own, the epsilon is too small; so it is if
-            a sampled mechanism is given here, which is one on a sample of the sample.
+            a sampled mechanism is given here, which is one on a sample of the sample. A UserWarning
+            says so where both have one sampling probability.
 
         Raises
         ------

@@ -87,6 +87,23 @@ def test_what_cannot_run_beside_a_step_is_not_recorded():
     assert accountant.steps == 0
 
 
+@pytest.mark.parametrize("call", [prv.Accountant.step, prv.Accountant.remaining_steps])
+def test_a_sample_beside_a_step_that_seems_to_be_its_own_is_warned_of(call):
+    accountant = prv.Accountant()
+    asked = {**STEP} if call is prv.Accountant.step else {**STEP, "epsilon": 1.0, "delta": 1e-5}
+    count = prv.NoisyCount(0.8, centred=True)
+    twice = prv.PoissonSubsampled(count, STEP["sampling_probability"])
+    with pytest.warns(
+        UserWarning, match=r"^beside has PoissonSubsampled.* a sample of the"
+    ) as told:
+        call(accountant, **asked, beside=twice)
+    assert told[0].filename == __file__
+    # a part of the batch, which may be meant
+    call(accountant, **asked, beside=prv.PoissonSubsampled(count, 0.5))
+    call(accountant, **asked, beside=count)
+    accountant.step(noise_multiplier=1.0, beside=prv.PoissonSubsampled(count, 1.0))
+
+
 def test_an_adaptive_filter_refuses_what_runs_beside():
     adaptive = prv.PrivacyFilter(prv.Accountant(), EPSILON, DELTA, adaptive=True)
     with pytest.raises(ValueError, match="must be Gaussian without sampling"):
