@@ -138,7 +138,7 @@ prv_status prv_discrete_excess(const prv_mechanism *m, bool add, double alpha, c
         const double y = a->loss[i], q = a->q[i], p = a->p[i];
         if (!(q > 0.0 || p > 0.0) || y == 0.0) continue; /* f(1) = 0 */
         const double of_masses = a->unbounded ? 4.0 * GREATEST_EXPONENT : 0.0;
-        const double y_error = fabs(y) * (a->loss_error + 2.0 * PRV_UNIT);
+        const double y_error = fabs(y) * a->loss_error;
         double lower, upper, error = PRV_UNIT * (32.0 + of_masses + 8.0 * fabs(y)) + y_error;
         const bool of_p = p >= DBL_MIN || !(q > 0.0);
         double of_mass = 0.0;

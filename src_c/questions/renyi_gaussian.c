@@ -30,13 +30,6 @@ enum { MOST_CELLS = 1 << 18 };
  * component's integral. */
 #define BEYOND_CENTERS 12.0
 
-/* E_P[f(r)], or E_Q[f(1 / r)] if `reversed`, of two mixtures whose loss rises with z. */
-typedef struct integrand {
-    const prv_components *q, *p;
-    double sign, alpha;
-    bool reversed;
-} integrand;
-
 /* ---- One cell -------------------------------------------------------------------------------- */
 
 /* A finite cell [a, b] and what is known of both laws on it. */
@@ -54,7 +47,7 @@ typedef struct outcomes {
     prv_tangent q_low, q_high, p_low, p_high; /* log densities at a and at b */
 } outcomes;
 
-static outcomes outcomes_between(const integrand *g, double a, double b)
+static outcomes outcomes_between(const prv_gaussian_integrand *g, double a, double b)
 {
     outcomes c = {.a = a, .b = b, .width = fmin(b - a, 1.0), .reach = fmax(g->q->reach, g->p->reach)};
     const double normal = prv_log_between(a, b);
@@ -78,7 +71,7 @@ static outcomes outcomes_between(const integrand *g, double a, double b)
     return c;
 }
 
-static void bound_by_ratios(const integrand *g, const outcomes *c, double *lower, double *upper)
+static void bound_by_ratios(const prv_gaussian_integrand *g, const outcomes *c, double *lower, double *upper)
 {
     const double low = c->q_low.value - c->p_low.value, high = c->q_high.value - c->p_high.value;
     const double least = low - c->q_low.error - c->p_low.error - 2.0 * PRV_UNIT * fabs(low);
@@ -114,7 +107,7 @@ typedef struct lines {
 } lines;
 
 /* A and B are convex: each lies between its tangent at the middle and its chord. */
-static lines lines_of(const integrand *g, const outcomes *c)
+static lines lines_of(const prv_gaussian_integrand *g, const outcomes *c)
 {
     const double alpha = g->alpha, a = c->a, b = c->b;
     const double of_q = g->reversed ? 1.0 - alpha : alpha, of_p = g->reversed ? alpha : 1.0 - alpha;
@@ -145,7 +138,7 @@ static lines lines_of(const integrand *g, const outcomes *c)
 /* Far out r^alpha is nearly all of f = r^alpha - (1 + alpha (r - 1)), and the logarithm of phi r^alpha dP =
  * phi e^(alpha A + (1 - alpha) B) is nearly linear but for phi. The integral of the rest is n + alpha (m -
  * n). Raises *lower and lowers *upper to what follows. */
-static void bound_by_lines(const integrand *g, const outcomes *c, double *lower, double *upper)
+static void bound_by_lines(const prv_gaussian_integrand *g, const outcomes *c, double *lower, double *upper)
 {
     const double alpha = g->alpha;
     const lines l = lines_of(g, c);
@@ -166,8 +159,8 @@ static void bound_by_lines(const integrand *g, const outcomes *c, double *lower,
     *upper = fmin(*upper, prv_log_sum_above(&top));
 }
 
-/* Bounds of the logarithm of what outcomes between finite a and b add. */
-static void bound_cell(const integrand *g, double a, double b, double *lower, double *upper)
+void prv_gaussian_excess_of_cell(const prv_gaussian_integrand *g, double a, double b, double *lower,
+                                 double *upper)
 {
     const outcomes c = outcomes_between(g, a, b);
     bound_by_ratios(g, &c, lower, upper);
@@ -183,7 +176,7 @@ typedef struct work {
     size_t unasked;  /* components looked at since the caller was asked */
 } work;
 
-static prv_status ask_now_and_then(const integrand *g, work *w)
+static prv_status ask_now_and_then(const prv_gaussian_integrand *g, work *w)
 {
     w->unasked += g->q->length + g->p->length;
     if (w->unasked < COMPONENTS_AT_ONCE) return PRV_OK;
@@ -192,12 +185,13 @@ static prv_status ask_now_and_then(const integrand *g, work *w)
 }
 
 /* Halves the cell until its bounds are e^most_gap apart, or no halvings are left. */
-static prv_status refine(const integrand *g, double a, double b, double most_gap, work *w, prv_excess *sum)
+static prv_status refine(const prv_gaussian_integrand *g, double a, double b, double most_gap, work *w,
+                         prv_excess *sum)
 {
     double lower, upper;
     prv_status status = ask_now_and_then(g, w);
     if (status != PRV_OK) return status;
-    bound_cell(g, a, b, &lower, &upper);
+    prv_gaussian_excess_of_cell(g, a, b, &lower, &upper);
     const double middle = 0.5 * (a + b);
     if (w->halvings == 0 || !(a < middle && middle < b) || b - a < NARROWEST * (1.0 + fabs(a)) ||
         prv_log_difference(upper, lower) <= most_gap) {
@@ -219,7 +213,8 @@ static double right_end(const grid *cut, double i)
     return i + 1.0 < cut->cells ? cut->first + cut->step * (i + 1.0) : cut->end;
 }
 
-static prv_status add_cells(const integrand *g, const grid *cut, const prv_options *options, prv_excess *sum)
+static prv_status add_cells(const prv_gaussian_integrand *g, const grid *cut, const prv_options *options,
+                            prv_excess *sum)
 {
     prv_log_sum coarse = PRV_EMPTY_LOG_SUM;
     work w = {options, MOST_CELLS, 0};
@@ -230,7 +225,7 @@ static prv_status add_cells(const integrand *g, const grid *cut, const prv_optio
         status = ask_now_and_then(g, &w);
         if (status != PRV_OK) return status;
         const double right = right_end(cut, i);
-        bound_cell(g, left, right, &lower, &upper);
+        prv_gaussian_excess_of_cell(g, left, right, &lower, &upper);
         prv_log_sum_add(&coarse, lower);
         left = right;
     }
@@ -253,7 +248,7 @@ static double tail_excess(double x, double alpha)
 }
 
 /* Below `first` ratios lie between 0 and that at `first`, so f is at most the greater of its values there. */
-static void add_below(const integrand *g, double first, prv_excess *sum)
+static void add_below(const prv_gaussian_integrand *g, double first, prv_excess *sum)
 {
     double lower, upper;
     const prv_tangent q = prv_mixture_log_density(g->q, g->sign, first),
@@ -267,7 +262,7 @@ static void add_below(const integrand *g, double first, prv_excess *sum)
 
 /* Beyond `end`, A is at most linear with Q's greatest centre as its slope, and B at least its tangent. As
  * `end` is above all centres, r >= 1 there (A >= 0 >= B), and f(r) <= r^alpha. */
-static void add_above(const integrand *g, double end, prv_excess *sum)
+static void add_above(const prv_gaussian_integrand *g, double end, prv_excess *sum)
 {
     if (g->reversed) {
         prv_log_sum_add(&sum->upper, tail_excess(end - g->q->reach, g->alpha) + 16.0 * PRV_UNIT * end * end);
@@ -286,7 +281,8 @@ static void add_above(const integrand *g, double end, prv_excess *sum)
 }
 
 /* Of all z from `start` on: -infinity, or the outcome of ratio 1. */
-static prv_status integrate(const integrand *g, double start, const prv_options *options, prv_excess *sum)
+static prv_status integrate(const prv_gaussian_integrand *g, double start, const prv_options *options,
+                            prv_excess *sum)
 {
     /* Beyond `end` the integrand of r^alpha falls like a Gaussian. */
     double end = BEYOND_CENTERS + (g->reversed ? g->q->reach : g->alpha * g->q->reach);
@@ -305,7 +301,7 @@ static prv_status integrate(const integrand *g, double start, const prv_options 
 }
 
 /* The outcome whose loss is 0, from below. */
-static double outcome_of_loss_0(const integrand *g)
+static double outcome_of_loss_0(const prv_gaussian_integrand *g)
 {
     double low = -g->p->reach - 1.0, high = g->q->reach + 1.0;
     for (int i = 0; i < 80; i++) {
@@ -350,7 +346,7 @@ prv_status prv_gaussian_excess(const prv_components *q, const prv_components *p,
         *excess = excess_of_one_gaussian(fabs(q->center[0] - p->center[0]), alpha);
         return PRV_OK;
     }
-    integrand g = {q, p, 1.0, alpha, false};
+    prv_gaussian_integrand g = {q, p, 1.0, alpha, false};
     if (folded) {
         const double start = outcome_of_loss_0(&g);
         prv_status status = integrate(&g, start, options, excess);
@@ -361,6 +357,6 @@ prv_status prv_gaussian_excess(const prv_components *q, const prv_components *p,
         prv_excess_add(excess, prv_log_sum_below(&down.lower), prv_log_sum_above(&down.upper));
         return status;
     }
-    if (add) g = (integrand){p, q, -1.0, alpha, false};
+    if (add) g = (prv_gaussian_integrand){p, q, -1.0, alpha, false};
     return integrate(&g, -HUGE_VAL, options, excess);
 }

@@ -184,6 +184,74 @@ static void uncertain_masses(void)
     check(held, "cells of masses that are off by 1e-12 to 0.5: both ends are within the bounds");
 }
 
+/* The parts of a cell's bounds, each where it alone decides: f is (r - 1)^2 (r + 2) for alpha = 3, (s - 1)^2
+ * (s + 1/2) for alpha = 3/2 with s^2 = r, and (r - 1)^2 for alpha = 2, whose chord is reached by a law on
+ * both ends of the cell with its mean in the middle. */
+static void parts_of_cells(void)
+{
+    int sums = 1, chords = 1;
+    for (int trial = 0; trial < 2000; trial++) {
+        const double alpha = trial % 3 == 0 ? 1.5 : trial % 3 == 1 ? 2.0 : 3.0, y = uniform(0.01, 0.2);
+        const double log_mass = -log_uniform(1e2, 1e7), off = log_uniform(1e-3, 1e2);
+        const long double one = expm1l(alpha == 1.5 ? 0.5L * (long double)y : (long double)y);
+        const long double rest = alpha == 2.0 ? 1.0L : alpha == 3.0 ? 3.0L + one : 1.5L + one;
+        const long double log_f = 2.0L * logl(one) + logl(rest);
+        const long double own = 64.0L * (long double)LDBL_EPSILON * -(long double)log_mass;
+        double lower, upper;
+        prv_excess_bounds_of_cell(log_mass, off, y, 0.0, y, y, alpha, &lower, &upper);
+        sums = sums && (long double)lower <= log_f + (long double)log_mass - (long double)off + own &&
+               (long double)upper >= log_f + (long double)log_mass + (long double)off - own;
+
+        const double wide = log_uniform(1e-9, 0.3), low = log1p(-wide), high = log1p(wide);
+        const long double variance = -expm1l((long double)low) * expm1l((long double)high);
+        prv_excess_bounds_of_cell(0.0, 0.0, 0.0, 0.0, low, high, 2.0, &lower, &upper);
+        chords = chords && (long double)upper >= logl(variance) - 64.0L * (long double)LDBL_EPSILON &&
+                 upper <= (double)logl(variance) + 1e-13;
+    }
+    check(sums, "cells of rare outcomes: bounds hold to the last digit of the mass");
+    check(chords,
+          "cells with all mass at their ends: the upper bound holds to the last digit, and is as close");
+}
+
+/* Q or P is a mixture of centres near `far` and 3 below it in size, whose weights are off by what the sums of
+ * renyi_mixture.c allow for; the other law is far away. In a cell beside `far` the ratio is below 1e-20, and
+ * f is alpha - 1 but for that. */
+static void cells_of_far_mixtures(void)
+{
+    enum { CENTERS = 4000 };
+    static double center[CENTERS], weight[CENTERS];
+    for (int of_q = 0; of_q <= 1; of_q++) {
+        int held = 1;
+        const double far = of_q ? 16.0 : 3.0, apart = 16.0;
+        double one_center = of_q ? 0.0 : apart, one_weight = 1.0;
+        for (size_t i = 0; i < CENTERS; i++)
+            center[i] = (i % 2 == 0 ? (of_q ? far : 0.0) : (of_q ? far - 3.0 : -3.0)) - (double)i * 0x1p-40;
+        for (int sign = -1; sign <= 1; sign++) {
+            const double off = sign * (8.0 * CENTERS + 16.0) * 0x1p-53;
+            for (size_t i = 0; i < CENTERS; i++)
+                weight[i] = 1.0 / CENTERS * (i % 2 == 0 ? 1.0 + off : 1.0 - off);
+            const prv_components mixture = {CENTERS, center, weight, of_q ? far : 3.0 + CENTERS * 0x1p-40},
+                                 single = {1, &one_center, &one_weight, of_q ? 0.0 : apart};
+            const prv_gaussian_integrand g = {of_q ? &mixture : &single, of_q ? &single : &mixture, 1.0,
+                                              1.001, of_q};
+            const double a = of_q ? far - 0.5 : 0.0, b = a + 1.0;
+            long double mass = 0.0L;
+            for (size_t i = 0; i < CENTERS; i++)
+                mass += 0.5L / CENTERS *
+                        (erfcl(((long double)a - (long double)center[i]) * sqrtl(0.5L)) -
+                         erfcl(((long double)b - (long double)center[i]) * sqrtl(0.5L)));
+            const long double truth = logl((long double)g.alpha - 1.0L) + logl(mass);
+            double lower, upper;
+            prv_gaussian_excess_of_cell(&g, a, b, &lower, &upper);
+            held = held && (long double)lower <= truth && truth <= (long double)upper &&
+                   upper - lower < 1e-10;
+        }
+        check(held,
+              "a cell of %s, a mixture that may be off, far from the other law: bounds hold, and are close",
+              of_q ? "Q" : "P");
+    }
+}
+
 /* An outcome of P alone, of probability m, beside one that both have. M is (1 - m)^(1 - alpha), and nearly
  * all of M - 1 is that outcome's. */
 static void outcomes_of_one(void)
@@ -488,6 +556,8 @@ int main(void)
     tables();
     rare_outcomes();
     uncertain_masses();
+    parts_of_cells();
+    cells_of_far_mixtures();
     outcomes_of_one();
     subnormal_outcomes();
     folded();
