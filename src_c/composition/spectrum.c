@@ -82,9 +82,8 @@ static prv_status separate_jumps(const prv_lattice *y, double count, size_t heav
     const size_t split = split_jumps(y, window->bulk, weight, jumps);
     const prv_status status = prv_source_new(y, jumps, heaviest, count, source);
     if (status != PRV_OK) return status;
-    const double moment = prv_tilt(y->loss, y->mass, split, window->bulk_tilt, NULL).log_moment;
-    const double error = prv_tilt_error(y->loss, split, window->bulk_tilt, moment);
-    *log_bulk += count * (moment + error + 4.0 * PRV_UNIT * fabs(moment));
+    const double moment = prv_log_moment_above(y->loss, y->mass, split, window->bulk_tilt);
+    *log_bulk = prv_above(*log_bulk + prv_above(count * moment));
     const bool fails = jumps[heaviest] > 0.0 || source->total > MOST_JUMPS || window->bulk_tilt < tilt;
     return fails ? PRV_ERR_PRECISION : PRV_OK;
 }

@@ -50,10 +50,9 @@ double prv_chernoff_tilt(const prv_direction *direction, double delta)
     return prv_root(direction, prv_entropy_excess, &goal, FIRST_TILT);
 }
 
-/* The terms of Chernoff's bounds at a tilt, of all steps together, with their errors. */
+/* The terms of Chernoff's bounds at a tilt, of all steps together, from above, with their errors. */
 typedef struct chernoff_sums {
     double log_moment;
-    double size;            /* sum of the moduli of the terms of log_moment */
     double absolute;        /* error of delta */
     double relative, shift; /* factor e^relative on the curve, and its shift in nats: certificate.h */
     prv_infinite infinite;  /* mass at infinity, with the tops put there */
@@ -74,11 +73,12 @@ static chernoff_sums chernoff_sums_at(const prv_direction *direction, double del
         const double sums = PRV_UNIT * (4.0 + (double)(p->knot_count - knots));
         const double beyond = p->dominating_infinite + above;
         prv_infinite_add(&c.infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
-        c.log_moment += k * moment;
-        c.size += k * fabs(moment);
-        c.absolute += k * (prv_absolute_cdf_error(direction->mechanisms[j]) + PRV_LOST_DELTA);
-        c.relative += k * (p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment));
-        c.shift += k * p->rounding.shift;
+        const double absolute = prv_above(prv_absolute_cdf_error(direction->mechanisms[j]) + PRV_LOST_DELTA);
+        const double relative = p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment);
+        c.log_moment = prv_above(c.log_moment + prv_above(k * moment));
+        c.absolute = prv_above(c.absolute + prv_above(k * absolute));
+        c.relative = prv_above(c.relative + k * relative);
+        c.shift = prv_above(c.shift + k * p->rounding.shift);
     }
     return c;
 }
@@ -91,11 +91,10 @@ static double epsilon_at(const prv_direction *direction, double delta, double sh
     const double finite = delta - c.absolute - c.infinite.high;
     if (!(finite > LEAST_FINITE * delta)) return HUGE_VAL;
     const double bound = (c.log_moment + log_kernel - log(finite) + c.relative) / lam + c.shift;
-    /* The sums over the steps are off by u each of their size; logarithms, products and the rest by 16 u.
-     * `finite` is the difference of numbers of at most finite / LEAST_FINITE. */
-    const double size = c.size + fabs(log_kernel) + fabs(log(finite)) + c.relative + 16.0;
-    const double rounding = PRV_UNIT * (16.0 + (double)direction->steps) * (size / lam + c.shift) *
-                            PRV_SECOND_ORDER;
+    /* Logarithms, products, sums of these few, and what `relative` and `shift` are made of are off by 16 u of
+     * their size. `finite` is the difference of numbers of at most finite / LEAST_FINITE. */
+    const double size = fabs(c.log_moment) + fabs(log_kernel) + fabs(log(finite)) + c.relative + 16.0;
+    const double rounding = 16.0 * PRV_UNIT * (size / lam + c.shift) * PRV_SECOND_ORDER;
     /* The greater one of two directions must not pass over a nan. */
     return isnan(bound) ? HUGE_VAL : bound + rounding;
 }
@@ -107,8 +106,9 @@ static double delta_at(const prv_direction *direction, double epsilon, double la
     const chernoff_sums c = chernoff_sums_at(direction, 0.0, 0.0, lam);
     const double moved = lam * (epsilon - c.shift);
     const double log_bound = c.log_moment + log_kernel - moved + c.relative;
-    const double size = c.size + fabs(log_kernel) + fabs(moved) + lam * fabs(epsilon) + c.relative + 16.0;
-    const double rounding = PRV_UNIT * (16.0 + (double)direction->steps) * size * PRV_SECOND_ORDER;
+    const double size = fabs(c.log_moment) + fabs(log_kernel) + fabs(moved) + lam * fabs(epsilon) +
+                        c.relative + 16.0;
+    const double rounding = 16.0 * PRV_UNIT * size * PRV_SECOND_ORDER;
     const double bound = prv_outwards(exp(log_bound + rounding), PRV_LIBM_ERROR, 1) + c.infinite.high +
                          c.absolute;
     return bound <= 1.0 ? fmin(prv_outwards(bound, 2.0 * PRV_UNIT, 1), 1.0) : 1.0;

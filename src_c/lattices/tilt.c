@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "numerics/dispatch.h"
+#include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "numerics/wide.h"
 
@@ -114,6 +115,13 @@ prv_moments prv_tilt(const double *loss, const double *mass, size_t length, doub
     r.variance = fmax((double)(total[2] / total[0] - mean * mean), 0.0);
     if (weight != NULL) multiply(weight, length, (double)(1.0L / total[0]));
     return r;
+}
+
+double prv_log_moment_above(const double *loss, const double *mass, size_t length, double lam)
+{
+    const double moment = prv_tilt(loss, mass, length, lam, NULL).log_moment;
+    if (moment == -HUGE_VAL) return moment;
+    return prv_above(moment + prv_tilt_error(loss, length, lam, moment) * PRV_SECOND_ORDER);
 }
 
 double prv_tilt_error(const double *loss, size_t length, double lam, double log_moment)

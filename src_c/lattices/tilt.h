@@ -17,6 +17,9 @@ typedef struct prv_moments {
  * All masses 0 give log_moment = -infinity. O(length), vectorised. */
 prv_moments prv_tilt(const double *loss, const double *mass, size_t length, double lam, double *weight);
 
+/* log M(lam), not below it by this bound. */
+double prv_log_moment_above(const double *loss, const double *mass, size_t length, double lam);
+
 /* The bound above. */
 double prv_tilt_error(const double *loss, size_t length, double lam, double log_moment);
 

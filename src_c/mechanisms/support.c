@@ -55,11 +55,14 @@ double prv_infinite_mass_error(const prv_mechanism *m, bool add)
     }
     if (m->base == PRV_BASE_CHOICE) {
         double error = 0.0;
-        for (int i = 0; i < 2; i++)
-            error += m->part_weight[i] *
-                     (prv_infinite_mass_error(m->part[i], add) +
-                      (m->part_weight_error + 3.0 * PRV_UNIT) * prv_infinite_mass(m->part[i], add));
-        return error > 0.0 ? error + DBL_MIN : 0.0; /* of products that underflow */
+        for (int i = 0; i < 2; i++) {
+            const double mass = prv_infinite_mass(m->part[i], add),
+                         off = prv_infinite_mass_error(m->part[i], add);
+            if (!(m->part_weight[i] > 0.0 && (mass > 0.0 || off > 0.0))) continue;
+            /* The weight's error, a product and half of a sum; products may underflow. */
+            error += m->part_weight[i] * (off + (m->part_weight_error + 3.0 * PRV_UNIT) * mass) + DBL_MIN;
+        }
+        return error;
     }
     if (m->base == PRV_BASE_ATOMS) return m->atoms[add]->q_only_error;
     /* The mass is a product of the stated one with a probability, or the stated one itself. */

@@ -64,7 +64,14 @@ static inline double prv_below(double x)
     return nextafter(x, -HUGE_VAL);
 }
 
-/* x from above (sign > 0) or below, where x is off by at most this part of itself. */
+/* x from above (sign > 0) or below, where x is off by at most so much; x itself where it is not off. */
+static inline double prv_apart(double x, double error, int sign)
+{
+    if (error == 0.0) return x;
+    return sign > 0 ? prv_above(x + error) : prv_below(x - error);
+}
+
+/* The same, where x is off by at most this part of itself, and is rounded at least. */
 static inline double prv_outwards(double x, double relative_error, int sign)
 {
     const double moved = fabs(x) * (relative_error * PRV_SECOND_ORDER);

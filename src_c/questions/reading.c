@@ -20,13 +20,6 @@ prv_reading prv_reading_begin(double epsilon)
     return r;
 }
 
-/* delta with the error of callbacks' values added (sign > 0) or subtracted, rounded to that side. */
-static double absolutely(double delta, double error, int sign)
-{
-    if (error == 0.0) return delta;
-    return sign > 0 ? prv_above(delta + error) : prv_below(delta - error);
-}
-
 double prv_underflown(const prv_totals *all, double delta)
 {
     return delta < 0x1p-960 ? all->count * PRV_LOST_DELTA : 0.0;
@@ -36,8 +29,8 @@ static void read_epsilon(const prv_asked *a, prv_side side, const prv_composed *
 {
     const prv_enclosed *l = a->enclosed;
     const prv_slack_parts c = prv_certificate(composed, side == PRV_DOMINATING ? &l->above : &l->below);
-    const double delta = absolutely(a->value, l->absolute_error + prv_underflown(a->all, a->value),
-                                    side == PRV_DOMINATING ? -1 : 1);
+    const double delta = prv_apart(a->value, l->absolute_error + prv_underflown(a->all, a->value),
+                                   side == PRV_DOMINATING ? -1 : 1);
     /* Both sides cross near each other. */
     const bool is_found = side == PRV_DOMINATED && isfinite(r->bounds.estimate);
     const double guess = is_found ? r->bounds.estimate : r->epsilon;
@@ -75,11 +68,11 @@ static void read_delta(const prv_asked *a, prv_side side, const prv_composed *co
     const double slope = fmin(fmax(v.slope, PRV_FINEST_DELTA / a->aim->asked), 1e300);
     const double finite = fmax(v.plain - composed->tilted.infinite.mass, 1e-300);
     if (side == PRV_DOMINATING) {
-        r->bounds.upper = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), 1);
+        r->bounds.upper = prv_apart(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), 1);
         r->bounds.estimate = v.plain;
         r->slope = slope;
     } else {
-        r->bounds.lower = absolutely(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), -1);
+        r->bounds.lower = prv_apart(v.delta, l->absolute_error + prv_underflown(a->all, v.delta), -1);
         const double above = r->bounds.estimate, below = v.plain;
         r->bounds.estimate = above > 0.0 && below > 0.0
                                  ? above * pow(below / above, 1.0 - prv_upper_weight(l))

@@ -180,6 +180,43 @@ static void ranges(double range, size_t runs)
     release(&c);
 }
 
+/* A thousand different steps at a steep tilt, where rounding of the sums over them is the most there is:
+ * epsilon is not below Chernoff's bound of their coarse lattices in long double. */
+static void many_steps(void)
+{
+    enum { PAIRS = 1000 };
+    static prv_mechanism *m[PAIRS];
+    static prv_step steps[PAIRS];
+    prv_direction direction;
+    for (size_t j = 0; j < PAIRS; j++) {
+        if (prv_mechanism_approximate_dp(uniform(1.0, 2.0), 0.0, &m[j]) != PRV_OK) abort();
+        steps[j] = (prv_step){m[j], 1};
+    }
+    if (prv_direction_new(steps, PAIRS, PRV_REMOVE, 0, NULL, NULL, &direction) != PRV_OK ||
+        prv_direction_profile(&direction, 1, NULL) != PRV_OK)
+        abort();
+    int above = 1, near = 1;
+    for (double tilt = 0.5; tilt < 200.0; tilt *= 2.0) {
+        const double delta = 1e-9, found = prv_chernoff_epsilon_at(&direction, delta, HUGE_VAL, tilt);
+        const long double l = (long double)tilt;
+        long double log_bound = -l * log1pl(1.0L / l) - log1pl(l) - logl((long double)delta);
+        for (size_t j = 0; j < direction.steps; j++) {
+            const prv_profile *p = &direction.profiles[j];
+            const long double top = (long double)p->knots[p->knot_count - 1];
+            long double sum = 0.0L;
+            for (size_t i = 0; i < p->knot_count; i++)
+                sum += (long double)p->dominating[i] * expl(l * ((long double)p->knots[i] - top));
+            log_bound += (long double)direction.counts[j] * (logl(sum) + l * top);
+        }
+        above = above && (long double)found >= log_bound / l;
+        near = near && (long double)found <= log_bound / l * (1.0L + 1e-11L);
+    }
+    check(above, "a thousand steps: epsilon is not below Chernoff's bound in long double");
+    check(near, "... and is near it");
+    prv_direction_free(&direction);
+    for (size_t j = 0; j < PAIRS; j++) prv_mechanism_free(m[j]);
+}
+
 int main(void)
 {
     composition c;
@@ -200,5 +237,6 @@ int main(void)
     ranges(0.1, 1);
     ranges(0.1, MOST_RUNS);
     ranges(2.0, 20);
+    many_steps();
     return summary();
 }

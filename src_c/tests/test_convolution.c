@@ -7,6 +7,7 @@
 #include "composition/convolution.h"
 #include "composition/direct_convolution.h"
 #include "composition/kernel.h"
+#include "composition/spectral_power.h"
 
 #define U (0.5 * DBL_EPSILON)
 
@@ -231,6 +232,48 @@ static void binomial(way how, int k, double rare, size_t n)
     prv_lattice_free(&y);
 }
 
+/* The sums of a precise power, against those of the transform written out, at all frequencies. */
+static void sums_of_powers(void)
+{
+    enum { POINTS = 48 };
+    prv_fft_provider *provider = NULL;
+    prv_fft fft;
+    prv_workspace work;
+    if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK ||
+        provider->plan(provider->context, POINTS, &fft) != PRV_OK ||
+        prv_workspace_new(POINTS, 1, 8, &work) != PRV_OK)
+        abort();
+    int enough = 1, close = 1;
+    for (int trial = 0; trial < 50; trial++) {
+        prv_lattice y = lattice(8, 0.0, 0.25, -3, trial % 2);
+        const double k = (double)(1 + random_below(30));
+        prv_tilt(y.loss, y.mass, y.length, 0.0, work.weight);
+        long double square = 0.0L, less_one_square = 0.0L;
+        for (int j = 0; j < POINTS; j++) {
+            long double re = 0.0L, im = 0.0L;
+            for (size_t i = 0; i < y.length; i++) {
+                const long double angle = 6.28318530717958647692528676655900577L *
+                                          (long double)(j * y.index[i] % POINTS) / POINTS;
+                re += (long double)work.weight[i] * cosl(angle);
+                im -= (long double)work.weight[i] * sinl(angle);
+            }
+            square += powl(re * re + im * im, (long double)k);
+            less_one_square += powl(re * re + im * im, (long double)k - 1.0L);
+        }
+        prv_spectral_power power;
+        if (prv_spectral_power_precise(&y, k, &fft, NULL, &work, &power) != PRV_OK) abort();
+        enough = enough && power.square >= (double)square * (1.0 - 1e-12) &&
+                 power.less_one_square >= (double)less_one_square * (1.0 - 1e-12);
+        close = close && power.square <= 2.0 * (double)square + 1e-9 &&
+                power.less_one_square <= 2.0 * (double)less_one_square + 1e-9;
+        prv_lattice_free(&y);
+    }
+    check(enough, "sums over the frequencies of precise powers: all are counted");
+    check(close, "... and no more than twice");
+    prv_workspace_free(&work);
+    prv_fft_provider_free(provider);
+}
+
 /* Without a shift of the tilt to that side nothing is known of the mass outside. */
 static void no_shift(void)
 {
@@ -306,6 +349,7 @@ int main(void)
     lengths();
     no_shift();
     predictions();
+    sums_of_powers();
     for (way how = PLAIN; how <= DIRECT; how++) {
         against_convolution(how, 0.5, 150, 190, "wide windows");
         against_convolution(how, 0.5, 20, 45, "narrow windows, which wrap around");

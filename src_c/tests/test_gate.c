@@ -15,6 +15,30 @@ static prv_totals totals_of(double count, double greatest, double greatest_error
     return t;
 }
 
+/* The mass at infinity of a choice, whose products may vanish. */
+static void masses_of_choices(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 300; trial++) {
+        const double mass[2] = {log_uniform(1e-300, 0.1), log_uniform(1e-300, 0.1)},
+                     weight = log_uniform(1e-300, 0.5), weights[2] = {weight, 1.0 - weight};
+        prv_mechanism *parts[2] = {NULL, NULL}, *m = NULL;
+        if (prv_mechanism_approximate_dp(1.0, mass[0], &parts[0]) != PRV_OK ||
+            prv_mechanism_approximate_dp(1.0, trial % 2 == 0 ? mass[1] : 0.0, &parts[1]) != PRV_OK ||
+            prv_mechanism_choice(PRV_OK, parts, weights, 0.0, NULL, &m) != PRV_OK)
+            abort();
+        const double told = prv_infinite_mass(m, false), error = prv_infinite_mass_error(m, false);
+        const long double truth = (long double)weight * (long double)mass[0] +
+                                  (trial % 2 == 0 ? (long double)weights[1] * (long double)mass[1] : 0.0L);
+        held = held && (long double)told - (long double)error <= truth &&
+               truth <= (long double)told + (long double)error;
+        close = close && error <= 16.0 * U * told + 4.0 * DBL_MIN;
+        prv_mechanism_free(m);
+    }
+    check(held, "masses at infinity of choices lie within their errors, also where they are no doubles");
+    check(close, "... which are a few roundings");
+}
+
 /* 1 - prod (1 - m_j)^k_j lies between both ends; exactly known masses stay exact. */
 static void masses_at_infinity(void)
 {
@@ -218,6 +242,7 @@ static void the_way_out(void)
 int main(void)
 {
     masses_at_infinity();
+    masses_of_choices();
     masses_at_the_ends();
     floors();
     known_at_once();

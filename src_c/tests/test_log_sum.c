@@ -77,6 +77,21 @@ static void moving_outwards(void)
     check(near, "... and not by much more");
 }
 
+/* Sums of a double and an error of some of its last digits, in long double. */
+static void moving_apart(void)
+{
+    int enough = prv_apart(0.1, 0.0, 1) == 0.1 && prv_apart(0.1, 0.0, -1) == 0.1, near = 1;
+    for (int trial = 0; trial < 4000; trial++) {
+        const double x = uniform(0.5, 2.0), error = DBL_EPSILON * uniform(0.0, 8.0);
+        const double below = prv_apart(x, error, -1), above = prv_apart(x, error, 1);
+        enough = enough && (long double)below <= (long double)x - (long double)error &&
+                 (long double)above >= (long double)x + (long double)error;
+        near = near && above - below <= 2.0 * error + 4.0 * DBL_EPSILON;
+    }
+    check(enough, "a value is moved by what it may be off by, and not at all where it is not off");
+    check(near, "... and not by much more");
+}
+
 int main(void)
 {
     sums_hold_the_exact_logarithm(0.0, 1.0, 3);
@@ -85,5 +100,6 @@ int main(void)
     edges();
     differences();
     moving_outwards();
+    moving_apart();
     return summary();
 }

@@ -667,6 +667,101 @@ static void bulk_of_a_rare_loss(void)
           1.0 - most);
 }
 
+/* A composition that may grow: what it then has at or below `low` is no more than the period allows for. */
+static void room_to_grow(void)
+{
+    int held = 1, made = 0;
+    for (int trial = 0; trial < 200; trial++) {
+        prv_lattice y;
+        if (prv_lattice_new(2, &y) != PRV_OK) abort();
+        y.spacing = uniform(0.2, 0.6);
+        y.offset = y.infinite_mass = 0.0;
+        for (size_t i = 0; i < 2; i++) {
+            y.index[i] = (int64_t)i - (trial % 2 == 0);
+            y.loss[i] = y.spacing * (double)y.index[i];
+        }
+        y.mass[0] = uniform(0.2, 0.8);
+        y.mass[1] = 1.0 - y.mass[0];
+        const double tilt = log_uniform(0.1, 3.0), room = (double)random_below(4), k = 5.0;
+        const prv_window window = {.low_epsilon = 0.5,
+                                   .high_epsilon = 1.0,
+                                   .room_to_grow = room,
+                                   .shift_up = 1.0,
+                                   .shift_down = log_uniform(0.3, 3.0),
+                                   .tolerance = log_uniform(1e-40, 1e-3)};
+        const prv_lattice *list = &y;
+        prv_spectrum s;
+        prv_composed c;
+        if (prv_spectrum_new(&list, &k, 1, tilt, &window, 1e9, &s, &c) == PRV_OK) {
+            const long double up = (long double)y.mass[1] * expl((long double)tilt * (long double)y.loss[1]),
+                              down = (long double)y.mass[0] *
+                                     expl((long double)tilt * (long double)y.loss[0]),
+                              n = (long double)(k * (1.0 + room));
+            long double below = 0.0L;
+            for (long double i = 0.0L; i <= n; i += 1.0L) {
+                const long double sum = i * (long double)y.loss[1] + (n - i) * (long double)y.loss[0];
+                if (sum <= (long double)s.low)
+                    below += expl(lgammal(n + 1.0L) - lgammal(i + 1.0L) - lgammal(n - i + 1.0L) +
+                                  i * logl(up / (up + down)) + (n - i) * logl(down / (up + down)));
+            }
+            held = held && below * (long double)prv_kernel_maximum(tilt) <= (long double)window.tolerance;
+            made++;
+            prv_spectrum_free(&s);
+        }
+        prv_lattice_free(&y);
+    }
+    check(held && made > 100, "compositions that may grow: what lies below is within the tolerance (%d)",
+          made);
+}
+
+/* The error at a frequency, in units of e^log_bound, against that of phi, which prv_characteristic_error
+ * bounds. */
+static void errors_of_exponents(void)
+{
+    int enough = 1;
+    for (int trial = 0; trial < 100; trial++) {
+        prv_lattice y = random_lattice(12, 0.1, 3);
+        double weight[12];
+        prv_tilt(y.loss, y.mass, y.length, 0.5, weight);
+        prv_source source;
+        prv_exponents e = {0};
+        const double points = 1001.0, first = (double)random_below(400);
+        if (prv_source_new(&y, weight, prv_heaviest(weight, y.length), 1.0, &source) != PRV_OK) abort();
+        prv_source_scale(&source, 1.0);
+        if (prv_exponents_append(&e, first, PRV_FREQUENCY_BLOCK) != PRV_OK) abort();
+        prv_exponents_add(&e, 0, PRV_FREQUENCY_BLOCK, &source, NULL, points);
+        const double error = prv_characteristic_error(&source, first + PRV_FREQUENCY_BLOCK, points);
+        for (size_t j = 0; j < PRV_FREQUENCY_BLOCK; j++)
+            enough = enough && e.error[j] * exp(e.log_bound[j]) >= error;
+        prv_exponents_free(&e);
+        prv_release(source.block);
+        prv_lattice_free(&y);
+    }
+    check(enough, "the logarithm of a characteristic function is off by no less than itself");
+}
+
+/* Log-moments from above, against long double. */
+static void moments_from_above(void)
+{
+    int enough = 1, close = 1;
+    for (int trial = 0; trial < 500; trial++) {
+        prv_lattice y = random_lattice(1 + random_below(12), 0.1, 3);
+        const double lam = log_uniform(0.1, 100.0);
+        long double moment = 0.0L;
+        for (size_t i = 0; i < y.length; i++)
+            moment += (long double)y.mass[i] * expl((long double)lam * (long double)y.loss[i]);
+        const double above = prv_log_moment_above(y.loss, y.mass, y.length, lam);
+        const double error = prv_tilt_error(y.loss, y.length, lam, above);
+        enough = enough && (long double)above >= logl(moment);
+        close = close && above <= (double)logl(moment) + 2.1 * error;
+        prv_lattice_free(&y);
+    }
+    check(enough, "log-moments from above are not below those of long double");
+    check(close, "... and not above them by more than their error");
+    const double none = 0.0;
+    check(prv_log_moment_above(&none, &none, 1, 1.0) == -HUGE_VAL, "without mass they are -infinity");
+}
+
 /* ---- Shapes --------------------------------------------------------------------------------- */
 
 static void shapes(void)
@@ -735,6 +830,9 @@ int main(void)
     bulk_alone(1.5);
     bulk_alone(0.05);
     bulk_of_a_rare_loss();
+    room_to_grow();
+    errors_of_exponents();
+    moments_from_above();
     jumps_at_a_zero_of_the_bulk();
     rounding(40, 1000.0, 1.0, 6); /* a few spectra of these are given up */
     rounding(40, 100000.0, 1e-3, 6);
