@@ -73,10 +73,8 @@ static prv_status law_of_lattice(const prv_lattice *y, const prv_ratio_side *s, 
         if (dominates && y->mass[i] > 0.0) law->null[at] += DBL_TRUE_MIN;
         if (!dominates && mass < 0x1p-960) law->null[at] = 0.0;
     }
-    const double infinite = dominates ? prv_above(y->infinite_mass + y->infinite_error)
-                                      : fmax(prv_below(y->infinite_mass - y->infinite_error), 0.0);
-    *(s->add ? &law->zero : &law->infinite) = y->infinite_mass > 0.0 || y->infinite_error > 0.0 ? infinite
-                                                                                                : 0.0;
+    *(s->add ? &law->zero : &law->infinite) = fmax(
+        prv_apart(y->infinite_mass, y->infinite_error, dominates ? 1 : -1), 0.0);
     law->shift = y->rounding.shift;
     status = prv_ratio_close(s, law);
     if (status != PRV_OK) prv_ratio_law_free(law);

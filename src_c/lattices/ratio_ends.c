@@ -34,7 +34,7 @@ void prv_ratio_cut_far_points(const prv_ratio_side *s, prv_ratio_law *law)
     for (size_t i = kept; i < law->length; i++) {
         if (!(law->null[i] > 0.0)) continue;
         mass += law->null[i];
-        special += prv_ratio_special(law, i) * error + DBL_MIN;
+        special += prv_ratio_special(law, i) * error; /* at least 2^-1074 e^705 */
     }
     mass *= 1.0 + PRV_UNIT * (double)law->length;
     special *= 1.0 + PRV_UNIT * (double)law->length;

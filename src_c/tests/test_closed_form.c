@@ -8,6 +8,8 @@
 #include "closed/smooth_curve.h"
 
 #include "numerics/normal.h"
+#include "numerics/rounding.h"
+#include "mechanisms/mechanism.h"
 
 /* What sums and tails of this test are off by. */
 #define TRUSTED (64.0L * (long double)PRV_WIDE_LIBM_UNIT)
@@ -70,6 +72,31 @@ static void blurs(void)
                 }
             }
         }
+}
+
+/* mu of Gaussian noise that is not what its scale says, as of groups: a product of doubles, off by 4 u. */
+static void rounded_sizes(void)
+{
+    prv_mechanism *m = gaussian(1.0);
+    const prv_options o = options_of(1e-3);
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 200; trial++) {
+        m->mu = uniform(0.3, 0.9);
+        const prv_step step = {m, 1};
+        const double epsilon = uniform(1.0, 10.0);
+        prv_bounds b;
+        if (prv_delta(&step, 1, &o, &epsilon, 1, &b, NULL) != PRV_OK) abort();
+        for (int side = -1; side <= 1; side += 2) {
+            const long double mu = (long double)m->mu * (1.0L + side * 4.0L * (long double)PRV_UNIT),
+                              e = (long double)epsilon, size = e / mu + mu, truth = gaussian_delta(e, mu),
+                              own = TRUSTED * (2.0L + size * size) * normal_upper(e / mu - 0.5L * mu);
+            held = held && (long double)b.lower <= truth + own && truth - own <= (long double)b.upper;
+            close = close && b.upper - b.lower <= 1e-9 * b.upper;
+        }
+    }
+    check(held, "Gaussian noise whose mu is off by 4 u: both ends of that are within the bounds");
+    check(close, "... which are close");
+    prv_mechanism_free(m);
 }
 
 static long double binomial(double n, double k)
@@ -278,6 +305,7 @@ int main(void)
     mills_ratios();
     gaussian_curves();
     blurs();
+    rounded_sizes();
     response_tables();
     tables_that_are_refused();
     densities_that_are_off();

@@ -769,6 +769,23 @@ static void histories(void)
     prv_mechanism_free(noise);
 }
 
+/* log(1 - p + p e^x), against long double. */
+static void logarithms_of_mixtures(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 2000; trial++) {
+        const double x = trial % 2 == 0 ? uniform(30.0, 700.0) : uniform(-40.0, 40.0),
+                     p = log_uniform(1e-300, 1.0);
+        double error;
+        const double found = prv_ratio_log_mixture(x, p, &error);
+        const long double truth = log1pl((long double)p * expm1l((long double)x));
+        held = held && fabsl((long double)found - truth) <=
+                           (long double)error + 16.0L * (long double)LDBL_EPSILON * (1.0L + fabsl(truth));
+        close = close && error <= 3e-12;
+    }
+    check(held && close, "log ratios of mixtures are within their errors, which are below 3e-12");
+}
+
 int main(void)
 {
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
@@ -793,6 +810,7 @@ int main(void)
     losses_beyond_doubles();
     refusals();
     histories();
+    logarithms_of_mixtures();
     prv_fft_provider_free(provider);
     return summary();
 }

@@ -39,6 +39,21 @@ static void masses_of_choices(void)
     check(close, "... which are a few roundings");
 }
 
+/* Losses whose sum is above all doubles: it is finite all the same. */
+static void losses_beyond_doubles(void)
+{
+    const double loss[2] = {0.0, 0.9 * DBL_MAX}, q[2] = {0.5, 0.5};
+    prv_mechanism *m = NULL;
+    if (prv_mechanism_table(loss, q, 2, 0.0, &m) != PRV_OK) abort();
+    prv_totals t = {0};
+    prv_totals_add(&t, m, 2.0, false);
+    check(t.greatest_loss == DBL_MAX && t.greatest_error == HUGE_VAL,
+          "a sum of greatest losses beyond the doubles is finite, and nothing more is known of it");
+    prv_totals_add(&t, m, 1.0, false);
+    check(t.greatest_loss == DBL_MAX && t.greatest_error == HUGE_VAL, "... whatever is added");
+    prv_mechanism_free(m);
+}
+
 /* 1 - prod (1 - m_j)^k_j lies between both ends; exactly known masses stay exact. */
 static void masses_at_infinity(void)
 {
@@ -243,6 +258,7 @@ int main(void)
 {
     masses_at_infinity();
     masses_of_choices();
+    losses_beyond_doubles();
     masses_at_the_ends();
     floors();
     known_at_once();

@@ -473,6 +473,60 @@ static void gaps(size_t atoms, double most_count, int apart, int trials)
         (int)atoms, most_count, apart ? ", jumps apart" : "", tried, kept, closest);
 }
 
+/* A bulk of one atom, and jumps of two, whose modulus falls between the samples: intervals of frequencies are
+ * bounded by the end where it is greater. */
+static void falling_jumps(void)
+{
+    int ok = 1, tried = 0;
+    double closest = HUGE_VAL;
+    for (int trial = 0; trial < 200; trial++) {
+        prv_lattice y;
+        if (prv_lattice_new(3, &y) != PRV_OK) abort();
+        y.offset = y.infinite_mass = 0.0;
+        y.spacing = log_uniform(1e-3, 0.3);
+        for (size_t i = 0; i < 3; i++) {
+            y.index[i] = (int64_t)i;
+            y.loss[i] = y.spacing * (double)i;
+        }
+        const double rare = log_uniform(1e-9, 1e-3), count = floor(uniform(1e-3, 0.1) / rare) + 1.0;
+        const double weight[3] = {1.0 - rare, 0.0, 0.0}, jumps[3] = {0.0, 0.5 * rare, 0.5 * rare};
+        prv_source sources[2]; /* as prv_spectrum_new has them */
+        if (prv_source_new(&y, weight, 0, count, &sources[0]) != PRV_OK ||
+            prv_source_new(&y, jumps, 0, count, &sources[1]) != PRV_OK)
+            abort();
+        for (size_t i = 0; i < 2; i++) prv_source_scale(&sources[i], 1.0);
+        sources[0].most_gap = 0.75;
+        const double points = 2001.0, tilt = log_uniform(0.1, 5.0);
+        const double first = 500.0 + (double)random_below(400), angle = 3.14159265358979 * first / points;
+        /* Small enough that the jumps' total is too much, large enough for their modulus at the first
+         * frequency. */
+        const double tolerance = points * y.spacing / (4.0 * first) * count * rare * cos(angle) *
+                                 uniform(1.05, 1.5);
+        double result;
+        prv_march march = {.sources = sources, .jumps = sources + 1, .steps = 1, .most_work = 1e9};
+        if (prv_left_out(&march, first, points, y.spacing, tilt, tolerance, &result) == PRV_OK &&
+            march.kept_length == 0) {
+            long double sum = 0.0L;
+            for (double j = first; j <= 0.5 * (points - 1.0); j += 1.0) {
+                const long double theta = 6.283185307179586476925286766559L * (long double)j /
+                                          (long double)points;
+                sum += 2.0L / (long double)points * expl(log_of_jumps(sources, sources + 1, 1, theta)) *
+                       (long double)(y.spacing / prv_kernel_divisor(tilt * y.spacing, (double)theta));
+            }
+            ok = ok && (double)sum <= result;
+            closest = fmin(closest, result / (double)sum);
+            tried++;
+        }
+        prv_release(march.kept);
+        for (size_t i = 0; i < 2; i++) prv_release(sources[i].block);
+        prv_lattice_free(&y);
+    }
+    check(
+        ok && tried > 100,
+        "falling jumps: what is left out is not more than the march says (%d marches; at least %.3g times as much)",
+        tried, closest);
+}
+
 /* Steps whose atoms lie unlike distances apart: the subsets that tell of the one are of no use for the other.
  * Work is counted, and the same everywhere. */
 static void unlike_steps(void)
@@ -826,6 +880,7 @@ int main(void)
     gaps(60, 30000.0, 0, trials_of(150));
     gaps(8, 300.0, 1, trials_of(200));
     gaps(60, 30000.0, 1, trials_of(150));
+    falling_jumps();
     unlike_steps();
     bulk_alone(1.5);
     bulk_alone(0.05);
