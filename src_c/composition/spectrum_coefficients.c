@@ -131,8 +131,10 @@ static void separate_jumps(const prv_exponents *e, size_t j, double steps, block
         p->error[l] = 2.0 * exp(fmin(e->log_bound[j] + e->jump_bound[j], 0.0));
         return;
     }
-    const double sin_half = sin(0.5 * e->jump_im[j]), grown = expm1(e->jump_re[j]);
-    const prv_complex factor = {grown * cos(e->jump_im[j]) - 2.0 * sin_half * sin_half,
+    const double sin_half = sin(0.5 * e->jump_im[j]), cosine = cos(e->jump_im[j]),
+                 grown = expm1(e->jump_re[j]);
+    const prv_complex factor = {cosine > 0.0 ? grown * cosine - 2.0 * sin_half * sin_half
+                                             : (1.0 + grown) * cosine - 1.0,
                                 (1.0 + grown) * sin(e->jump_im[j])};
     const double size = hypot(factor.re, factor.im), bulk_bound = exp(fmin(e->log_bound[j], 0.0));
     const prv_complex value = prv_cmul((prv_complex){p->re[l], p->im[l]}, factor);
