@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
+from prvcore._cli.options import OPTIONS
 from prvcore._names import likeliest
 
 BAD_OPTION = 2  # exit status
@@ -29,7 +30,8 @@ class Once(argparse.Action):
 
 class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+        # --delta would be short for --delta-relative-error where nothing else begins so
+        super().__init__(*arguments, **{**options, "allow_abbrev": False})
         self.register("action", None, Once)
         self.register("action", "store", Once)
 
@@ -43,8 +45,10 @@ class Parser(argparse.ArgumentParser):
 
     def _hint(self, unknown: list[str]) -> str:
         known = {_as_name(option): option for option in self._option_string_actions}
-        for text in unknown:
-            meant = likeliest(_as_name(text), known) if text.startswith("--") else None
+        for name in (_as_name(text) for text in unknown if text.startswith("--")):
+            # cut short, unless it is all of an option that this command lacks
+            begun = [] if name in OPTIONS else [each for each in known if each.startswith(name)]
+            meant = begun[0] if len(begun) == 1 else likeliest(name, known)
             if meant is not None:
                 return f"did you mean {known[meant]}?"
         return f"{self.prog} --help lists what it takes"

@@ -336,6 +336,8 @@ def test_bad_options_are_told_in_one_line(capsys, arguments, option, value):
         ("epsilon", ["--neighbours", "add"], "did you mean --neighbors?"),
         ("epsilon", ["more", "--num-steps", "3"], "did you mean --steps?"),
         ("steps", ["--epochs", "20"], "prvcore steps --help lists what it takes"),
+        ("epsilon", ["--batch", "256"], "did you mean --batch-size?"),
+        ("epsilon", ["--eps", "1"], "did you mean --eps-error?"),
         ("epsilon", ["-n", "1"], "prvcore epsilon --help lists what it takes"),
     ],
 )
@@ -347,6 +349,21 @@ def test_an_option_under_another_name_is_told_its_own(capsys, command, unknown, 
     assert out == ""
     told = f"unrecognized arguments: {' '.join(unknown)} ({hint})"
     assert err == f"prvcore {command}: error: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [("curve", ["--delta", "1e-5"]), ("curve", ["--epsilon", "1"]), ("delta", ["--delta", "1e-5"])],
+)
+def test_an_option_is_not_taken_for_the_beginning_of_another(capsys, command, wrong):
+    point = ["--epsilon", "1"] if command == "delta" else []
+    run = ["--noise-multiplier", "1", "--sampling-probability", "0.1", "--steps", "10"]
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, *point, *run, *wrong])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"prvcore {command}: error: unrecognized arguments: {' '.join(wrong)}")
 
 
 @pytest.mark.parametrize("option", ["--sampler", "--loader"])
