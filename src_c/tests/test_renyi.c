@@ -144,7 +144,7 @@ static int excess_holds(const prv_excess *e, long double log_truth, long double 
 static void rare_outcomes(void)
 {
     int held = 1;
-    for (int trial = 0; trial < 200; trial++) {
+    for (int trial = 0, trials = trials_of(200); trial < trials; trial++) {
         const double rare = log_uniform(1e-300, 1e-200), losses[] = {rare * expm1(-1.0), 1.0};
         const double q[] = {1.0, rare};
         prv_mechanism *m = NULL;
@@ -166,7 +166,7 @@ static void rare_outcomes(void)
 static void uncertain_masses(void)
 {
     int held = 1;
-    for (int trial = 0; trial < 200; trial++) {
+    for (int trial = 0, trials = trials_of(200); trial < trials; trial++) {
         const double y = uniform(0.5, 3.0), log_mass = uniform(-30.0, 0.0), off = log_uniform(1e-12, 0.5);
         for (size_t j = 0; j < ORDERS; j++) {
             const long double a = orders[j], r = expm1l((long double)y);
@@ -257,7 +257,7 @@ static void cells_of_far_mixtures(void)
 static void outcomes_of_one(void)
 {
     int held = 1;
-    for (int trial = 0; trial < 100; trial++) {
+    for (int trial = 0, trials = trials_of(100); trial < trials; trial++) {
         const double both = 1.0 - log_uniform(1e-6, 1e-3), rest_of_p = 1.0 - both;
         prv_atoms *a = prv_atoms_new(1);
         prv_mechanism *m = NULL;
@@ -453,7 +453,7 @@ static void uncertain_cells(void)
 static void rare_choices(void)
 {
     int held = 1, close = 1;
-    for (int trial = 0; trial < 50; trial++) {
+    for (int trial = 0, trials = trials_of(50); trial < trials; trial++) {
         const double loss = 0.0, whole = 1.0, weights[2] = {log_uniform(1e-300, 1e-280), 1.0};
         prv_mechanism *parts[2] = {gaussian(1.0), NULL}, *m = NULL;
         const prv_status status = prv_mechanism_table(&loss, &whole, 1, 0.0, &parts[1]);

@@ -131,7 +131,7 @@ static void check_list(const list *l, double tilt, bool transforms)
 
 static void test_lists(void)
 {
-    for (int i = 0; i < 24; i++) {
+    for (int i = 0, trials = trials_of(24); i < trials; i++) {
         list l;
         const double scale = i % 2 == 0 ? 1.0 : log_uniform(1e-60, 1e-3);
         new_list(scale, &l);
@@ -251,7 +251,8 @@ static void test_tops_of_atoms(void)
 {
     double nearest = 0.0;
     int above = 0, wrong = 0;
-    for (int i = 0; i < 400; i++) {
+    const int trials = trials_of(400);
+    for (int i = 0; i < trials; i++) {
         const double error = i % 5 == 0 ? 0.0 : log_uniform(1e-16, 1e-6);
         const double knot = (i % 2 == 0 ? 1.0 : -1.0) * log_uniform(1e-3, 300.0);
         const size_t length = 1 + random_below(ATOMS);
@@ -292,8 +293,8 @@ static void test_tops_of_atoms(void)
         prv_lattice_free(&y);
         prv_mechanism_free(m);
     }
-    check(above > 200 && wrong == 0, "%d tops of atoms: %d on the wrong side of what the atoms lose", above,
-          wrong);
+    check(above > trials / 2 && wrong == 0, "%d tops of atoms: %d on the wrong side of what the atoms lose",
+          above, wrong);
     check(nearest < 20.0, "... and no farther from it than %.2g of what losses may be off by", nearest);
 }
 
@@ -376,7 +377,8 @@ static bool has_caps(const prv_step *steps, double epsilon)
 static void test_discrete_lists(void)
 {
     int wrong = 0, capped = 0, close = 0, asked = 0;
-    for (int i = 0; i < 12; i++) {
+    const int lists = trials_of(12);
+    for (int i = 0; i < lists; i++) {
         sampled s[2];
         for (int j = 0; j < 2; j++) new_sampled(1 + (int)random_below(3), &s[j]);
         const prv_step steps[2] = {{s[0].mechanism, (uint64_t)s[0].count},
@@ -401,9 +403,9 @@ static void test_discrete_lists(void)
         }
         for (int j = 0; j < 2; j++) prv_mechanism_free(s[j].mechanism);
     }
-    check(wrong == 0 && asked > 60, "lists of discrete losses: %d of %d questions answered wrongly", wrong,
-          asked);
-    check(capped > asked / 4 && close > asked / 2,
+    check(wrong == 0 && (lists < 12 || asked > 60),
+          "lists of discrete losses: %d of %d questions answered wrongly", wrong, asked);
+    check(lists < 12 || (capped > asked / 4 && close > asked / 2),
           "... of which %d have losses that decide alone, and %d are close", capped, close);
 }
 
