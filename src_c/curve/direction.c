@@ -25,8 +25,9 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
     if (pair != NULL) m = pair;
     prv_mechanism *enclosed = NULL;
     if (m->base == PRV_BASE_COMBINED) {
-        status = prv_enclose(m, direction->add, &direction->enclosing, options, &enclosed);
-        if (prv_is_too_fine(status)) status = prv_enclose_trivially(m, &enclosed);
+        const bool made = direction->enclosing.share > 0.0;
+        if (made) status = prv_enclose(m, direction->add, &direction->enclosing, options, &enclosed);
+        if (!made || prv_is_too_fine(status)) status = prv_enclose_trivially(m, &enclosed);
         if (status == PRV_OK) m = enclosed;
     }
     if (status == PRV_OK) status = prv_profile_new(m, direction->add, 1, &direction->profiles[k]);

@@ -165,6 +165,23 @@ static prv_status sample_laws(const prv_mechanism *m, const prv_law_request *b, 
     return status;
 }
 
+/* The laws of a mechanism that is not combined: few points as a list. */
+static prv_status single_laws(const prv_mechanism *m, const prv_law_request *b, double spacing, bool means,
+                              prv_law_pair *e)
+{
+    if (m->base == PRV_BASE_ATOMS && !isfinite(spacing) && (double)m->atoms[b->add]->length <= MOST_LISTED)
+        return prv_part_laws_as_lists(m, b, e);
+    prv_part_range range;
+    const prv_status status = prv_part_find_range(m, b, &range);
+    if (status != PRV_OK) return status;
+    const double period = prv_mechanism_features(m, b->add).period;
+    return prv_part_laws_on_lattice(
+        m, b, &range,
+        isfinite(spacing) ? spacing
+                          : prv_fit_period(period, prv_fine_spacing(b->fineness->share, range.variance)),
+        means, e);
+}
+
 /* Both laws of a mechanism: on this spacing, but for averages; or on one that serves it, if `spacing` is
  * infinite. */
 static prv_status laws_of(const prv_mechanism *m, const prv_law_request *b, double spacing, prv_law_pair *e)
@@ -179,17 +196,7 @@ static prv_status laws_of(const prv_mechanism *m, const prv_law_request *b, doub
         case PRV_COMBINED_FOLDED: return PRV_ERR_PART; /* of nothing */
         }
     }
-    if (m->base == PRV_BASE_ATOMS && !isfinite(spacing) && (double)m->atoms[b->add]->length <= MOST_LISTED)
-        return prv_part_laws_as_lists(m, b, e);
-    prv_part_range range;
-    status = prv_part_find_range(m, b, &range);
-    if (status != PRV_OK) return status;
-    const double period = prv_mechanism_features(m, b->add).period;
-    return prv_part_laws_on_lattice(
-        m, b, &range,
-        isfinite(spacing) ? spacing
-                          : prv_fit_period(period, prv_fine_spacing(b->fineness->share, range.variance)),
-        e);
+    return single_laws(m, b, spacing, false, e);
 }
 
 /* ---- The stage ------------------------------------------------------------------------------- */
@@ -295,6 +302,17 @@ static prv_status request_for(const prv_mechanism *whole, bool add, const prv_fi
     if (status != PRV_OK) return status;
     request->low_cut = fmin(fineness->low_cut, LOW_PART * prv_fine_spacing(fineness->share, variance));
     return PRV_OK;
+}
+
+prv_status prv_batch_laws(const prv_mechanism *average, bool add, const prv_fineness *fineness,
+                          const prv_options *options, prv_law_pair *laws)
+{
+    const prv_mechanism *batch = average->parts[0];
+    prv_law_request b;
+    const prv_status status = request_for(average, add, fineness, options, &b);
+    if (status != PRV_OK) return status;
+    return batch->base == PRV_BASE_COMBINED ? laws_of(batch, &b, HUGE_VAL, laws)
+                                            : single_laws(batch, &b, HUGE_VAL, true, laws);
 }
 
 prv_status prv_enclose(const prv_mechanism *whole, bool add, const prv_fineness *fineness,

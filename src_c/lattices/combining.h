@@ -7,6 +7,8 @@
 
 #include "lattices/cells.h"
 
+typedef struct prv_law_pair prv_law_pair; /* part_laws.h */
+
 /* How fine the lattices are. No bound relies on it. */
 typedef struct prv_fineness {
     double share;   /* the spacing of a lattice, as a part of the deviation of log R */
@@ -16,6 +18,8 @@ typedef struct prv_fineness {
 
 /* A first look. */
 #define PRV_COARSE_FINENESS ((prv_fineness){0.125, 1e-40, 1e-8})
+/* None: pairs that say nothing. */
+#define PRV_NO_FINENESS ((prv_fineness){0.0, 0.0, 0.0})
 
 /* The mechanism of PRV_BASE_ENCLOSED that encloses a combined one in a direction. It refers to `mechanism`,
  * which must outlive it. Errors: PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, those of callbacks;
@@ -24,6 +28,11 @@ typedef struct prv_fineness {
  * rounding hides the laws. */
 prv_status prv_enclose(const prv_mechanism *mechanism, bool add, const prv_fineness *fineness,
                        const prv_options *options, prv_mechanism **enclosed);
+
+/* The laws of one batch of an average, as finely as prv_enclose makes them. Errors as above;
+ * prv_law_pair_free frees them, whatever the status. */
+prv_status prv_batch_laws(const prv_mechanism *average, bool add, const prv_fineness *fineness,
+                          const prv_options *options, prv_law_pair *laws);
 
 /* The same between pairs that say nothing: an infinite loss, and no loss. PRV_ERR_MEMORY. */
 prv_status prv_enclose_trivially(const prv_mechanism *mechanism, prv_mechanism **enclosed);

@@ -61,7 +61,7 @@ double prv_fit_period(double period, double spacing)
 }
 
 prv_status prv_part_laws_on_lattice(const prv_mechanism *m, const prv_law_request *b,
-                                    const prv_part_range *range, double spacing, prv_law_pair *e)
+                                    const prv_part_range *range, double spacing, bool means, prv_law_pair *e)
 {
     const prv_features f = prv_mechanism_features(m, b->add);
     const double low = floor((fmax(range->low, -FARTHEST_LOSS) - f.anchor) / spacing) - 1.0;
@@ -76,7 +76,8 @@ prv_status prv_part_laws_on_lattice(const prv_mechanism *m, const prv_law_reques
         f.anchor, spacing, (int64_t)low, (int64_t)high, (int64_t)fmin(period, 0x1p52), f.anchor_is_atom};
     for (int side = 0; side < 2 && status == PRV_OK; side++) {
         const prv_ratio_side of_side = prv_request_side(b, side);
-        status = prv_ratio_discretize(m, &of_side, &points, &e->law[side]);
+        status = side == PRV_DOMINATED && means ? prv_ratio_cell_means(m, &of_side, &points, &e->law[side])
+                                                : prv_ratio_discretize(m, &of_side, &points, &e->law[side]);
     }
     return status;
 }

@@ -7,9 +7,9 @@
 #include "lattices/ratio_law.h"
 
 /* Both laws of one mechanism: [PRV_DOMINATING] and [PRV_DOMINATED]. */
-typedef struct prv_law_pair {
+struct prv_law_pair {
     prv_ratio_law law[2];
-} prv_law_pair;
+};
 
 /* What laws are made for. */
 typedef struct prv_law_request {
@@ -40,10 +40,12 @@ prv_status prv_part_find_range(const prv_mechanism *part, const prv_law_request 
  * 0. */
 double prv_fit_period(double period, double spacing);
 
-/* The laws on a lattice of this spacing. Statuses of prv_ratio_discretize, PRV_ERR_MEMORY_LIMIT;
- * PRV_ERR_ENGINE if the lattice had too many points. */
+/* The laws on a lattice of this spacing; with `means`, the dominated one is a list of the means between its
+ * points. Statuses of prv_ratio_discretize, PRV_ERR_MEMORY_LIMIT; PRV_ERR_ENGINE if the lattice had too many
+ * points. */
 prv_status prv_part_laws_on_lattice(const prv_mechanism *part, const prv_law_request *request,
-                                    const prv_part_range *range, double spacing, prv_law_pair *laws);
+                                    const prv_part_range *range, double spacing, bool means,
+                                    prv_law_pair *laws);
 
 /* The laws of a discrete mechanism as lists. PRV_ERR_MEMORY; PRV_ERR_PRECISION if its losses are known too
  * poorly. */

@@ -81,6 +81,57 @@ static prv_status law_of_lattice(const prv_lattice *y, const prv_ratio_side *s, 
     return status;
 }
 
+/* The pair C of the contract of cells (cells.h): one outcome for each inner cell, at its mean. */
+static prv_status law_of_means(const prv_cells *cells, const prv_ratio_side *s, prv_ratio_law *law)
+{
+    const prv_rounding r = prv_cells_rounding(cells);
+    if (!(r.relative < 0.25 && r.shift < 0.25)) return PRV_ERR_PRECISION;
+    prv_status status = prv_ratio_law_new(cells->length, law);
+    if (status != PRV_OK) return status;
+    law->at = prv_allocate(cells->length, sizeof *law->at);
+    if (law->at == NULL) {
+        prv_ratio_law_free(law);
+        return PRV_ERR_MEMORY;
+    }
+    size_t n = 0;
+    double farthest = 0.0;
+    for (size_t k = 1; k < cells->length; k++) {
+        const size_t i = s->add ? cells->length - k : k;
+        const double mass = cells->mass[i], relative = cells->relative[i], low = cells->knots[i - 1];
+        if (!(mass > 0x1p-960 && relative > 0x1p-960)) continue;
+        const double loss = low + log(mass / relative);
+        const double null = s->add ? mass : relative * exp(-low);
+        if (!(null > 0x1p-960)) continue;
+        farthest = fmax(farthest, fabs(loss) + fabs(low));
+        law->at[n] = s->add ? -loss : loss;
+        law->null[n++] = null / (1.0 + r.relative) * (1.0 - PRV_UNIT * (12.0 + 4.0 * fabs(low)));
+    }
+    law->length = n;
+    if (n == 0) {
+        prv_ratio_law_free(law);
+        return PRV_ERR_PRECISION;
+    }
+    const double infinite = fmax(prv_below(cells->infinite_mass - cells->infinite_error), 0.0);
+    *(s->add ? &law->zero : &law->infinite) = infinite;
+    /* The loss is a sum with a logarithm of a quotient. */
+    law->shift = r.shift + PRV_UNIT * (16.0 + 4.0 * farthest);
+    prv_ratio_cut_far_points(s, law);
+    prv_ratio_complete(s, law);
+    return PRV_OK;
+}
+
+prv_status prv_ratio_cell_means(const prv_mechanism *m, const prv_ratio_side *s,
+                                const prv_ratio_points *points, prv_ratio_law *law)
+{
+    prv_mesh mesh = {0};
+    prv_cells cells = {0};
+    prv_status status = cells_of(m, s, points, &mesh, &cells);
+    if (status == PRV_OK) status = law_of_means(&cells, s, law);
+    prv_cells_free(&cells);
+    prv_mesh_free(&mesh);
+    return status;
+}
+
 prv_status prv_ratio_discretize(const prv_mechanism *m, const prv_ratio_side *s,
                                 const prv_ratio_points *points, prv_ratio_law *law)
 {

@@ -17,4 +17,9 @@ typedef struct prv_ratio_points {
 prv_status prv_ratio_discretize(const prv_mechanism *mechanism, const prv_ratio_side *side,
                                 const prv_ratio_points *points, prv_ratio_law *law);
 
+/* The law that is dominated, as a list of points that need not lie on a lattice: of each cell between two
+ * points, its mean. Closer than the same on the lattice. Statuses as above. */
+prv_status prv_ratio_cell_means(const prv_mechanism *mechanism, const prv_ratio_side *side,
+                                const prv_ratio_points *points, prv_ratio_law *law);
+
 #endif

@@ -9,6 +9,7 @@
 #include "mechanisms/support.h"
 #include "curve/chernoff.h"
 #include "planning/aim.h"
+#include "questions/averaged_step.h"
 #include "questions/question.h"
 
 /* Each round makes lattices at most so many times finer, and aims at this part of the width asked: from the
@@ -165,8 +166,13 @@ static prv_fineness first_look(prv_question question, double value)
 prv_fineness prv_first_fineness(const prv_step *steps, size_t step_count, prv_question question, double value)
 {
     uint64_t count = 0;
-    for (size_t j = 0; j < step_count; j++) count += steps[j].count > 1 ? 2 : steps[j].count;
-    return count == 1 ? first_look(question, value) : PRV_COARSE_FINENESS;
+    bool averaged = question == PRV_ASK_EPSILON;
+    for (size_t j = 0; j < step_count; j++) {
+        count += steps[j].count > 1 ? 2 : steps[j].count;
+        if (steps[j].count > 0) averaged = averaged && prv_is_averaged_step(steps[j].mechanism);
+    }
+    if (count != 1) return PRV_COARSE_FINENESS;
+    return averaged ? PRV_NO_FINENESS : first_look(question, value);
 }
 
 bool prv_is_enclosed_step(const prv_direction *directions, size_t count, const prv_options *options)
@@ -229,6 +235,12 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
     prv_layer layer;
     prv_limit stopped_by = PRV_LIMIT_NONE;
     const prv_fineness first = first_look(question, value);
+    if (question == PRV_ASK_EPSILON && prv_is_averaged_step(directions[0].enclosed[0]->enclosed)) {
+        bool found;
+        const prv_status status = prv_read_averaged_step(directions, count, options, value, &found, bounds,
+                                                         report);
+        if (status != PRV_OK || found) return status;
+    }
     options = prv_layer_over(&layer, PRV_KNOWS_PASSES, options);
     for (size_t i = 0; i < count; i++) {
         prv_status status = prv_direction_enclose_first(&directions[i], &first, options);

@@ -261,6 +261,26 @@ static prv_status a_risk(void)
     return with_provider(the_risk);
 }
 
+/* epsilon of an allocation to many batches. */
+static prv_status the_average(void)
+{
+    prv_mechanism *m = NULL;
+    prv_status status = prv_mechanism_random_allocation(query_steps[0].mechanism, 2000, &m);
+    if (status != PRV_OK) return status;
+    const prv_options o = options_of(1e-3);
+    const prv_step step = {m, 1};
+    const double delta = 1e-5;
+    prv_bounds b;
+    status = prv_epsilon(&step, 1, &o, &delta, 1, &b, NULL);
+    prv_mechanism_free(m);
+    return status;
+}
+
+static prv_status an_average(void)
+{
+    return with_provider(the_average);
+}
+
 static prv_status the_mu(void)
 {
     const prv_options o = options_of(0.1);
@@ -322,6 +342,7 @@ static void allocations(void)
     prv_mechanism *laplace = NULL;
     if (prv_mechanism_laplace(5.0, 1.0, &laplace) != PRV_OK) abort();
     query_steps[0] = (prv_step){gaussian(10.0), 4};
+    every_allocation(an_average, "an allocation to many batches");
     prv_mechanism *mixture = NULL;
     const double changes[] = {0.0, 1.0, 2.0}, odds[] = {0.9604, 0.0392, 0.0004};
     if (prv_mechanism_gaussian_mixture(1.0, changes, odds, 3, &mixture) != PRV_OK) abort();

@@ -615,6 +615,65 @@ static void allocations(void)
     check(close, "... which are close");
 }
 
+/* Of many batches, whose ratios are composed as losses are: epsilon at the delta of a binomial sum. */
+static void many_batches(void)
+{
+    const int batches[] = {640, 1000, 4000};
+    int held = 1, close = 1;
+    for (int t = 0; t < 3; t++)
+        for (int trial = 0; trial < 6; trial++) {
+            const int add = trial % 2;
+            const double guarantee = trial < 4 ? 0.8 : 2.0, at = (trial < 2 ? 0.02 : 0.07) * guarantee;
+            const double delta = (double)allocated_delta(guarantee, batches[t], at, add);
+            prv_mechanism *base = NULL, *m = NULL;
+            check(prv_mechanism_approximate_dp(guarantee, 0.0, &base) == PRV_OK &&
+                      prv_mechanism_random_allocation(base, (uint64_t)batches[t], &m) == PRV_OK,
+                  "an allocation to %d batches", batches[t]);
+            const prv_step step = {m, 1};
+            prv_options o = options_of(1e-4);
+            o.neighbors = add ? PRV_ADD : PRV_REMOVE;
+            prv_bounds b;
+            prv_report r;
+            held = held && prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK && b.lower <= at &&
+                   at <= b.upper;
+            close = close && r.accurate && b.upper - b.lower <= 1.01e-4;
+            prv_mechanism_free(m);
+            prv_mechanism_free(base);
+        }
+    check(held, "epsilon of many batches lies between the bounds");
+    check(close, "... which are as close as asked");
+}
+
+/* The same of Gaussian noise, whose averages are another way to delta. */
+static void many_noisy_batches(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < 18; trial++) {
+        const double noise = (const double[]){0.4, 1.0, 2.5}[trial % 3], delta = trial % 2 ? 1e-5 : 1e-9;
+        const uint64_t batches = (const uint64_t[]){192, 1100, 50000}[trial / 3 % 3];
+        prv_mechanism *base = gaussian(noise), *m = NULL;
+        if (prv_mechanism_random_allocation(base, batches, &m) != PRV_OK) abort();
+        const prv_step step = {m, 1};
+        prv_options o = prv_options_default();
+        o.fft = provider;
+        o.eps_relative_error = 5e-3;
+        o.eps_floor = 1e-9;
+        o.neighbors = trial >= 9 ? PRV_ADD : PRV_REMOVE;
+        prv_bounds b, below, above;
+        prv_report r;
+        held = held && prv_epsilon(&step, 1, &o, &delta, 1, &b, &r) == PRV_OK;
+        close = close && r.accurate && b.upper - b.lower <= 5e-3 * b.upper;
+        o.eps_relative_error = 2e-2;
+        held = held && prv_delta(&step, 1, &o, &b.upper, 1, &below, NULL) == PRV_OK &&
+               prv_delta(&step, 1, &o, &b.lower, 1, &above, NULL) == PRV_OK && below.lower <= delta &&
+               delta <= above.upper;
+        prv_mechanism_free(m);
+        prv_mechanism_free(base);
+    }
+    check(held, "bounds of epsilon agree with those of delta");
+    check(close, "... and are as close as asked");
+}
+
 /* One step of many batches, to the width asked. */
 static void closeness(void)
 {
@@ -804,6 +863,8 @@ int main(void)
     probabilities_of_pairs();
     discretised();
     allocations();
+    many_batches();
+    many_noisy_batches();
     closeness();
     simpler_averages();
     little_noise();
