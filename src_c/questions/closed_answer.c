@@ -40,7 +40,7 @@ typedef struct closed_direction {
 #define LOSS_IS_ROUNDED 0x1p-952
 
 /* Delta that the forms of these steps leave out, at most. */
-static double left_out(const prv_direction *direction)
+static double lost_in_cuts(const prv_direction *direction)
 {
     double sum = 0.0;
     for (size_t j = 0; j < direction->steps; j++)
@@ -52,7 +52,7 @@ static double left_out(const prv_direction *direction)
 static double delta_above(const closed_direction *c, const prv_closed_value *v)
 {
     double finite = prv_above((double)(v->delta + v->error));
-    if (finite < LOSS_IS_ROUNDED) finite = prv_above(finite + left_out(c->direction));
+    if (finite < LOSS_IS_ROUNDED) finite = prv_above(finite + lost_in_cuts(c->direction));
     const double high = c->direction->all.infinite.high;
     return high > 0.0 ? prv_above(finite + high) : finite;
 }
