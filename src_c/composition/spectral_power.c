@@ -106,7 +106,7 @@ void prv_spectral_power_plain(const prv_lattice *lattice, double count, const pr
 /* Sines spent on the heavy atoms, for speed: at least LEAST_HEAVY atoms at every frequency that matters, more
  * if few frequencies do. No bound relies on these. */
 enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
-#define SINES 2e7
+#define SINES 5e6
 
 enum { FREQUENCIES_AT_ONCE = 1024 }; /* between questions whether to go on */
 #define MOST_LENGTH 0x1p27 /* products of a frequency and a distance stay below 2^52, see prv_turns */

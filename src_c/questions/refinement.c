@@ -25,6 +25,12 @@
  * meshes, tell that the next ones would repeat them. */
 #define MOST_IDLE 3
 
+/* So many passes in a row that repeated one of the two before tell that all others would: a pass that aims
+ * at what the last one found may be planned like the one before, and so on in turns. Passes are alike if
+ * their tilts and buffers are the same to this part. */
+#define MOST_REPEATED 4
+#define ALIKE 1e-3
+
 /* The guess of rounding is one from above: where rare jumps decide, spectra do better by this factor. */
 #define RARE_DEMAND 0.02
 
@@ -216,6 +222,13 @@ static double distance(const prv_task *t, const prv_bounds *b)
     return log(fmax(b->upper, DBL_MIN)) - log(fmax(b->lower, DBL_MIN));
 }
 
+static bool are_alike(const prv_outcome *a, const prv_outcome *b)
+{
+    return a->engine == b->engine && a->spacing == b->spacing && a->transform_length == b->transform_length &&
+           a->read.resolved == b->read.resolved && fabs(a->tilt - b->tilt) <= ALIKE * fabs(b->tilt) &&
+           fabs(a->bytes - b->bytes) <= ALIKE * b->bytes;
+}
+
 /* Bounds of all passes hold. */
 static void record(prv_refinement *r, const prv_outcome *o)
 {
@@ -229,17 +242,21 @@ static void record(prv_refinement *r, const prv_outcome *o)
     if (is_finer) /* two infinite widths are no closer */
         r->in_vain = o->read.width < CLOSER * r->narrowest.read.width ? 0 : r->in_vain + 1;
     const double before = r->passes > 0 || r->counted ? distance(&r->task, &r->bounds) : HUGE_VAL;
+    const bool repeats = (r->passes > 0 && are_alike(o, last)) || (r->passes > 1 && are_alike(o, &r->earlier));
     if (r->passes == 0 && !r->counted) {
         r->bounds = o->read.bounds;
     } else {
         r->bounds.lower = fmax(r->bounds.lower, o->read.bounds.lower);
         r->bounds.upper = fmin(r->bounds.upper, o->read.bounds.upper);
     }
-    r->idle = r->task.precise && !(distance(&r->task, &r->bounds) < CLOSER * before) ? r->idle + 1 : 0;
+    const bool is_idle = !(distance(&r->task, &r->bounds) < CLOSER * before);
+    r->idle = r->task.precise && is_idle ? r->idle + 1 : 0;
+    r->repeated = repeats && is_idle ? r->repeated + 1 : 0;
     if (r->passes == 0 || o->read.width <= r->narrowest.read.width) {
         r->narrowest = *o;
         r->bounds.estimate = o->read.bounds.estimate;
     }
+    r->earlier = r->last;
     r->last = *o;
     r->passes++;
 }
@@ -352,7 +369,8 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         return PRV_OK; /* the bounds found before hold */
     }
     if (enclosed != PRV_OK && !prv_is_too_fine(enclosed)) return enclosed;
-    if (r->idle >= MOST_IDLE || (r->in_vain >= MOST_IN_VAIN && r->last.bytes > LARGE)) {
+    if (r->idle >= MOST_IDLE || r->repeated >= MOST_REPEATED ||
+        (r->in_vain >= MOST_IN_VAIN && r->last.bytes > LARGE)) {
         r->stopped_by = r->rounding_decides ? PRV_LIMIT_ROUNDING : PRV_LIMIT_PASSES;
         return PRV_OK;
     }

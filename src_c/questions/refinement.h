@@ -11,6 +11,7 @@ typedef struct prv_refinement {
     prv_task task;
     prv_aim aim;
     prv_outcome narrowest, last; /* passes; only narrowest.bytes is set after a failure */
+    prv_outcome earlier;         /* the pass before the last one, if there were two */
     prv_bounds bounds;           /* all passes hold: the best of each */
     int passes;
     size_t transforms;  /* of all passes */
@@ -24,6 +25,7 @@ typedef struct prv_refinement {
     int drowned;      /* passes whose answer it hid */
     int in_vain;      /* passes of finer meshes, one after another, that came no closer */
     int multiplied;   /* whether prv_is_multiplied_out: 1 or -1; 0 if unknown */
+    int repeated;     /* passes, one after another, that repeated one of the two before */
     int idle;         /* precise passes, one after another, after which the bounds were hardly closer */
     bool jumps_later; /* jumps are to be counted if the first passes of other engines do not answer */
     bool counted;     /* `bounds` begins with those of counted jumps, which were not close enough */
