@@ -128,10 +128,11 @@ cdef dict PARAMETERS = {
 }
 
 
-# Up to this length the transforms of the core take about as long as pyFFTW's. Importing pyFFTW
-# takes far longer than most queries: not before one needs more.
+# Up to this length the transforms of the core take about as long as pyFFTW's, and are planned
+# sooner; longer ones would keep more memory. Importing pyFFTW takes far longer than most queries:
+# not before one needs more.
 cdef enum:
-    MOST_OF_OWN = 1 << 20
+    MOST_OF_OWN = 1 << 22
 
 cdef prv_fft_provider *OWN = NULL
 cdef prv_fft_provider TRANSFORMS

@@ -505,7 +505,8 @@ static bool coarsen(prv_refinement *r, double width, double *spacing)
     const double rounding = fmax(last->read.rounding, last->read.noise / r->aim.slope);
     r->finest = fmax(r->finest, last->spacing);
     *spacing = last->spacing * fmin(fmax(cbrt(0.5 * rounding / width), LEAST_COARSER), MOST_COARSER);
-    return true;
+    /* Atoms may need the lattice that they had. */
+    return prv_align_spacing(r->task.direction, &r->aim, *spacing, r->task.engine) != last->spacing;
 }
 
 /* The relative width of delta that is asked over the one that the last pass found; 0 of an epsilon, and after

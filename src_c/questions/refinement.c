@@ -150,6 +150,16 @@ static bool convolve_precisely(prv_refinement *r)
     return true;
 }
 
+/* A spectrum whose width hardly fell with its mesh tells nothing of a convolution's, of which this part of
+ * the error law's spacing is tried first. */
+#define PART_OF_LAW 0.25
+
+static double spacing_of_convolution(const prv_refinement *r, double spacing)
+{
+    if (r->in_vain == 0 || r->last.engine != PRV_ENGINE_SPECTRUM) return spacing;
+    return fmax(spacing, PART_OF_LAW * prv_first_spacing(r->task.direction, &r->aim));
+}
+
 /* Each is tried once, in this order, if a pass failed with this status and the change is possible. */
 static const struct remedy {
     prv_status failure;
@@ -192,6 +202,7 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
             if (*is_counted) return counted;
         }
         if (!remedies[i].change(r)) continue;
+        if (!exact && remedies[i].change == convolve_instead) spacing = spacing_of_convolution(r, spacing);
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;
