@@ -253,7 +253,8 @@ static void record(prv_refinement *r, const prv_outcome *o)
     if (is_finer) /* two infinite widths are no closer */
         r->in_vain = o->read.width < CLOSER * r->narrowest.read.width ? 0 : r->in_vain + 1;
     const double before = r->passes > 0 || r->counted ? distance(&r->task, &r->bounds) : HUGE_VAL;
-    const bool repeats = (r->passes > 0 && are_alike(o, last)) || (r->passes > 1 && are_alike(o, &r->earlier));
+    const bool repeats = (r->passes > 0 && are_alike(o, last)) ||
+                         (r->passes > 1 && are_alike(o, &r->earlier));
     if (r->passes == 0 && !r->counted) {
         r->bounds = o->read.bounds;
     } else {
