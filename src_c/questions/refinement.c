@@ -22,8 +22,9 @@
 #define LARGE 8e6
 
 /* So many precise passes in a row after which the bounds are hardly closer than before, whatever their
- * meshes, tell that the next ones would repeat them. */
+ * meshes, tell that the next ones would repeat them; fewer if these would take long. */
 #define MOST_IDLE 3
+#define MOST_IDLE_IF_LARGE 2
 
 /* So many passes in a row that repeated one of the two before tell that all others would: a pass that aims
  * at what the last one found may be planned like the one before, and so on in turns. Passes are alike if
@@ -381,7 +382,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         return PRV_OK; /* the bounds found before hold */
     }
     if (enclosed != PRV_OK && !prv_is_too_fine(enclosed)) return enclosed;
-    if (r->idle >= MOST_IDLE || r->repeated >= MOST_REPEATED ||
+    if (r->idle >= (r->last.bytes > LARGE ? MOST_IDLE_IF_LARGE : MOST_IDLE) || r->repeated >= MOST_REPEATED ||
         (r->in_vain >= MOST_IN_VAIN && r->last.bytes > LARGE)) {
         r->stopped_by = r->rounding_decides ? PRV_LIMIT_ROUNDING : PRV_LIMIT_PASSES;
         return PRV_OK;
