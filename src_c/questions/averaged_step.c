@@ -161,7 +161,7 @@ bool prv_is_averaged_step(const prv_mechanism *m)
 
 /* Bounds are this part of epsilon apart, about, of a law that few large losses decide: times the square of
  * the spacing of a batch's lattice, as a part of its deviation. */
-#define WIDTH_OF_SHARE 1.3
+#define WIDTH_OF_SHARE 1.8
 #define MOST_SHARE 0.1
 #define LEAST_SHARE 0.004
 /* The part of the width that the composition may take, and the part of it that is aimed at next. */
