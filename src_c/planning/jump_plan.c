@@ -23,6 +23,8 @@
 
 /* nats: e^top and its inverse are doubles. */
 #define HIGHEST_TOP 600.0
+/* Parts of a lower one would be subnormal, which steps that shrink by a factor stick in. */
+#define LOWEST_TOP 1e-280
 
 /* If losses are off by more than this part of themselves, rounding is all that counts. */
 #define MOST_LOSS_ERROR 1e-9
@@ -474,7 +476,7 @@ double prv_jump_work(const prv_direction *d, const prv_jump_aim *aim)
 {
     const frame f = frame_of(d, aim->epsilon);
     view v;
-    if (!(f.top > 0.0 && f.top <= HIGHEST_TOP) || view_new(d, aim, f, &v) != PRV_OK) return HUGE_VAL;
+    if (!(f.top >= LOWEST_TOP && f.top <= HIGHEST_TOP) || view_new(d, aim, f, &v) != PRV_OK) return HUGE_VAL;
     const steps s = choose_steps(&v, aim, d->counts[0], f.top, atoms_of(d) != NULL);
     prv_release(v.loss);
     return s.work;
@@ -485,7 +487,7 @@ prv_status prv_jump_plan(const prv_direction *d, const prv_jump_aim *aim, prv_ju
     const frame f = frame_of(d, aim->epsilon);
     const bool of_atoms = atoms_of(d) != NULL;
     view v;
-    if (!(f.top > 0.0 && f.top <= HIGHEST_TOP)) return PRV_ERR_ENGINE;
+    if (!(f.top >= LOWEST_TOP && f.top <= HIGHEST_TOP)) return PRV_ERR_ENGINE;
     prv_status status = view_new(d, aim, f, &v);
     if (status != PRV_OK) return status;
     const steps s = choose_steps(&v, aim, d->counts[0], f.top, of_atoms);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "numerics/rounding.h"
 #include "planning/aim.h"
 #include "questions/bracketing.h"
 #include "questions/closed_answer.h"
@@ -38,6 +39,23 @@ static prv_status ask_range(const pairs *p, prv_count_range *range, const prv_op
     return status;
 }
 
+/* The curve falls by less than e^epsilon for each nat. Bounds of delta that are farther apart than so steep a
+ * fall explains are wide, whatever the width that was read from guesses of the slope. */
+static void tell_of_wide_deltas(const prv_options *options, double epsilon, const prv_bounds *b,
+                                prv_report *r)
+{
+    const double asked = prv_width_asked(options, epsilon);
+    if (!r->accurate || options->mesh_size > 0.0 || b->upper - b->lower <= 4.0 * exp(epsilon) * asked ||
+        prv_is_relatively_close(options, PRV_ASK_DELTA, b->lower, b->upper) ||
+        prv_is_decided(options, b->lower, b->upper))
+        return;
+    r->width = fmax(r->width, (b->upper - b->lower) * exp(-epsilon));
+    r->rounding = r->width;
+    r->discretization = r->truncation = r->wrap_around = 0.0;
+    r->accurate = 0;
+    r->limit = PRV_LIMIT_ROUNDING;
+}
+
 /* Where neither totals nor closed forms answer: inequalities, or lattices. */
 static prv_status bracket_open_pairs(const pairs *p, const prv_options *options, double value, prv_bounds *b,
                                      prv_report *r)
@@ -58,8 +76,9 @@ static prv_status bracket_open_pairs(const pairs *p, const prv_options *options,
     if (prv_is_too_fine(status) && prv_is_known_by_variation(p->directions, p->count, options, value,
                                                              prv_limit_of_enclosing(status), b, r))
         return PRV_OK;
-    if (status != PRV_OK) return status;
-    return prv_clip_small_delta(p->directions, p->count, value, b);
+    if (status == PRV_OK) status = prv_clip_small_delta(p->directions, p->count, value, b);
+    if (status == PRV_OK) tell_of_wide_deltas(options, value, b, r);
+    return status;
 }
 
 static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,
@@ -122,6 +141,31 @@ static prv_status answer_without_composing(const pairs *p, const prv_options *op
     return PRV_OK;
 }
 
+/* Where bounds of delta at an epsilon within the width asked of 0 are far apart, since no tilt fits it: delta
+ * at 0, which differs by at most |1 - e^epsilon|. */
+static prv_status ask_at_zero(const pairs *p, const prv_options *options, double value, prv_bounds *b,
+                              prv_report *r)
+{
+    const double zero = 0.0, asked = prv_width_asked(options, value);
+    pairs other = {p->directions, p->count, p->question, &zero, NULL};
+    prv_bounds at_zero;
+    prv_report told = {0};
+    const prv_status status = bracket_pairs(&other, options, 0, &at_zero, &told);
+    if (status != PRV_OK) return prv_is_too_fine(status) ? PRV_OK : status;
+    const double apart = prv_outwards(fabs(expm1(value)), PRV_LIBM_ERROR, 1);
+    const double lower = value > 0.0 ? prv_below(at_zero.lower - apart) : at_zero.lower;
+    const double upper = value > 0.0 ? at_zero.upper : prv_above(at_zero.upper + apart);
+    if (!told.accurate && !(lower > b->lower || upper < b->upper)) return PRV_OK;
+    *b = (prv_bounds){fmax(b->lower, lower), at_zero.estimate, fmin(b->upper, upper)};
+    told.width += fabs(value);
+    told.accurate = (told.accurate && told.width <= asked) ||
+                    prv_is_relatively_close(options, PRV_ASK_DELTA, b->lower, b->upper) ||
+                    prv_is_decided(options, b->lower, b->upper);
+    if (!told.accurate && told.limit == PRV_LIMIT_NONE) told.limit = r->limit;
+    *r = told;
+    return prv_gate_range(0.0, 1.0, b);
+}
+
 /* Bracketing: the cheapest way that answers. */
 static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,
                                 prv_report *r)
@@ -154,6 +198,11 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
         /* Rounding of formulas is relative to all masses, and not to those of rare samples. */
         const bool is_tiny = p->question == PRV_ASK_DELTA && closed.upper < PRV_FINEST_DELTA;
         return is_tiny ? prv_clip_small_delta(p->directions, p->count, value, b) : PRV_OK;
+    }
+    if (p->question == PRV_ASK_DELTA && !r->accurate && value != 0.0 &&
+        fabs(value) <= prv_width_asked(options, value)) {
+        status = ask_at_zero(p, options, value, b, r);
+        if (status != PRV_OK) return status;
     }
     /* Both hold, so that their intersection does; the gate refuses an empty one. */
     b->lower = fmax(b->lower, closed.lower);

@@ -1,5 +1,6 @@
 """Deltas far below what an untilted transform in double precision resolves."""
 
+import math
 import warnings
 
 import numpy as np
@@ -195,3 +196,33 @@ def test_upper_bounds_just_below_the_greatest_loss_are_close_or_a_warning_comes(
         if not told:
             before = delta_of_sampled_allocation(loss, probability, epsilon - 1e-3 * epsilon)
             assert arb(found.upper) <= before
+
+
+def delta_of_rare_losses(loss, probability, count, epsilon):
+    """Return the delta of so many losses of 0, of which each is `loss` with this probability instead."""
+    rho, a = arb(probability), arb(epsilon).exp()
+    masses = [math.comb(count, j) * rho**j * (1 - rho) ** (count - j) for j in range(count + 1)]
+    excess = [mass * (1 - a * (-j * arb(loss)).exp()) for j, mass in enumerate(masses)]
+    return sum((x for x in excess if x > 0), arb(0))
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-15, 1e-9, 1e-7, -5e-324, -1e-300, -1e-15])
+@pytest.mark.parametrize(
+    ("loss", "probability"), [(0.125, 0.03125), (2.5e-156, 2**-32), (2.5e-10, 2**-5), (1.0, 2**-10)]
+)
+def test_epsilons_next_to_0(loss, probability, epsilon):
+    mechanism = prv.FromTable([0.0, loss], [1 - probability, probability])
+    found = prv.delta_from_eps(mechanism, epsilon, counts=50, neighbors="remove")
+    with Precision(3000):
+        assert encloses(found, delta_of_rare_losses(loss, probability, 50, epsilon))
+    assert found.upper - found.lower <= max(2e-6, 1e-3 * found.upper)
+
+
+def test_wide_bounds_at_epsilons_below_0_come_with_a_warning():
+    mechanism = prv.ApproximateDP(0.0, 5.2e-55)
+    curve = prv.compose(mechanism, 2**53, neighbors="add", engine="convolution")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = curve.delta(-1e-120)
+    assert found.lower <= 5.2e-55 * 2**53 <= found.upper
+    assert told or found.upper <= 1e-5
