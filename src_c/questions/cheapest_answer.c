@@ -39,6 +39,16 @@ static prv_status ask_range(const pairs *p, prv_count_range *range, const prv_op
     return status;
 }
 
+/* Whether the curve is all at infinity within the width asked above epsilon, and at least as high as the
+ * upper bound within it below: losses far smaller than the width. */
+static bool are_losses_tiny(const pairs *p, const prv_options *options, double epsilon, double upper)
+{
+    const double asked = prv_width_asked(options, epsilon);
+    for (size_t i = 0; i < p->count; i++)
+        if (!(prv_greatest_epsilon(&p->directions[i].all) <= epsilon + asked)) return false;
+    return prv_least_delta(epsilon - asked, -1) >= upper;
+}
+
 /* The curve falls by less than e^epsilon for each nat. Bounds of delta that are farther apart than so steep a
  * fall explains are wide, whatever the width that was read from guesses of the slope. */
 static void tell_of_wide_deltas(const prv_options *options, double epsilon, const prv_bounds *b,
@@ -77,8 +87,13 @@ static prv_status bracket_open_pairs(const pairs *p, const prv_options *options,
                                                              prv_limit_of_enclosing(status), b, r))
         return PRV_OK;
     if (status == PRV_OK) status = prv_clip_small_delta(p->directions, p->count, value, b);
-    if (status == PRV_OK) tell_of_wide_deltas(options, value, b, r);
-    return status;
+    if (status != PRV_OK) return status;
+    if (!r->accurate && are_losses_tiny(p, options, value, b->upper)) {
+        prv_report_known(options, r);
+        r->width = r->rounding = prv_width_asked(options, value);
+    }
+    tell_of_wide_deltas(options, value, b, r);
+    return PRV_OK;
 }
 
 static prv_status bracket_pairs(void *context, const prv_options *options, size_t i, prv_bounds *b,

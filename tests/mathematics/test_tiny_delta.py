@@ -199,7 +199,7 @@ def test_upper_bounds_just_below_the_greatest_loss_are_close_or_a_warning_comes(
 
 
 def delta_of_rare_losses(loss, probability, count, epsilon):
-    """Return the delta of so many losses of 0, of which each is `loss` with this probability instead."""
+    """Return the delta of so many losses, each 0 or, with this probability, `loss`."""
     rho, a = arb(probability), arb(epsilon).exp()
     masses = [math.comb(count, j) * rho**j * (1 - rho) ** (count - j) for j in range(count + 1)]
     excess = [mass * (1 - a * (-j * arb(loss)).exp()) for j, mass in enumerate(masses)]
