@@ -213,14 +213,15 @@ static prv_status narrow(bounded *b, const prv_options *options, double delta, d
     return PRV_OK;
 }
 
-/* From above, with what was found before presumed; in 'add' again, until that is close. */
+/* From above, with what was found before presumed; in 'add' again, until that is close: log delta falls by
+ * more than 10 where log epsilon rises by 1. */
 static prv_status narrow_above(bounded *b, const prv_options *options, double delta, double presumed,
                                const precision *p)
 {
     for (int k = 0; k < 3; k++) {
         const double before = fmin(b->upper, presumed);
         const prv_status status = narrow(b, options, delta, before, p, true);
-        if (status != PRV_OK || !b->direction->add || before - b->upper < 0.05) return status;
+        if (status != PRV_OK || !b->direction->add || before - b->upper < 3.0 * p->part) return status;
     }
     return PRV_OK;
 }
@@ -247,7 +248,10 @@ static prv_status read(bounded *each, size_t count, const prv_options *options, 
         bounded *top = count > 1 && each[1].upper > each[0].upper ? &each[1] : &each[0];
         const double width_asked = prv_width_asked(options, top->upper);
         const double presumed = fmax(top->lower, (1.0 - 2.0 * p.part) * top->upper);
+        const double before = top->lower;
         prv_status status = narrow(top, options, delta, presumed, &p, false);
+        if (status == PRV_OK && top->direction->add && top->lower == before && before < presumed)
+            status = narrow(top, options, delta, fmax(before, 0.95 * presumed), &p, false);
         if (status != PRV_OK) return status;
         const double width = top->upper == top->lower ? 0.0 : top->upper - top->lower;
         *bounds = (prv_bounds){top->lower, top->upper - width * (2.0 / 3.0), top->upper};
