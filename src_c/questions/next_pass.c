@@ -523,7 +523,9 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
 {
     const prv_outcome *last = &r->last;
     const prv_reading *read = &last->read;
-    const double slack = read->wrap_around + read->rounding;
+    /* Tops that took more than the width asked are cut higher up first: a mesh is not finer for them. */
+    const double truncation = read->truncation > width ? read->truncation : 0.0;
+    const double slack = read->wrap_around + read->rounding + truncation;
     if (!read->resolved || !isfinite(read->width)) {
         /* Nothing else is in the way: the mesh is too coarse to see the answer at all. */
         if (!changed) *spacing = fmin(*spacing, FINER_UNSEEN * last->spacing);
