@@ -73,7 +73,8 @@ static chernoff_sums chernoff_sums_at(const prv_direction *direction, double del
         const double sums = PRV_UNIT * (4.0 + (double)(p->knot_count - knots));
         const double beyond = p->dominating_infinite + above;
         prv_infinite_add(&c.infinite, beyond, p->infinite_error + beyond * (p->rounding.relative + sums), k);
-        const double absolute = prv_above(prv_absolute_cdf_error(direction->mechanisms[j]) + PRV_LOST_DELTA);
+        const double absolute = prv_above(prv_absolute_cdf_error(direction->mechanisms[j]) +
+                                          prv_lost_delta(direction->mechanisms[j]));
         const double relative = p->rounding.relative + prv_tilt_error(p->knots, knots, lam, moment);
         c.log_moment = prv_above(c.log_moment + prv_above(k * moment));
         c.absolute = prv_above(c.absolute + prv_above(k * absolute));
@@ -190,7 +191,8 @@ double prv_most_total_variation(const prv_direction *direction)
          * over x > -shift. */
         const double shift = p->rounding.shift;
         double step = p->dominating_infinite + p->infinite_error +
-                      prv_absolute_cdf_error(direction->mechanisms[j]) + PRV_LOST_DELTA;
+                      prv_absolute_cdf_error(direction->mechanisms[j]) +
+                      prv_lost_delta(direction->mechanisms[j]);
         for (size_t i = p->knot_count; i-- > 0 && p->knots[i] > -shift;)
             step += p->dominating[i] * fmin(p->knots[i] + shift, 1.0);
         step = fmin(step * (1.0 + p->rounding.relative), prv_most_by_samples(direction->mechanisms[j]));

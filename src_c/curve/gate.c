@@ -33,6 +33,7 @@ static void add_greatest_loss(prv_totals *t, const prv_mechanism *m, double coun
 void prv_totals_add(prv_totals *t, const prv_mechanism *m, double count, bool add)
 {
     t->count += count;
+    t->lost += count * prv_lost_delta(m);
     add_greatest_loss(t, m, count, add);
     if (!prv_greatest_loss_is_reached(m)) t->greatest_unknown = true;
     prv_infinite_add(&t->infinite, prv_infinite_mass(m, add), prv_infinite_mass_error(m, add), count);

@@ -8,21 +8,15 @@
 #ifndef PRV_GATE_H
 #define PRV_GATE_H
 
-#include <float.h>
-
 #include "mechanisms/mechanism.h"
 #include "composition/infinite_mass.h"
-
-/* Delta that a step may have beyond what its lattices count, at most: masses of its n cells below the normal
- * numbers lose some 16 n 2^-1074 of it, which is less than DBL_MIN, and 2 DBL_MIN is prv_delta_of_rare_cuts
- * of a step that is not combined. */
-#define PRV_LOST_DELTA (3.0 * DBL_MIN)
 
 typedef enum prv_question { PRV_ASK_EPSILON, PRV_ASK_DELTA } prv_question;
 
 /* What is known of a composition in one direction from its steps one by one. */
 typedef struct prv_totals {
     double count;          /* of steps */
+    double lost;           /* prv_lost_delta of all steps */
     prv_infinite infinite; /* mass at infinity */
     double greatest_loss;  /* nats */
     double greatest_error; /* of greatest_loss, at most, nats */

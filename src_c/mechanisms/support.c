@@ -260,6 +260,11 @@ double prv_delta_of_rare_cuts(const prv_mechanism *m)
     return prv_above(sum) * (sum > 0.0);
 }
 
+double prv_lost_delta(const prv_mechanism *m)
+{
+    return DBL_MIN + prv_delta_of_rare_cuts(m);
+}
+
 double prv_absolute_cdf_error(const prv_mechanism *m)
 {
     if (combined(m) != NULL) return prv_combined_absolute_error(combined(m));

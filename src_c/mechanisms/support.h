@@ -42,6 +42,10 @@ double prv_least_loss(const prv_mechanism *m, bool add);
  * time they are drawn. */
 double prv_delta_of_rare_cuts(const prv_mechanism *m);
 
+/* Delta that a step may have beyond what its lattices count, at most: the above, and what masses of its n
+ * cells below the normal numbers lose, some 16 n 2^-1074, which is less than DBL_MIN. */
+double prv_lost_delta(const prv_mechanism *m);
+
 prv_features prv_mechanism_features(const prv_mechanism *m, bool add);
 
 /* The absolute error of a step's masses, at most, beyond the relative errors that cells.h promises: the cdfs

@@ -116,6 +116,7 @@ static void lengthen(prv_direction *direction, double factor)
     for (size_t j = 0; j < direction->steps; j++) direction->counts[j] *= factor;
     prv_totals *all = &direction->all;
     all->count *= factor;
+    all->lost *= factor;
     prv_infinite_lengthen(&all->infinite, factor);
     all->greatest_loss *= factor;
     all->greatest_error *= factor;

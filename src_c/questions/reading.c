@@ -22,7 +22,7 @@ prv_reading prv_reading_begin(double epsilon)
 
 double prv_underflown(const prv_totals *all, double delta)
 {
-    return delta < 0x1p-960 ? all->count * PRV_LOST_DELTA : 0.0;
+    return delta < 0x1p-960 ? all->lost : 0.0;
 }
 
 static void read_epsilon(const prv_asked *a, prv_side side, const prv_composed *composed, prv_reading *r)

@@ -41,7 +41,7 @@ void prv_read_side(const prv_asked *asked, prv_side side, const prv_composed *co
 void prv_read_nothing(const prv_asked *asked, prv_reading *reading);
 prv_status prv_finish_reading(const prv_asked *asked, prv_reading *reading);
 
-/* PRV_LOST_DELTA of all steps. From deltas of 2^-960 on this is less than 2^-60 of delta for each step, and
+/* prv_lost_delta of all steps. From deltas of 2^-960 on this is less than 2^-60 of delta for each step, and
  * lattices count 2^-53 of it anyway. */
 double prv_underflown(const prv_totals *all, double delta);
 

@@ -5,13 +5,14 @@
 
 #include "base/allocate.h"
 #include "base/arithmetic.h"
+#include "mechanisms/support.h"
 #include "questions/bracketing.h"
 #include "questions/own_transforms.h"
 #include "questions/question.h"
 
 /* ---- What is shown of a pass ------------------------------------------------------------------ */
 
-static prv_witness_lattice view_of(const prv_lattice *y)
+static prv_witness_lattice view_of(const prv_lattice *y, double lost)
 {
     const prv_witness_lattice view = {y->length,
                                       y->offset,
@@ -19,7 +20,7 @@ static prv_witness_lattice view_of(const prv_lattice *y)
                                       y->index,
                                       y->mass,
                                       y->infinite_mass,
-                                      y->infinite_error + PRV_LOST_DELTA,
+                                      y->infinite_error + lost,
                                       y->rounding.relative,
                                       y->rounding.shift};
     return view;
@@ -32,8 +33,9 @@ prv_status prv_show_pass(const prv_direction *direction, prv_neighbors asked, co
     prv_witness_lattice *views = prv_allocate(2 * steps, sizeof *views);
     if (views == NULL) return PRV_ERR_MEMORY;
     for (size_t j = 0; j < steps; j++) {
-        views[j] = view_of(&each[j].dominating);
-        views[steps + j] = view_of(&each[j].dominated);
+        const double lost = prv_lost_delta(direction->mechanisms[j]);
+        views[j] = view_of(&each[j].dominating, lost);
+        views[steps + j] = view_of(&each[j].dominated, lost);
     }
     const prv_reading *read = &o->read;
     const prv_witness_pass pass = {
