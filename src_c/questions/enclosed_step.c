@@ -228,6 +228,10 @@ static void fill_report(const prv_direction *d, const prv_options *options, cons
     if (!close) report->limit = stopped_by != PRV_LIMIT_NONE ? stopped_by : PRV_LIMIT_PASSES;
 }
 
+/* prv_delta_of_rare_cuts, which the atoms of enclosing pairs have, is no part of larger deltas: an average is
+ * asked at a delta that is less by some roundings (averaged_step.c). */
+#define LEAST_OF_AVERAGE 1e-280
+
 prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const prv_options *options,
                                   prv_question question, double value, prv_bounds *bounds, prv_report *report)
 {
@@ -235,7 +239,8 @@ prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const
     prv_layer layer;
     prv_limit stopped_by = PRV_LIMIT_NONE;
     const prv_fineness first = first_look(question, value);
-    if (question == PRV_ASK_EPSILON && prv_is_averaged_step(directions[0].enclosed[0]->enclosed)) {
+    if (question == PRV_ASK_EPSILON && value > LEAST_OF_AVERAGE &&
+        prv_is_averaged_step(directions[0].enclosed[0]->enclosed)) {
         bool found;
         const prv_status status = prv_read_averaged_step(directions, count, options, value, &found, bounds,
                                                          report);
