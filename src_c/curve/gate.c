@@ -141,6 +141,8 @@ prv_status prv_gate_close(const prv_totals *t, prv_question question, double val
         return prv_gate_range(fmax(prv_least_delta(value, -1), t->infinite.low), 1.0, b);
     /* The greatest loss bounds epsilon only if delta is certainly not below the mass at infinity. */
     const double greatest = value >= t->infinite.high ? prv_greatest_epsilon(t) : HUGE_VAL;
+    /* A curve may reach delta below 0: from there on epsilon is 0. */
+    if (b->upper < 0.0) b->upper = 0.0;
     return prv_gate_range(value < t->infinite.low ? HUGE_VAL : 0.0, greatest, b);
 }
 

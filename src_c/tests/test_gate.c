@@ -237,6 +237,12 @@ static void the_way_out(void)
     b = (prv_bounds){1.0, 1.5, HUGE_VAL};
     check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 1e-4, &b) == PRV_OK && b.lower == HUGE_VAL,
           "... and an infinite one is right");
+    b = (prv_bounds){0.0, 0.0, -1e-14};
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 0.1, &b) == PRV_OK && b.lower == 0.0 && b.upper == 0.0,
+          "an epsilon below 0 is one of 0");
+    b = (prv_bounds){0.1, 0.1, -1e-14};
+    check(prv_gate_close(&leaky, PRV_ASK_EPSILON, 0.1, &b) == PRV_ERR_BOUNDS,
+          "... unless a lower bound is above it");
     b = (prv_bounds){-1.0, NAN, NAN};
     check(prv_gate_close(&leaky, PRV_ASK_DELTA, 1.0, &b) == PRV_OK && b.lower == 1e-3 && b.upper == 1.0 &&
               b.estimate >= b.lower,

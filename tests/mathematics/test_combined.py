@@ -210,6 +210,15 @@ def average_below(noise, batches, level):
     return gap / math.pi * (terms.sum() - terms[0] / 2)
 
 
+@pytest.mark.filterwarnings("ignore::prvcore.AccuracyWarning")
+@pytest.mark.parametrize("batches", [2, 1000])
+def test_what_functions_may_hide_in_many_batches(batches):
+    # Both functions are within 2^-51 of those of a pair with the mass 2^-52 at infinite losses.
+    base = prv.FromCDFs(norm(loc=0.5).cdf, norm(loc=-0.5).cdf)
+    epoch = prv.RandomAllocation(base, batches)
+    assert prv.eps_from_delta(epoch, 2.0**-53, neighbors="remove").upper == math.inf
+
+
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize(("noise", "batches"), [(1.0, 1023), (2.0, 999), (1.0, 1024), (2.0, 54321)])
 def test_numbers_of_batches_of_many_bits_by_fourier_integrals(noise, batches, direction):
