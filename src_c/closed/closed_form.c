@@ -60,12 +60,23 @@ static long double quotient_of(double sensitivity, double scale, double rounded,
     return (long double)rounded;
 }
 
+/* Products of probabilities below this have digits that their rest has no room for. */
+#define LEAST_EXACT_PRODUCT 0x1p-900
+
+/* Whether the only error of the densities is that of a product of probabilities, which its rest takes away:
+ * to 2^-99 of itself, and of 1 minus itself, as it is at most a half. */
+static bool is_known_by_rest(const prv_mechanism *m)
+{
+    return m->sampling_rest != 0.0 && m->scale_error == 0.0 && m->sampling_probability <= 0.5 &&
+           m->sampling_probability >= LEAST_EXACT_PRODUCT;
+}
+
 /* mu of Gaussian noise. What the scale is off by counts as an error of densities, too. */
 static long double separation_of(const prv_mechanism *m, double *error)
 {
     const double scale = m->noise == PRV_NOISE_GAUSSIAN ? m->scale : 0.0;
     const long double mu = quotient_of(1.0, scale, m->mu, error);
-    if (m->density_error > 0.0)
+    if (m->density_error > 0.0 && !is_known_by_rest(m))
         *error = m->scale_error > 0.0 && *error < PRV_UNIT ? *error + m->scale_error : HUGE_VAL;
     return mu;
 }
@@ -138,9 +149,8 @@ static bool add_smooth(const prv_mechanism *m, bool add, parts *p)
     prv_smooth_curve c = {.add = add, .probability = 1.0L};
     if (p->has_smooth || m->folded || m->without_replacement) return false;
     if (m->sampling_probability < 1.0) {
-        /* 1 - p is as exact as p is: a product of probabilities is not. */
-        if (m->density_error > 0.0 || m->sampling_rest != 0.0 || m->base == PRV_BASE_BOUNDED_RANGE)
-            return false;
+        const bool is_known = is_known_by_rest(m) || (m->density_error == 0.0 && m->sampling_rest == 0.0);
+        if (!is_known || m->base == PRV_BASE_BOUNDED_RANGE) return false;
         c.sampled = true;
         c.probability = (long double)m->sampling_probability + (long double)m->sampling_rest;
     }

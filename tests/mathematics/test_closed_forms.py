@@ -345,6 +345,24 @@ def test_a_sample_with_gaussian_noise_once(noise, probability, add):
 
 
 @pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize(("p", "again"), [(0.3, 0.01), (0.7, 0.7), (1e-20, 3e-15), (0.1, 1e-5)])
+def test_a_sample_of_a_sample_with_gaussian_noise_once(p, again, add):
+    def truth(epsilon):
+        both = exact(p) * exact(again)
+        return delta_of_sample(normal_tail, lambda y: y + ONE / 2, ONE, both, add, epsilon)
+
+    product = p * again  # which no double is
+    check(
+        [(prv.PoissonSubsampled(prv.PoissonSubsampledGaussian(1.0, p), again), 1)],
+        truth,
+        [0.0, 1e-3 * product, 0.5 * product, 0.9 * product],
+        [1e-3 * product],
+        1e-9,
+        neighbors="add" if add else "remove",
+    )
+
+
+@pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize(("scale", "probability"), [(1.0, 0.01), (0.5, 0.9)])
 def test_a_sample_with_laplace_noise_once(scale, probability, add):
     def truth(epsilon):
