@@ -60,15 +60,12 @@ static long double quotient_of(double sensitivity, double scale, double rounded,
     return (long double)rounded;
 }
 
-/* Products of probabilities below this have digits that their rest has no room for. */
-#define LEAST_EXACT_PRODUCT 0x1p-900
-
 /* Whether the only error of the densities is that of a product of probabilities, which its rest takes away:
  * to 2^-99 of itself, and of 1 minus itself, as it is at most a half. */
 static bool is_known_by_rest(const prv_mechanism *m)
 {
     return m->sampling_rest != 0.0 && m->scale_error == 0.0 && m->sampling_probability <= 0.5 &&
-           m->sampling_probability >= LEAST_EXACT_PRODUCT;
+           m->sampling_probability >= PRV_LEAST_EXACT_PRODUCT;
 }
 
 /* mu of Gaussian noise. What the scale is off by counts as an error of densities, too. */

@@ -97,9 +97,6 @@ typedef struct one_sample {
     double p[2];
 } one_sample;
 
-/* A product below this has digits that fma has no room for. */
-#define LEAST_EXACT_PRODUCT 0x1p-900
-
 static one_sample as_one_sample(const prv_mechanism *m)
 {
     one_sample s = {m->parts[0], {m->sampling_probability, m->sampling_probability}};
@@ -107,7 +104,7 @@ static one_sample as_one_sample(const prv_mechanism *m)
            s.base->combination == PRV_COMBINED_SAMPLE) {
         for (int side = 0; side < 2; side++) {
             const double p = s.p[side], q = s.base->sampling_probability, product = p * q;
-            const bool exact = product >= LEAST_EXACT_PRODUCT && fma(p, q, -product) == 0.0;
+            const bool exact = product >= PRV_LEAST_EXACT_PRODUCT && fma(p, q, -product) == 0.0;
             s.p[side] = exact ? product : side == PRV_DOMINATING ? prv_above(product) : prv_below(product);
         }
         s.base = s.base->parts[0];

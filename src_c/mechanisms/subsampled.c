@@ -44,7 +44,7 @@ static bool is_probability(sampling s)
  * has no room for its digits, which are added as `lost`. */
 static double relative_rest(sampling s)
 {
-    const double lost = s.rest != 0.0 && s.p < 0x1p-900 ? DBL_EPSILON : 0.0;
+    const double lost = s.rest != 0.0 && s.p < PRV_LEAST_EXACT_PRODUCT ? DBL_EPSILON : 0.0;
     return s.rest != 0.0 ? fabs(s.rest) / fmin(s.p, 1.0 - s.p) * (1.0 + DBL_EPSILON) + lost : 0.0;
 }
 

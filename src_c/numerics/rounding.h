@@ -53,6 +53,10 @@
  * that become part of a bound are below 2^-10. */
 #define PRV_SECOND_ORDER (1.0 + 0x1p-9)
 
+/* From a product of doubles of this size on, fma tells its rounding exactly: below, it may have no room for
+ * the digits. */
+#define PRV_LEAST_EXACT_PRODUCT 0x1p-900
+
 /* The doubles next to x: no value that rounds to x lies outside them. */
 static inline double prv_above(double x)
 {

@@ -112,12 +112,9 @@ static prv_status step_excess(const prv_mechanism *m, bool add, double alpha, co
         const prv_status status = prv_gaussian_excess(&m->mixture->q, &m->mixture->p, add_pair, false, alpha,
                                                       options, e);
         if (status == PRV_OK && m->without_rarest) forget_what_is_left_out(add_pair, e);
-        return status == PRV_OK ? add_cut_batches(m, add_pair, alpha, options, e) : status;
+        return status;
     }
-    case PRV_BASE_GAUSSIAN: {
-        const prv_status status = sampled_gaussian_excess(m, add_pair, alpha, options, e);
-        return status == PRV_OK ? add_cut_batches(m, add_pair, alpha, options, e) : status;
-    }
+    case PRV_BASE_GAUSSIAN: return sampled_gaussian_excess(m, add_pair, alpha, options, e);
     case PRV_BASE_BOUNDED_RANGE:
         if (!prv_is_bounded_range(m)) break;
         *e = range_excess(m->mu, alpha);
@@ -196,11 +193,13 @@ static prv_status divergence(const prv_direction *direction, double alpha, const
 {
     double lower = 0.0, upper = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
-        prv_excess e;
-        const prv_status status = step_excess(direction->mechanisms[j], direction->add, alpha, options, &e);
-        if (status != PRV_OK) return status;
         const prv_mechanism *m = direction->mechanisms[j];
-        allow_for_weights(m, direction->add && !prv_is_symmetric(m), alpha, &e);
+        const bool add_pair = direction->add && !prv_is_symmetric(m);
+        prv_excess e;
+        prv_status status = step_excess(m, direction->add, alpha, options, &e);
+        if (status == PRV_OK) status = add_cut_batches(m, add_pair, alpha, options, &e);
+        if (status != PRV_OK) return status;
+        allow_for_weights(m, add_pair, alpha, &e);
         lower += direction->counts[j] * log_moment_below(&e.lower);
         upper += direction->counts[j] * log_moment_above(&e.upper);
     }
