@@ -54,7 +54,9 @@ static prv_status make_truncated_poisson_gaussian(double noise_multiplier, doubl
 
     prv_mechanism *part[2] = {NULL, NULL};
     prv_mechanism *attained = NULL;
-    const double weights[2] = {full.below, full.from};
+    /* Batches that are hardly ever full have the greatest losses in 'add', and may decide a moment: their
+     * weight is never 0, but if all records are drawn. */
+    const double weights[2] = {p < 1.0 ? fmax(full.below, DBL_MIN) : full.below, full.from};
     /* If all other records are 0, the output depends on how often this record is kept, and on nothing else.
      * The probability is rounded down, to less privacy loss. */
     const double seen = (p * full.below + most * fuller.from / n) * (1.0 - error);

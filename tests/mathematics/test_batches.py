@@ -115,6 +115,20 @@ def test_batches_that_are_never_cut_are_poisson_samples(direction):
     )
 
 
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+def test_batches_that_are_hardly_ever_full_have_the_greatest_losses(noise):
+    n, p, order = 1000, 0.999, 1e5
+    step = prv.TruncatedPoissonSubsampledGaussian(noise, p, n, 1)
+    curve = prv.compose(step, neighbors="add")
+    greatest = -math.log(1.0 - p)
+    assert curve.epsilon(0.0).upper >= greatest
+    # No other record is in the batch with the probability (1 - p)^999. Then half of the outcomes
+    # lie below 0, where losses are at least -log(1 - p + p e^(-1 / (2 noise^2))).
+    least = -math.log1p(p * math.expm1(-0.5 / noise**2))
+    log_moment = (n - 1) * math.log1p(-p) + (order - 1.0) * least - math.log(2.0)
+    assert log_moment / (order - 1.0) <= curve.renyi_divergence(order).upper
+
+
 @pytest.mark.parametrize("direction", NEIGHBORS)
 @pytest.mark.parametrize("delta", [1e-5, 1e-60])
 def test_engines_and_mean_matching_agree(direction, delta):
