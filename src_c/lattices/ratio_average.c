@@ -5,6 +5,7 @@
 
 #include "numerics/rounding.h"
 #include "lattices/ratio_pairs.h"
+#include "lattices/ratio_places.h"
 
 double prv_ratio_least_zero(const prv_ratio_side *s)
 {

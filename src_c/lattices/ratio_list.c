@@ -10,7 +10,7 @@
 #include "lattices/ratio_average.h"
 #include "lattices/ratio_ends.h"
 #include "lattices/ratio_mixture.h"
-#include "lattices/ratio_pairs.h"
+#include "lattices/ratio_places.h"
 #include "lattices/ratio_product.h"
 
 /* One point of a list that is being made. */

@@ -5,213 +5,14 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
-#include "numerics/dispatch.h"
-#include "numerics/rounding.h"
-#include "numerics/vector_math.h"
+#include "lattices/ratio_places.h"
+#include "lattices/ratio_runs.h"
 #include "lattices/ratio_stretches.h"
 #include "lattices/ratio_thinning.h"
 
-double prv_ratio_log_average(double weight, double d, double *error)
+static prv_ratio_mesh mesh_of(const prv_ratio_averaging *v)
 {
-    /* The greater of both terms is taken out. */
-    const double one = log(weight), other = log1p(-weight) + d, top = fmax(one, other);
-    const double value = fabs(d) < 1.0 && weight < 1.0 ? log1p((1.0 - weight) * expm1(d))
-                                                       : top + log1p(exp(fmin(one, other) - top));
-    *error = PRV_UNIT * (16.0 + 8.0 * (fabs(value) + fabs(d)));
-    return value;
-}
-
-/* Errors grow with the distance of both points, and by 12 u with that of their average, which is no more. */
-double prv_ratio_error_of_pairs(double weight, double farthest)
-{
-    double error;
-    prv_ratio_log_average(weight, farthest, &error);
-    return error + PRV_UNIT * (32.0 + 12.0 * farthest);
-}
-
-/* ---- Places ---------------------------------------------------------------------------------- */
-
-/* Points on a lattice of this spacing, nats, and cells of their averages, which are `finer` times closer. */
-typedef struct mesh {
-    double weight, spacing;
-    unsigned finer;
-    bool up; /* prv_ratio_up_is_safe */
-} mesh;
-
-static mesh mesh_of(const prv_ratio_averaging *v)
-{
-    return (mesh){v->weight, v->a->spacing, v->finer, prv_ratio_up_is_safe(v->side)};
-}
-
-/* Where the average of two points lies whose numbers differ by d, first <= d: counted from that of a, in
- * cells of the finer lattice. Without `cell`, each is computed when it is asked for. */
-typedef struct places {
-    int64_t first;
-    int64_t *cell;
-    double *upper;
-} places;
-
-/* Places of points 0, 1, ... apart, stored upwards or downwards. */
-typedef struct place_list {
-    int64_t *cell;
-    double *upper;
-    int64_t direction;
-} place_list;
-
-static prv_ratio_place place_of_pair(const mesh *m, int64_t d)
-{
-    double error;
-    const double above = prv_ratio_log_average(m->weight, m->spacing * (double)d, &error);
-    return prv_ratio_place_of(above, error + 4.0 * PRV_UNIT * fabs(above), m->spacing / (double)m->finer,
-                              m->up);
-}
-
-static prv_ratio_place place_at(const mesh *m, const places *p, int64_t d)
-{
-    if (p->cell == NULL) return place_of_pair(m, d);
-    return (prv_ratio_place){p->cell[d - p->first], p->upper[d - p->first]};
-}
-
-/* e^-(spacing k), k < length, in so far as it is above e^-700: off by u (|x| + 4) of itself, x the exponent
- * (vector_math.h). Less than e^-700 is as good as nothing beside a weight above 2^-64. */
-PRV_VECTOR static void falling_powers(double spacing, size_t length, double *power)
-{
-    for (size_t k = 0; k < length; k++) power[k] = prv_vm_exp_near(prv_vm_max(-spacing * (double)k, -700.0));
-}
-
-/* The relative error of y = w + (1 - w) e^-x, and of the power that it is compared with, whose exponent is
- * no more than x and a spacing: weights are off by 2 u, powers by u (x + 4), product and sum by u each. */
-static double error_of_average(double x)
-{
-    return PRV_UNIT * (32.0 + 4.0 * x);
-}
-
-/* Places relative to the upper one of two points, from 0 to `most` points apart: `own` is its weight, `other`
- * that of the lower one. y = own + other e^-x falls as x grows, and moves down by a cell at a time. It is
- * moved by its error, and that of the power e^(-spacing c) below it, to the safe side. The part has 5
- * roundings more. */
-static void find_places(double own, double other, size_t most, unsigned finer, double spacing,
-                        const double *power, bool up, place_list list)
-{
-    const double width = expm1(spacing), off = 8.0 * PRV_UNIT;
-    size_t below = 0;
-    for (size_t d = 0; d <= most; d++) {
-        const double error = error_of_average(spacing * (double)(d * finer));
-        const double y = (own + other * power[d * finer]) * (up ? 1.0 + error : 1.0 - error);
-        while (y < power[below] && below <= most * finer) below++;
-        const double part = fmax(y - power[below], 0.0) / (power[below] * width);
-        const int64_t at = (int64_t)d * list.direction;
-        list.cell[at] = -(int64_t)below;
-        list.upper[at] = up ? fmin(part * (1.0 + off) + off, 1.0)
-                            : fmax(fmin(part, 1.0) * (1.0 - off) - off, 0.0);
-    }
-}
-
-/* The places of all differences from -`most` to `most`, if the spacing is far above what they are known to.
- */
-static prv_status places_new(const mesh *m, size_t most, places *p)
-{
-    memset(p, 0, sizeof *p);
-    const double spacing = m->spacing / (double)m->finer;
-    if (!(error_of_average(m->spacing * (double)most) < 0x1p-6 * spacing && spacing < 0.5)) return PRV_OK;
-    double *power = prv_allocate(most * m->finer + 2, sizeof *power);
-    p->first = -(int64_t)most;
-    p->cell = prv_allocate(2 * most + 1, sizeof *p->cell);
-    p->upper = prv_allocate(2 * most + 1, sizeof *p->upper);
-    const bool made = power != NULL && p->cell != NULL && p->upper != NULL;
-    if (made) {
-        falling_powers(spacing, most * m->finer + 2, power);
-        const place_list backwards = {p->cell + most, p->upper + most, -1};
-        const place_list forwards = {p->cell + most, p->upper + most, 1};
-        find_places(m->weight, 1.0 - m->weight, most, m->finer, spacing, power, m->up, backwards);
-        if (m->weight == 0.5)
-            for (size_t d = 1; d <= most; d++) {
-                p->cell[most + d] = p->cell[most - d];
-                p->upper[most + d] = p->upper[most - d];
-            }
-        else
-            find_places(1.0 - m->weight, m->weight, most, m->finer, spacing, power, m->up, forwards);
-        for (size_t d = 0; d <= most; d++)
-            p->cell[most + d] += (int64_t)(d * m->finer); /* from point b to a */
-    }
-    prv_release(power);
-    return made ? PRV_OK : PRV_ERR_MEMORY;
-}
-
-static void places_free(places *p)
-{
-    prv_release(p->cell);
-    prv_release(p->upper);
-}
-
-/* ---- Runs of pairs --------------------------------------------------------------------------- */
-
-/* Points of a and as many of b, whose averages lie in a run of cells, from `at` on. */
-typedef struct run {
-    const double *a, *b;
-    size_t at, length;
-    double factor, upper;
-} run;
-
-enum { TOGETHER = 4 };
-
-/* Runs that end in the same cells are added up together, so that these are visited once. */
-typedef struct waiting {
-    size_t count;
-    run runs[TOGETHER];
-} waiting;
-
-PRV_VECTOR static void add_one(const double *restrict a, const double *restrict b, size_t length,
-                               double factor, double part, double *restrict mass, double *restrict upper)
-{
-    for (size_t i = 0; i < length; i++) {
-        const double m = factor * (a[i] * b[i]);
-        mass[i] += m;
-        upper[i] += part * m;
-    }
-}
-
-PRV_VECTOR static void add_four(const run *r, const size_t *skip, size_t length, double *restrict mass,
-                                double *restrict upper)
-{
-    const double *restrict a0 = r[0].a + skip[0], *restrict b0 = r[0].b + skip[0];
-    const double *restrict a1 = r[1].a + skip[1], *restrict b1 = r[1].b + skip[1];
-    const double *restrict a2 = r[2].a + skip[2], *restrict b2 = r[2].b + skip[2];
-    const double *restrict a3 = r[3].a + skip[3], *restrict b3 = r[3].b + skip[3];
-    const double f = r[0].factor, u0 = r[0].upper, u1 = r[1].upper, u2 = r[2].upper, u3 = r[3].upper;
-    for (size_t i = 0; i < length; i++) {
-        const double m0 = a0[i] * b0[i], m1 = a1[i] * b1[i], m2 = a2[i] * b2[i], m3 = a3[i] * b3[i];
-        mass[i] += f * ((m0 + m1) + (m2 + m3));
-        upper[i] += f * ((u0 * m0 + u1 * m1) + (u2 * m2 + u3 * m3));
-    }
-}
-
-static void add_part(const run *r, size_t from, size_t end, prv_ratio_cells *c)
-{
-    if (from < end)
-        add_one(r->a + from, r->b + from, end - from, r->factor, r->upper, c->mass + r->at + from,
-                c->upper + r->at + from);
-}
-
-/* All that wait: the cells which all four runs have in common at once, the others run by run. */
-static void add_waiting(waiting *w, prv_ratio_cells *c)
-{
-    size_t low = 0, end = SIZE_MAX;
-    for (size_t k = 0; k < w->count; k++) {
-        const run *r = &w->runs[k];
-        low = r->at > low ? r->at : low;
-        end = r->at + r->length < end ? r->at + r->length : end;
-    }
-    const bool together = w->count == TOGETHER && end > low;
-    size_t skip[TOGETHER];
-    for (size_t k = 0; k < w->count; k++) {
-        const run *r = &w->runs[k];
-        skip[k] = together ? low - r->at : r->length;
-        add_part(r, 0, skip[k], c);
-        if (together) add_part(r, end - r->at, r->length, c);
-    }
-    if (together) add_four(w->runs, skip, end - low, c->mass + low, c->upper + low);
-    w->count = 0;
+    return (prv_ratio_mesh){v->weight, v->a->spacing, v->finer, prv_ratio_up_is_safe(v->side)};
 }
 
 /* ---- Pairs of stretches ---------------------------------------------------------------------- */
@@ -253,13 +54,13 @@ typedef struct sums {
     bool same; /* both laws are one with equal weights: (i, j) and (j, i) have one average */
     group group;
     int64_t unit; /* numbers of points are counted in this on the mesh */
-    mesh mesh;
+    prv_ratio_mesh mesh;
     rows rows[2][PRV_MOST_STRETCHES]; /* of both laws */
     double *masses;                   /* of all rows */
     double shift;                     /* what means of rows miss their points by, at most */
-    places places;
+    prv_ratio_places places;
     prv_ratio_cells *cells;
-    waiting *waiting; /* [planes] */
+    prv_ratio_runs *waiting; /* [planes] */
     size_t since_check;
 } sums;
 
@@ -376,14 +177,11 @@ static prv_status add_diagonals(sums *s, const row *a, const row *b, bool half)
                                           b->mass + low + e, length, factor);
             continue;
         }
-        const prv_ratio_place p = place_at(&s->mesh, &s->places, apart);
+        const prv_ratio_place p = prv_ratio_place_at(&s->mesh, &s->places, apart);
         size_t at;
         if (!prv_ratio_find_cells(s->cells, lowest + p.cell, length, &at)) continue;
-        const run r = {a->mass + low, b->mass + low + e, at, length, factor, p.upper};
-        waiting *w = &s->waiting[at / s->cells->length];
-        if (w->count > 0 && w->runs[0].factor != r.factor) add_waiting(w, s->cells);
-        w->runs[w->count++] = r;
-        if (w->count == TOGETHER) add_waiting(w, s->cells);
+        const prv_ratio_run r = {a->mass + low, b->mass + low + e, at, length, factor, p.upper};
+        prv_ratio_runs_add(&s->waiting[at / s->cells->length], &r, s->cells);
     }
     return PRV_OK;
 }
@@ -400,7 +198,7 @@ static prv_status add_rows(sums *s, const rows *of_a, const rows *of_b, bool hal
             if (status != PRV_OK) return status;
         }
     }
-    for (size_t i = 0; i < s->cells->planes; i++) add_waiting(&s->waiting[i], s->cells);
+    for (size_t i = 0; i < s->cells->planes; i++) prv_ratio_runs_end(&s->waiting[i], s->cells);
     return PRV_OK;
 }
 
@@ -446,9 +244,9 @@ static prv_status add_group(sums *s, const groups *all, prv_ratio_cells *cells)
     s->cells = stride == 1 ? cells : &own;
     if (stride > 1) status = own_cells(s, first, last, cells, &own);
     if (status != PRV_OK) return status;
-    status = places_new(&s->mesh, (size_t)(last - first), &s->places);
+    status = prv_ratio_places_new(&s->mesh, (size_t)(last - first), &s->places);
     if (status == PRV_OK) status = add_all_rows(s, all);
-    places_free(&s->places);
+    prv_ratio_places_free(&s->places);
     if (stride == 1) return status;
     if (status != PRV_OK) {
         prv_ratio_cells_free(&own);
@@ -477,7 +275,7 @@ static prv_status add_one_by_one(const prv_ratio_averaging *v, size_t a_count, s
                                  prv_ratio_cells *cells)
 {
     const prv_ratio_law *a = v->a, *b = v->b;
-    const mesh m = mesh_of(v);
+    const prv_ratio_mesh m = mesh_of(v);
     size_t *of_a = points_with_mass(a, a_count), *of_b = points_with_mass(b, b_count);
     prv_status status = of_a != NULL && of_b != NULL ? PRV_OK : PRV_ERR_MEMORY;
     for (size_t i = 0; i < a_count && status == PRV_OK; i++) {
@@ -490,7 +288,7 @@ static prv_status add_one_by_one(const prv_ratio_averaging *v, size_t a_count, s
                                               &b->null[of_b[j]], 1, 1.0);
                 continue;
             }
-            const prv_ratio_place p = place_of_pair(&m, apart);
+            const prv_ratio_place p = prv_ratio_place_of_pair(&m, apart);
             size_t at;
             if (!prv_ratio_find_cells(cells, at_a * (int64_t)v->finer + p.cell, 1, &at)) continue;
             const double mass = a->null[of_a[i]] * b->null[of_b[j]];

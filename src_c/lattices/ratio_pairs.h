@@ -17,13 +17,6 @@ typedef struct prv_ratio_averaging {
     const prv_ratio_side *side;
 } prv_ratio_averaging;
 
-/* log(w + (1 - w) e^d), w in (0, 1). `error`: by how much it may be off at most, the rounding included of an
- * exponent to which it is added. */
-double prv_ratio_log_average(double weight, double d, double *error);
-
-/* What places of averages may be off by at most if both points are at most so far apart, nats. */
-double prv_ratio_error_of_pairs(double weight, double farthest);
-
 /* Adds all pairs to cells made for them, and counts their terms. Averages may be up to twice the widest
  * stride beyond both laws. O(points of a times points of b): pairs whose numbers differ by d have averages in
  * the same place between points. Errors: PRV_ERR_MEMORY,
