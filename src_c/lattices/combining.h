@@ -5,9 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lattices/cells.h"
-
-typedef struct prv_law_pair prv_law_pair; /* part_laws.h */
+#include "lattices/ratio_law.h"
 
 /* How fine the lattices are. No bound relies on it. */
 typedef struct prv_fineness {

@@ -15,11 +15,6 @@
  */
 #define MOST_POINTS (16.0 * 60000.0)
 
-void prv_law_pair_free(prv_law_pair *e)
-{
-    for (int side = 0; side < 2; side++) prv_ratio_law_free(&e->law[side]);
-}
-
 prv_ratio_side prv_request_side(const prv_law_request *b, int side)
 {
     return (prv_ratio_side){b->add, (prv_side)side, b->cut, b->low_cut, b->zero_cut, b->options};

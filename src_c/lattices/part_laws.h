@@ -6,11 +6,6 @@
 #include "lattices/combining.h"
 #include "lattices/ratio_law.h"
 
-/* Both laws of one mechanism: [PRV_DOMINATING] and [PRV_DOMINATED]. */
-struct prv_law_pair {
-    prv_ratio_law law[2];
-};
-
 /* What laws are made for. */
 typedef struct prv_law_request {
     bool add;
@@ -26,8 +21,6 @@ typedef struct prv_part_range {
     double low, high; /* of the loss, nats */
     double variance;
 } prv_part_range;
-
-void prv_law_pair_free(prv_law_pair *laws);
 
 /* The request for the law of one side: PRV_DOMINATING or PRV_DOMINATED. */
 prv_ratio_side prv_request_side(const prv_law_request *request, int side);

@@ -44,6 +44,11 @@ void prv_ratio_law_free(prv_ratio_law *law)
     memset(law, 0, sizeof *law);
 }
 
+void prv_law_pair_free(prv_law_pair *e)
+{
+    for (int side = 0; side < 2; side++) prv_ratio_law_free(&e->law[side]);
+}
+
 /* The special measure's mass of a point: e^x is off by its own rounding and that of x. */
 double prv_ratio_special(const prv_ratio_law *law, size_t i)
 {

@@ -27,6 +27,11 @@ typedef struct prv_ratio_law {
     double shift;    /* nats: the inequality holds if all losses are so much larger, or smaller from below */
 } prv_ratio_law;
 
+/* Both laws of one mechanism: [PRV_DOMINATING] and [PRV_DOMINATED]. */
+typedef struct prv_law_pair {
+    prv_ratio_law law[2];
+} prv_law_pair;
+
 /* What a law serves, and how much of it may be lost at its ends. */
 typedef struct prv_ratio_side {
     bool add;
@@ -73,6 +78,7 @@ prv_status prv_ratio_law_copy(const prv_ratio_law *law, prv_ratio_law *copy);
 prv_status prv_ratio_check_memory(const prv_ratio_side *side, double numbers);
 
 void prv_ratio_law_free(prv_ratio_law *law);
+void prv_law_pair_free(prv_law_pair *laws);
 
 /* The special measure's mass of a point; and the part of itself by which that of any point may be off. */
 double prv_ratio_special(const prv_ratio_law *law, size_t i);
