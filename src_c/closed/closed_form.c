@@ -23,10 +23,10 @@
 /* Tables of one composition, before the longest becomes the curve and the others become atoms. */
 enum { MOST_TABLES = 4 };
 
-/* A sum of losses of +-epsilon. */
+/* A sum of losses that are one of two numbers each. */
 typedef struct responses {
-    long double epsilon;
-    double error, count;
+    prv_two_losses losses;
+    double count;
 } responses;
 
 /* What the steps of a direction come to, by kinds. */
@@ -89,16 +89,20 @@ static bool add_gaussian(const prv_mechanism *m, double count, parts *p)
     return true;
 }
 
-static bool add_response(long double epsilon, double error, double count, parts *p)
+static bool add_response(const prv_two_losses *losses, double count, parts *p)
 {
     for (size_t i = 0; i < p->response_count; i++) {
-        if (p->response[i].epsilon != epsilon) continue;
+        prv_two_losses *same = &p->response[i].losses;
+        if (same->low != losses->low || same->high != losses->high || same->up != losses->up ||
+            same->down != losses->down)
+            continue;
         p->response[i].count += count;
-        p->response[i].error = fmax(p->response[i].error, error);
+        same->loss_error = fmax(same->loss_error, losses->loss_error);
+        same->odds_error = fmax(same->odds_error, losses->odds_error);
         return true;
     }
     if (p->response_count + p->table_count == MOST_TABLES) return false;
-    p->response[p->response_count++] = (responses){epsilon, error, count};
+    p->response[p->response_count++] = (responses){*losses, count};
     return true;
 }
 
@@ -120,6 +124,14 @@ static bool add_certain_loss(const prv_mechanism *m, bool add, double count, par
     return p->certain_error <= MOST_CERTAIN_ERROR && p->finite_error <= MOST_FINITE_ERROR;
 }
 
+/* Whether finite losses are one of two numbers, whose masses are known relatively. */
+static bool has_two_losses(const prv_mechanism *m, bool add)
+{
+    const prv_atoms *a = m->atoms[add];
+    return a->length == 2 && !a->unbounded && a->mass_error == 0.0 && a->q_only_error == 0.0 &&
+           m->density_error <= PRV_MOST_BLUR;
+}
+
 static bool add_atoms(const prv_mechanism *m, bool add, double count, parts *p)
 {
     const prv_atoms *a = m->atoms[add];
@@ -131,7 +143,13 @@ static bool add_atoms(const prv_mechanism *m, bool add, double count, parts *p)
         double error = a->loss_error;
         long double loss = (long double)a->response;
         if (m->noise == PRV_NOISE_DISCRETE_LAPLACE) loss = quotient_of(1.0, m->scale, a->response, &error);
-        return add_response(loss, error, count, p);
+        const prv_two_losses losses = prv_two_losses_of_response(loss, error);
+        return add_response(&losses, count, p);
+    }
+    if (has_two_losses(m, add)) {
+        const prv_two_losses losses = prv_two_losses_of_atoms(a, m->density_error);
+        p->log_finite += (long double)count * log1pl(-(long double)a->q_only);
+        return add_response(&losses, count, p);
     }
     /* Each run has a table of its own. On a lattice that is exact, lattices are as close, and faster. */
     if (count > 1.0 && prv_mechanism_features(m, add).is_lattice) return false;
@@ -280,7 +298,7 @@ prv_status prv_closed_form_new(const prv_direction *direction, double least, prv
     prv_status status = PRV_OK;
     for (size_t i = 0; i < p.response_count && known; i++) {
         const responses *r = &p.response[i];
-        status = prv_loss_table_of_responses(r->epsilon, r->error, r->count, least, &known, &tables[count++]);
+        status = prv_loss_table_of_two(&r->losses, r->count, least, &known, &tables[count++]);
         if (status != PRV_OK) goto done;
     }
     for (size_t i = 0; i < p.table_count && known; i++) {

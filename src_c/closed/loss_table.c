@@ -91,13 +91,32 @@ static size_t walk_out(const walk *w, long double enough, size_t room, long doub
     return room;
 }
 
-prv_status prv_loss_table_of_responses(long double epsilon, double error, double count, double least,
-                                       bool *known, prv_loss_table *t)
+/* The sum of n losses, of which `high` are high ones. */
+static long double sum_of_two(const prv_two_losses *two, long double n, long double high)
+{
+    if (two->opposite) return (2.0L * high - n) * two->high;
+    return (n - high) * two->low + high * two->high;
+}
+
+/* What a sum of `count` of them is off by (nats), at most, if none of those kept is beyond `greatest`: of
+ * opposite ones two factors are rounded, of others two products and their sum. */
+static double sum_error(const prv_two_losses *two, double count, double greatest)
+{
+    if (two->opposite) return greatest * (two->loss_error + (double)U);
+    return count * (double)fmaxl(fabsl(two->low), fabsl(two->high)) * (two->loss_error + (double)(2.0L * U));
+}
+
+prv_status prv_loss_table_of_two(const prv_two_losses *two, double count, double least, bool *known,
+                                 prv_loss_table *t)
 {
     *known = false;
     memset(t, 0, sizeof *t);
-    const long double n = (long double)count, up = expl(epsilon), down = expl(-epsilon);
-    if (!(epsilon > 0.0L && epsilon <= MOST_EPSILON)) return PRV_OK;
+    const long double n = (long double)count, up = two->up, down = two->down;
+    const long double most = expl(MOST_EPSILON);
+    if (!(up > 0.0L && up <= most && down > 0.0L && down <= most)) return PRV_OK;
+    /* Sums must increase when they are rounded, too. */
+    const double most_error = sum_error(two, count, count * (double)fmaxl(fabsl(two->low), fabsl(two->high)));
+    if (!(two->high - two->low > 4.0L * (long double)most_error)) return PRV_OK;
     const long double mode = fminl(floorl((n + 1.0L) / (1.0L + down)), n);
     /* Far too many atoms are not even counted. */
     if (n * down / ((1.0L + down) * (1.0L + down)) > (long double)PRV_MOST_TABLE_ATOMS * 64.0L) return PRV_OK;
@@ -116,24 +135,43 @@ prv_status prv_loss_table_of_responses(long double epsilon, double error, double
     long double sum = 0.0L;
     for (size_t i = 0; i < t->length; i++) {
         t->mass[i] = i < fewer ? lower[fewer - 1 - i] : i == fewer ? 1.0L : upper[i - fewer - 1];
-        t->loss[i] = (2.0L * (mode - (long double)fewer + (long double)i) - n) * epsilon;
+        t->loss[i] = sum_of_two(two, n, mode - (long double)fewer + (long double)i);
         sum += t->mass[i];
     }
     for (size_t i = 0; i < t->length; i++) t->mass[i] /= sum;
-    /* A quotient is off by 2.5 roundings, the odds by 2 U and what epsilon is, and the product by one more;
-     * so is the sum of weights, with its own additions and what was left out. */
+    /* A quotient is off by 2.5 roundings and what the odds are, and the product by one more; so is the sum of
+     * weights, with its own additions and what was left out. */
     const double steps = (double)(fewer > more ? fewer : more);
-    t->mass_error = 2.0 * steps * ((double)(4.0L * U) + error * (double)epsilon) +
+    t->mass_error = 2.0 * steps * ((double)(2.0L * U) + two->odds_error) +
                     (double)(U * ((long double)t->length + 4.0L)) + (double)((below + above) / sum);
     t->above = (double)(1.001L * above / sum);
     t->below = (double)(1.001L * below / sum);
     const double greatest = (double)fmaxl(fabsl(t->loss[0]), fabsl(t->loss[t->length - 1]));
-    t->loss_error = greatest * (error + (double)U);
+    t->loss_error = sum_error(two, count, greatest);
     sum_up(t);
     *known = true;
 done:
     prv_release(weights);
     return status;
+}
+
+prv_two_losses prv_two_losses_of_response(long double epsilon, double error)
+{
+    /* An exponential is off by 2 U. */
+    return (prv_two_losses){.low = -epsilon,
+                            .high = epsilon,
+                            .loss_error = error,
+                            .opposite = true,
+                            .up = expl(epsilon),
+                            .down = expl(-epsilon),
+                            .odds_error = (double)(2.0L * U) + error * (double)epsilon};
+}
+
+prv_status prv_loss_table_of_responses(long double epsilon, double error, double count, double least,
+                                       bool *known, prv_loss_table *t)
+{
+    const prv_two_losses two = prv_two_losses_of_response(epsilon, error);
+    return prv_loss_table_of_two(&two, count, least, known, t);
 }
 
 /* ---- Atoms ----------------------------------------------------------------------------------- */
@@ -144,6 +182,20 @@ static double atom_mass_error(const prv_atoms *a, double density_error)
     double reach = 0.0;
     for (size_t i = 0; i < a->length; i++) reach = fmax(reach, fabs(a->loss[i]));
     return PRV_UNIT * (32.0 + 8.0 * reach + (a->unbounded ? PRV_CUT_OFF_ROUNDINGS : 0.0)) + density_error;
+}
+
+prv_two_losses prv_two_losses_of_atoms(const prv_atoms *a, double density_error)
+{
+    const long double low = (long double)a->q[0], high = (long double)a->q[1];
+    const double reach = fmax(fabs(a->loss[0]), fabs(a->loss[1]));
+    prv_two_losses two = {.low = (long double)a->loss[0],
+                          .high = (long double)a->loss[1],
+                          .up = low > 0.0L ? high / low : 0.0L,
+                          .down = high > 0.0L ? low / high : 0.0L};
+    /* As of a table of atoms; both masses may be off to opposite sides. */
+    two.odds_error = 2.0 * atom_mass_error(a, density_error) * PRV_SECOND_ORDER + (double)U;
+    two.loss_error = a->loss_error + 2.0 * density_error / reach;
+    return two;
 }
 
 /* The atoms that are kept: all but a few at either end that hardly matter. */

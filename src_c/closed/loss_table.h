@@ -25,9 +25,29 @@ typedef struct prv_loss_table {
 /* The most atoms of a table. */
 #define PRV_MOST_TABLE_ATOMS 65536
 
-/* The sum of `count` >= 1 losses, each +epsilon or -epsilon with odds of e^epsilon to 1: binomial
- * probabilities. epsilon > 0 is off by `error`, relatively. What is left out above is at most `least` times
- * 2^-70, about. Sets *known to false, and allocates nothing, if that would be too many atoms. O(length). */
+/* A loss that is one of two numbers. */
+typedef struct prv_two_losses {
+    long double low, high; /* nats, low < high */
+    double loss_error;     /* relative, of each */
+    bool opposite;         /* low is -high, however far off that is */
+    long double up, down;  /* the odds of the high one against the low one, and their inverse */
+    double odds_error;     /* relative, of each, with their rounding */
+} prv_two_losses;
+
+/* The sum of `count` >= 1 such losses: binomial probabilities. What is left out above is at most `least`
+ * times 2^-70, about. Sets *known to false, and allocates nothing, if that would be too many atoms.
+ * O(length). */
+prv_status prv_loss_table_of_two(const prv_two_losses *losses, double count, double least, bool *known,
+                                 prv_loss_table *table);
+
+/* Losses of +epsilon or -epsilon with odds of e^epsilon to 1; epsilon > 0 is off by `error`, relatively. */
+prv_two_losses prv_two_losses_of_response(long double epsilon, double error);
+
+/* The finite losses of two atoms, the only ones, whose masses are known relatively. `density_error` is
+ * another relative error of them. */
+prv_two_losses prv_two_losses_of_atoms(const prv_atoms *atoms, double density_error);
+
+/* The sum of `count` responses: prv_loss_table_of_two. */
 prv_status prv_loss_table_of_responses(long double epsilon, double error, double count, double least,
                                        bool *known, prv_loss_table *table);
 

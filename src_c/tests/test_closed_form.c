@@ -140,6 +140,50 @@ static void response_tables(void)
         }
 }
 
+/* Sums of losses that are one of two numbers: of atoms whose densities are off by a known part, the curve of
+ * the true ones, by all numbers of both. */
+static void tables_of_two_losses(void)
+{
+    static const double counts[] = {1.0, 2.0, 7.0, 60.0};
+    static const double q[][2] = {{0.3, 0.7}, {0.999, 0.001}, {0.5, 0.5}};
+    static const double p[][2] = {{0.6, 0.4}, {0.9999, 0.0001}, {0.125, 0.875}};
+    for (int i = 0; i < 4 * 3 * 3; i++) {
+        const double n = counts[i % 4], off = i / 12 == 0 ? 0.0 : 1e-12 * pow(1e4, i / 12 - 1.0);
+        const double *given_q = q[i / 4 % 3], *given_p = p[i / 4 % 3];
+        prv_atoms *a = prv_atoms_of_outcomes(given_q, given_p, 2);
+        if (a == NULL) abort();
+        const bool first_is_low = logl((long double)given_q[0] / (long double)given_p[0]) < 0.0L;
+        bool known;
+        prv_loss_table t;
+        const prv_two_losses two = prv_two_losses_of_atoms(a, off);
+        check(prv_loss_table_of_two(&two, n, 1e-300, &known, &t) == PRV_OK && known,
+              "a table of %g times two losses", n);
+        /* The true masses lie at one end of what the given ones may be off by; those of P with them. */
+        const long double high_q = (long double)given_q[first_is_low] * (1.0L - 0.9L * (long double)off),
+                          high_p = (long double)given_p[first_is_low] * (1.0L + 0.9L * (long double)off);
+        const long double low_q = 1.0L - high_q, low_p = 1.0L - high_p;
+        const long double low = logl(low_q / low_p), high = logl(high_q / high_p);
+        const bool is_far = fabsl(low_q / (long double)given_q[!first_is_low] - 1.0L) > (long double)off ||
+                            fabsl(low_p / (long double)given_p[!first_is_low] - 1.0L) > (long double)off;
+        for (double part = 0.0217; part < 1.03 && (!is_far || off == 0.0); part += 0.0431) {
+            const long double e = (long double)n * (low + (long double)part * (high - low));
+            long double truth = 0.0L;
+            for (double k = 0.0; k <= n; k += 1.0) {
+                const long double mass = binomial(n, k) * powl(high_q, (long double)k) *
+                                         powl(low_q, (long double)(n - k));
+                const long double loss = (long double)k * high + (long double)(n - k) * low;
+                if (loss > e) truth -= mass * expm1l(e - loss);
+            }
+            const prv_closed_value v = prv_loss_table_at(&t, e, 0.0L);
+            holds(&v, truth, truth * TRUSTED * (long double)(8.0 + 16.0 * n), "two losses", (double)e);
+            check(v.error <= (1e-10L + 10.0L * (long double)(n * off)) * (v.delta + v.fall), "known to %.2Lg",
+                  v.error / v.delta);
+        }
+        prv_loss_table_free(&t);
+        prv_atoms_free(a);
+    }
+}
+
 static void tables_that_are_refused(void)
 {
     bool known = true;
@@ -310,6 +354,7 @@ int main(void)
     blurs();
     rounded_sizes();
     response_tables();
+    tables_of_two_losses();
     tables_that_are_refused();
     densities_that_are_off();
     nothing_is_said_of_much_blur();
