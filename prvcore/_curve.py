@@ -23,7 +23,7 @@ from prvcore._bounds import (
 from prvcore._composed_steps import ComposedSteps
 from prvcore._core.composition import History
 from prvcore._errors import AccuracyWarning
-from prvcore._names import by_name, hinting, public
+from prvcore._names import by_name, hinting, known_elsewhere, public
 from prvcore._progress import ProgressOption, reported
 from prvcore._report import OfCurve
 from prvcore._settings import How, memory_limit_of
@@ -37,6 +37,7 @@ __all__ = ["PrivacyCurve"]
 
 
 @public
+@known_elsewhere
 class PrivacyCurve(ComposedSteps):
     """The privacy of a composition: delta as a function of epsilon, and the reverse.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
@@ -16,6 +18,7 @@ __all__ = [
     "by_name",
     "find_former_modules",
     "hinting",
+    "known_elsewhere",
     "likeliest",
     "loaded_when_asked",
     "public",
@@ -63,10 +66,41 @@ _ALSO_CALLED = {
     "epochs": "n_epochs num_epochs",
     "neighbors": "adjacency neighboring_relation neighbouring_relation relation",
     "eps_error": "epsilon_error",
+    # words that an argument may have
+    "add-or-remove": "add-remove both unbounded",
+    "replace-one": "bounded change-one replace replacement substitute substitution swap",
+    "random-allocation": "allocation",
 }
 _OF_TRAINING = ("batch_size", "dataset_size", "epochs")
 # The words of errors that say nothing of the argument that is meant.
 _OF_PYTHON = ("got an unexpected keyword argument", "missing ")
+# The words of those about arguments without names, which are more than can be.
+_TOO_MANY = re.compile(r"takes (from \d+ to )?\d+ positional arguments? but \d+ (was|were) given$")
+
+# What other libraries call a method of an object that does the same here.
+_METHODS_ALSO_CALLED = {
+    "epsilon": "compute_epsilon get_eps get_epsilon get_epsilon_for_delta get_privacy_spent",
+    "delta": "compute_delta get_delta get_delta_for_epsilon",
+    "noise_multiplier": "find_noise_multiplier get_noise_multiplier",
+    "add": "compose record",
+    "to_json": "save state_dict",
+    "from_json": "load load_state_dict",
+}
+# What they call a function or a class.
+_GLOBALS_ALSO_CALLED = {
+    "Accountant": "PLDAccountant PRVAccountant PrivacyAccountant RDPAccountant RdpAccountant",
+    "ApproximateDP": "ApproximateDPMechanism",
+    "Gaussian": "GaussianDpEvent GaussianMechanism",
+    "Laplace": "LaplaceDpEvent LaplaceMechanism",
+    "PoissonSubsampled": "PoissonSampledDpEvent",
+    "PoissonSubsampledGaussian": "PoissonSubsampledGaussianMechanism SampledGaussian "
+    "SubsampledGaussian SubsampledGaussianMechanism",
+    "PureDP": "PureDPMechanism",
+    "calibrate": "calibrate_dp_mechanism",
+    "dpsgd_epsilon": "compute_dp_sgd_privacy compute_dp_sgd_privacy_statement compute_epsilon "
+    "get_epsilon get_privacy_spent",
+    "dpsgd_noise_multiplier": "find_noise_multiplier get_noise_multiplier",
+}
 
 
 def public(thing: _Thing) -> _Thing:
@@ -84,12 +118,17 @@ def likeliest(name: str, known: Collection[str]) -> str | None:
     """Return which of the names that are known is most likely meant by another one, if any is."""
     if name in known:
         return name
-    for meant, others in _ALSO_CALLED.items():
-        if meant in known and name in others.split():
-            return meant
+    meant = next((it for it in _also_called(_ALSO_CALLED, name) if it in known), None)
+    if meant is not None:
+        return meant
     from difflib import get_close_matches  # only errors need it
 
     return next(iter(get_close_matches(name, known, 1, 0.8)), None)
+
+
+def _also_called(others: dict[str, str], name: str) -> Iterator[str]:
+    """Yield what here has a name that others give it."""
+    return (here for here, names in others.items() if name in names.split())
 
 
 def unknown_argument(function: str, name: str, known: Collection[str]) -> TypeError:
@@ -97,7 +136,7 @@ def unknown_argument(function: str, name: str, known: Collection[str]) -> TypeEr
     meant = likeliest(name, known)
     if meant is not None:
         told = f"did you mean {meant}?"
-    elif "steps" in known and likeliest(name, _OF_TRAINING) is not None:
+    elif not {"steps", "sampling_probability"}.isdisjoint(known) and likeliest(name, _OF_TRAINING):
         told = "dpsgd_schedule takes it"
     else:
         told = f"it takes {', '.join(known)}"
@@ -109,7 +148,8 @@ def hinting(
 ) -> Callable[_Arguments, _Result]:
     """Let a function tell what an argument is called if it is given one that it does not have.
 
-    Python's own message names the argument that was given, or one that is missing, and no other.
+    Python's own message names the argument that was given, or one that is missing, and no other. If
+    too many are given without names it names none, and counts the object as one.
     `options` is a `TypedDict` of what the function takes beside the arguments that it names.
     """
 
@@ -119,13 +159,32 @@ def hinting(
             return function(*arguments, **given)
         except TypeError as error:
             known = _arguments_of(function, options)
+            if _TOO_MANY.search(str(error)) and error.__traceback__.tb_next is None:  # type: ignore[union-attr]
+                raise _too_many(function, len(arguments)) from None
             first = next((name for name in given if name not in known), None)
             if first is None or not any(words in str(error) for words in _OF_PYTHON):
                 raise
-            name = function.__qualname__.removesuffix(".__init__")
-            raise unknown_argument(name, first, known) from None
+            raise unknown_argument(_called(function), first, known) from None
 
     return called
+
+
+def _called(function: Callable[..., Any]) -> str:
+    """Return what users call: the class, of a constructor."""
+    return function.__qualname__.removesuffix(".__init__")
+
+
+def _too_many(function: Callable[..., Any], given: int) -> TypeError:
+    """Return the error of more arguments without names than a function takes."""
+    kinds = {name: p.kind for name, p in inspect.signature(function).parameters.items()}
+    given -= kinds.pop("self", None) is not None
+    placed = [
+        name for name, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    shown = ", ".join([*placed, *(["name=..."] if len(placed) < len(kinds) else [])])
+    called = _called(function)
+    number = "an argument without its name" if given == 1 else f"{given} arguments without names"
+    return TypeError(f"{called}() got {number}: it is {called}({shown})")
 
 
 def _arguments_of(function: Callable[..., Any], options: type | None) -> dict[str, None]:
@@ -160,6 +219,19 @@ def by_name(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
         return method(*arguments, **options)
 
     return called
+
+
+def known_elsewhere(kind: type[_Thing]) -> type[_Thing]:
+    """Let objects tell what a method is called if asked for by a name that others give it."""
+
+    def find(_: _Thing, name: str) -> Any:
+        told = f"{kind.__name__!r} object has no attribute {name!r}"
+        names = _also_called(_METHODS_ALSO_CALLED, name)
+        meant = next((it for it in names if hasattr(kind, it)), None)
+        raise AttributeError(told if meant is None else f"{told}: did you mean {meant}?")
+
+    kind.__getattr__ = find  # type: ignore[attr-defined]  # which promises no attribute
+    return kind
 
 
 class _FormerModules:
@@ -217,7 +289,14 @@ def loaded_when_asked(
             return found
         if name in modules:
             return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        told = f"module {package!r} has no attribute {name!r}"
+        names = _also_called(_GLOBALS_ALSO_CALLED, name) if package == "prvcore" else iter(())
+        meant = next(names, None)
+        if meant is not None:
+            raise AttributeError(f"{told}: did you mean {meant}?")
+        if not name.startswith("_") and find_spec(f"{package}.{name}") is not None:
+            raise AttributeError(f"{told}: import {package}.{name}")
+        raise AttributeError(told)
 
     def listed() -> list[str]:
         # What the package says of itself, without what it imports: completion shows the rest.

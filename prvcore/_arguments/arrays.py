@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prvcore._arguments import scalars
 from prvcore._arguments.scalars import MAX_COUNT, hint, short
 from prvcore._arguments.types import FloatArray
 
@@ -18,9 +19,16 @@ def array(values: ArrayLike, name: str, requirement: str = "") -> FloatArray:
 
     The message of an error says what else is required of them.
     """
-    real = f"real numbers, {requirement}" if requirement else "real numbers"
+    said = f", {requirement}" if requirement else ""
+    real = f"real numbers{said}"
     if _misread(values):
+        if isinstance(values, bool | np.bool_):
+            real = f"a real number{said}"
         raise TypeError(f"{name} must be {real}, got {short(values)}")
+    if isinstance(values, numbers.Rational) and not isinstance(values, int | np.integer):
+        values = scalars.real(
+            values, name, requirement or "finite", lambda _: True
+        )  # as mechanisms take it
     try:
         found = np.asarray(values)
     except ValueError:
@@ -29,7 +37,7 @@ def array(values: ArrayLike, name: str, requirement: str = "") -> FloatArray:
         ) from None
     if found.dtype.kind not in "fiu" and (found.size or found.dtype.kind == "c"):
         if found.ndim == 0:
-            real = f"a real number, {requirement}" if requirement else "a real number"
+            real = f"a real number{said}"
         raise TypeError(f"{name} must be {real}, got {short(values)}")
     return np.asarray(found, dtype=np.float64)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore._arguments.types import FloatArray
+from prvcore._names import likeliest
 
 MAX_COUNT = 2**53  # of runs of a mechanism, and of all together
 
@@ -112,8 +113,16 @@ def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         kind = ValueError if isinstance(value, str) else TypeError
         named = ", ".join(map(repr, choices))
-        raise kind(f"{name} must be one of {named}, got {short(value)}")
+        raise kind(f"{name} must be one of {named}, got {short(value)}{_meant(value, choices)}")
     return str(value)  # a str subclass is as good as its text
+
+
+def _meant(value: object, choices: tuple[str, ...]) -> str:
+    """Return the words of an error that tell which choice is likely meant by a value, if any is."""
+    written = str(value).lower() if isinstance(value, str) else ""
+    spellings = (written, written.replace("_", "-"))
+    meant = next(filter(None, (likeliest(spelling, choices) for spelling in spellings)), None)
+    return "" if meant is None else f": did you mean {meant!r}?"
 
 
 def function(value: object, name: str) -> Callable[[FloatArray], ArrayLike]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, Unpack, overload
 
@@ -18,7 +19,7 @@ from prvcore._core.composition import History
 from prvcore._core.mechanism import Handle
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning, TargetError
-from prvcore._names import by_name, hinting, public
+from prvcore._names import by_name, hinting, known_elsewhere, public
 from prvcore._progress import ProgressOption
 from prvcore._report import OfCurve
 from prvcore._settings import ComposeOptions, How, check_known, memory_limit_of
@@ -27,7 +28,7 @@ from prvcore._warnings import warn_caller
 from prvcore.budgets.chain import Link
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_to_dict
 from prvcore.files.plain import plain_values
-from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.base import Mechanism, check_mechanism
 from prvcore.mechanisms.composed import Composed
 from prvcore.mechanisms.noise import Gaussian
 from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
@@ -130,6 +131,7 @@ def _step_of(
 
 
 @public
+@known_elsewhere
 class Accountant:
     """Keeps what has run, and bounds the privacy that it has cost.
 
@@ -172,6 +174,7 @@ class Accountant:
 
     __slots__ = ("_histories", "_known", "_last", "_options", "_recent")
 
+    @partial(hinting, options=ComposeOptions)
     def __init__(self, **options: Unpack[ComposeOptions]) -> None:
         check_known("Accountant", options, ComposeOptions)
         checked = compose([], **options)
@@ -313,8 +316,7 @@ class Accountant:
             2^53, or what has run is for groups of another size; nothing is recorded then.
 
         """
-        if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
+        check_mechanism(mechanism)
         count = _arguments.count(count, "count")
         self._add_all([(mechanism, count)])
 

@@ -11,7 +11,7 @@ from prvcore._errors import BudgetExceededError
 from prvcore._names import by_name, hinting, public
 from prvcore._steps import Mechanisms
 from prvcore.budgets.accountant import Accountant, _Held, _step_of, _Version
-from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.base import Mechanism, check_mechanism
 from prvcore.mechanisms.guarantees import ApproximateDP, PureDP
 from prvcore.mechanisms.noise import Gaussian
 from prvcore.mechanisms.subsampled import PoissonSubsampled, PoissonSubsampledGaussian
@@ -361,8 +361,7 @@ class PrivacyFilter:
             self._check(mechanism)
 
     def _check(self, mechanism: Mechanism) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
+        check_mechanism(mechanism)
         if self.adaptive and not _is_gaussian(mechanism):
             raise ValueError(
                 f"mechanism must be Gaussian without sampling in an adaptive filter, got "

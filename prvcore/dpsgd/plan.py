@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore import _arguments
-from prvcore._names import hinting, public
+from prvcore._names import hinting, known_elsewhere, public
 from prvcore.dpsgd.reports import trainings_in_words
 from prvcore.dpsgd.samplers import Sampler, checked_sampler, unshuffled
 from prvcore.dpsgd.sweep_results import SweepBounds, SweepCalibrations
@@ -34,6 +34,7 @@ _ALLOCATIONS = ("random-allocation", "balls-in-bins")
 
 
 @public
+@known_elsewhere
 class TrainingSchedule(NamedTuple):
     """How often DP-SGD samples, and with which probability.
 

@@ -12,7 +12,7 @@ import numpy as np
 from prvcore import mechanisms
 from prvcore._arguments import short
 from prvcore._names import likeliest
-from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.base import Mechanism, check_mechanism
 
 __all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
 
@@ -39,8 +39,7 @@ def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:
         No mechanism is given, or one of functions, which have no such values.
 
     """
-    if not isinstance(mechanism, Mechanism):
-        raise TypeError(f"mechanism must be a mechanism of prvcore, got {mechanism!r}")
+    check_mechanism(mechanism)
     found = {"type": type(mechanism).__name__}
     for field in fields(mechanism):  # type: ignore[arg-type]  # each kind of them is a dataclass
         value = getattr(mechanism, field.name)

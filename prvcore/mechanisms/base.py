@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prvcore import _pickling
+from prvcore._arguments import short
 from prvcore._core import mechanism as core
 from prvcore._names import public
 
-__all__ = ["Mechanism", "OfArrays"]
+__all__ = ["Mechanism", "OfArrays", "check_mechanism"]
 
 
 @public
@@ -98,3 +99,12 @@ class OfArrays(Mechanism):
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+def check_mechanism(value: object) -> None:
+    """Refuse what is no mechanism; who gives a list is told that one is taken at a time."""
+    if not isinstance(value, Mechanism):
+        told = (
+            ": give each by itself, with its count after it" if type(value) in (list, tuple) else ""
+        )
+        raise TypeError(f"mechanism must be a mechanism of prvcore, got {short(value)}{told}")

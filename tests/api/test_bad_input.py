@@ -1,7 +1,10 @@
 """What bad input gets: an error that names the argument, shows the value and says the range."""
 
+import copy
 import math
 import re
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -769,6 +772,7 @@ PLAN = prv.dpsgd_schedule(60_000, 256, 15)
         (lambda: prv.eps_from_delta(prv.Gaussian(1.0), target_delta=1e-5), "did you mean delta"),
         (lambda: prv.shuffled_lower_bound(1.1, 9, target_delta=1e-5), "did you mean delta"),
         (lambda: PLAN.report(1.1, 1e-5, digit=3), "^TrainingSchedule.report.* mean digits"),
+        (lambda: prv.PoissonSubsampledGaussian(1.1, batch_size=256), "dpsgd_schedule takes it"),
     ],
 )
 def test_an_argument_under_another_name_is_told_its_own(call, told):
@@ -777,6 +781,113 @@ def test_an_argument_under_another_name_is_told_its_own(call, told):
     assert re.search(told, str(refused.value)), refused.value
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: prv.Gaussian(1.0, 2.0), "Gaussian() got 2 arguments without names: it is Gaussi"),
+        (
+            lambda: prv.SubsampledWithoutReplacement(prv.Gaussian(1.1), 256, 60_000),
+            "got 3 arguments without names: it is SubsampledWithoutReplacement(mechanism, samp",
+        ),
+        (lambda: prv.Accountant("rdp"), "without its name: it is Accountant(name=...)"),
+        (
+            lambda: prv.dpsgd_epsilon(1.1, 0.1, 1, 1e-5, "replace-one"),
+            "it is dpsgd_epsilon(noise_multiplier, sampling_probability, steps, delta, name=...)",
+        ),
+    ],
+)
+def test_arguments_that_need_a_name(call, told):
+    with pytest.raises(TypeError) as refused:
+        call()
+    assert told in str(refused.value), refused.value
+
+
+@pytest.mark.parametrize(
+    ("thing", "name", "meant"),
+    [
+        (prv.Accountant(), "get_epsilon", "epsilon"),
+        (prv.Accountant(), "compose", "add"),
+        (prv.Accountant(), "state_dict", "to_json"),
+        (prv.Accountant(), "load_state_dict", "from_json"),
+        (prv.compose([]), "get_epsilon", "epsilon"),
+        (prv.compose([]), "get_delta_for_epsilon", "delta"),
+        (PLAN, "get_epsilon", "epsilon"),
+        (PLAN, "get_noise_multiplier", "noise_multiplier"),
+        (prv, "get_noise_multiplier", "dpsgd_noise_multiplier"),
+        (prv, "RDPAccountant", "Accountant"),
+        (prv, "GaussianDpEvent", "Gaussian"),
+        (prv, "PoissonSampledDpEvent", "PoissonSubsampled"),
+        (prv, "compute_dp_sgd_privacy", "dpsgd_epsilon"),
+    ],
+)
+def test_a_name_of_another_library_tells_the_one_here(thing, name, meant):
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}': did you mean {meant}\?$"):
+        getattr(thing, name)
+    assert hasattr(thing, meant)
+
+
+def test_a_module_that_nobody_has_imported():
+    code = "import prvcore; prvcore.sampling.PoissonBatches"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stderr.strip().endswith("no attribute 'sampling': import prvcore.sampling")
+    code = code.replace("import prvcore", "from prvcore import sampling; import prvcore")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("thing", [prv, prv.Accountant(), prv.compose([]), PLAN])
+def test_other_missing_names_are_missing(thing):
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing_of_the_kind'$"):
+        thing.nothing_of_the_kind  # noqa: B018
+    assert not hasattr(prv.compose([]), "state_dict")  # nothing there is saved as JSON
+    assert copy.copy(prv.Accountant()) == prv.Accountant()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("replace", "replace-one"),
+        ("replace_one", "replace-one"),
+        ("Bounded", "replace-one"),
+        ("unbounded", "add-or-remove"),
+        ("ADD_OR_REMOVE_ONE", "add-or-remove"),
+    ],
+)
+def test_neighbours_under_another_name(given, meant):
+    with pytest.raises(ValueError, match=rf"got '{given}': did you mean '{meant}'\?$"):
+        prv.compose(prv.Gaussian(1.0), neighbors=given)
+
+
+def test_choices_that_are_like_no_other():
+    with pytest.raises(ValueError, match=r"got 'zero-out'$"):
+        prv.compose(prv.Gaussian(1.0), neighbors="zero-out")
+    with pytest.raises(TypeError, match=r"got None$"):
+        prv.compose(prv.Gaussian(1.0), neighbors=None)
+    with pytest.raises(ValueError, match="did you mean 'random-allocation'"):
+        prv.dpsgd_epsilon(1.1, 0.1, 10, 1e-5, sampler="random_allocation")
+
+
+def test_a_fraction_is_a_real_number_in_all_places():
+    one, probability, delta = Fraction(11, 10), Fraction(1, 250), Fraction(1, 10**5)
+    assert prv.PoissonSubsampledGaussian(one, probability).noise_multiplier == 1.1
+    swept = prv.dpsgd_epsilon(one, probability, 10, delta)
+    assert swept == prv.dpsgd_epsilon(1.1, 0.004, 10, 1e-5)
+    with pytest.raises(ValueError, match="noise_multiplier must be finite and >= 0, got Fraction"):
+        prv.dpsgd_epsilon(Fraction(10**400), probability, 10, delta)
+
+
+def test_mechanisms_in_a_list_are_added_one_by_one():
+    for given in ((GAUSSIAN, 10), [GAUSSIAN]):
+        with pytest.raises(
+            TypeError, match=r"got .*: give each by itself, with its count after it"
+        ):
+            prv.Accountant().add(given)
+
+
+def test_a_truth_value_is_no_number():
+    with pytest.raises(TypeError, match="noise_multiplier must be a real number, finite and >= 0"):
+        prv.dpsgd_epsilon(True, 0.1, 10, 1e-5)
 
 
 def test_other_errors_of_type_are_as_they_were():
