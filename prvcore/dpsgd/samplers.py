@@ -67,9 +67,18 @@ def least_steps_of_sampler(sampler: str, sampling_probability: float) -> int:
 
 
 def steps_of_sampler(
-    sampler: str, noise_multiplier: float, sampling_probability: float, steps: int
+    sampler: str,
+    noise_multiplier: float,
+    sampling_probability: float,
+    steps: int,
+    *,
+    from_below: bool = False,
 ) -> tuple[list[Mechanism], list[int]]:
-    """Return mechanisms and counts of so many steps, as `compose` takes them."""
+    """Return mechanisms and counts of so many steps, as `compose` takes them.
+
+    A probability that no float is, that of a record to be in a part of an epoch, is the next one
+    above, so that upper bounds hold; or if `from_below` the next one below, so that lower ones do.
+    """
     base = Gaussian(noise_multiplier)
     if sampler == "poisson":
         return [PoissonSubsampledGaussian(noise_multiplier, sampling_probability)], [steps]
@@ -88,8 +97,10 @@ def steps_of_sampler(
     if not rest:
         return whole, [epochs]
     # A record is in one of the first batches of the last epoch, each as likely, or in none of them.
-    seen = rest / batches
-    if Fraction(seen) < Fraction(rest, batches):
-        seen = math.nextafter(seen, 1.0)  # upper bounds must not be of less
+    seen, exact = rest / batches, Fraction(rest, batches)
+    if from_below and Fraction(seen) > exact:
+        seen = math.nextafter(seen, 0.0)
+    elif not from_below and Fraction(seen) < exact:
+        seen = math.nextafter(seen, 1.0)
     last = PoissonSubsampled(RandomAllocation(base, rest), seen)
     return [*whole, last], [epochs, 1]

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from prvcore import _arguments, _parallel
 from prvcore._arguments import FloatArray
-from prvcore._bounds import ErrorBudget
+from prvcore._bounds import ErrorBudget, ScalarBounds
 from prvcore._calibrate import calibrate
 from prvcore._compose import compose
 from prvcore._core.composition import Sweep
+from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning
 from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._scaled_steps import Parameter
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
-from prvcore._targets import Targets
+from prvcore._targets import Targets, target_of
 from prvcore._warnings import warn_caller
 from prvcore.dpsgd.reports import report_of
 from prvcore.dpsgd.samplers import least_steps_of_sampler, steps_of_sampler
@@ -139,24 +140,40 @@ def _each_bounds_at(
     for_epsilon = names[-1] == "delta"
     results = np.empty((len(rows), 3))
     wide = []
-    last, curve = None, compose([])
+    last, curves = None, [compose([])]
     for i, (*setting, point) in enumerate(rows.tolist()):
         noise, probability, steps = setting
         try:
             if setting != last:
-                mechanisms, counts = steps_of_sampler(sampler, noise, probability, int(steps))
-                curve, last = compose(mechanisms, counts, **options), setting
+                curves, last = _curves(sampler, noise, probability, int(steps), options), setting
             # one point at a time: what several share would make bits depend on the others
-            results[i], (report,) = curve._ask(
-                for_epsilon, np.array([point]), progress=False, memory_limit=memory_limit
-            )
+            answers = [
+                curve._ask(
+                    for_epsilon, np.array([point]), progress=False, memory_limit=memory_limit
+                )
+                for curve in curves
+            ]
         except Exception as error:
             error.add_note(_at(dict(zip(names, (*setting, point), strict=True))))
             raise
-        budget = ErrorBudget(*report)
-        if not budget.accurate:
-            wide.append((i, budget.width))
+        (_, estimate, upper), lower = answers[0][0][0], answers[-1][0][0, 0]
+        results[i] = lower, max(lower, estimate), upper
+        budgets = [ErrorBudget(*report) for _, (report,) in answers]
+        widths = [budget.width for budget in budgets if not budget.accurate]
+        if widths:
+            wide.append((i, max(widths)))
     return _Rows(results, wide)
+
+
+def _curves(
+    sampler: str, noise: float, probability: float, steps: int, options: ComposeOptions
+) -> list[PrivacyCurve]:
+    """Return the curve of a setting, or if a probability of it is no float one above and below."""
+    whole, lower = (
+        steps_of_sampler(sampler, noise, probability, steps, from_below=from_below)
+        for from_below in (False, True)
+    )
+    return [compose(*found, **options) for found in ([whole] if lower == whole else [whole, lower])]
 
 
 def calibrations_of(
@@ -224,15 +241,45 @@ def _calibrations_at(
         except Exception as error:
             error.add_note(_at(setting))
             raise
+        both = partial(_both_bounds, sampler, setting, found.curve, memory_limit)
+        bounds, next_bounds = found.bounds, found.next_bounds
         following: tuple[Any, ...] = (np.nan, np.nan, np.nan)
-        if found.next_bounds is not None and found.next_value is not None:
-            following = (
-                found.next_value * unit,
-                found.next_bounds.lower,
-                found.next_bounds.upper,
-            )
-        results[i] = (found.value * unit, found.bounds.lower, found.bounds.upper, *following)
+        if next_bounds is not None and found.next_value is not None:
+            following = (found.next_value * unit, *both(found.next_value, next_bounds))
+        results[i] = (found.value * unit, *both(found.value, bounds), *following)
     return _Rows(results, [])
+
+
+def _both_bounds(
+    sampler: str,
+    setting: dict[str, float],
+    curve: PrivacyCurve,
+    memory_limit: int,
+    value: float,
+    bounds: ScalarBounds,
+) -> tuple[float, float]:
+    """Return bounds of a calibration's target at a value, of which `bounds` are those of `_curves`.
+
+    The bound that tells how much is lost at least must be that of the curve below.
+    """
+    if "steps" not in setting:  # which are sought, and are those of whole epochs
+        return bounds.lower, bounds.upper
+    options: ComposeOptions = {
+        "neighbors": curve.neighbors,
+        "engine": curve.engine,
+        "eps_error": curve.eps_error,
+        "delta_relative_error": curve.delta_relative_error,
+    }
+    curves = _curves(
+        sampler, value, setting["sampling_probability"], int(setting["steps"]), options
+    )
+    if len(curves) == 1:
+        return bounds.lower, bounds.upper
+    target = target_of({name: setting.get(name) for name in _TARGET_NAMES})
+    below = target.bounds(curves[1], memory_limit)
+    if target.quantity == "bayes_risk":
+        return bounds.lower, below.upper
+    return below.lower, bounds.upper
 
 
 def _at(setting: dict[str, float]) -> str:

@@ -7,6 +7,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from flint import arb, ctx, fmpq
 
 import prvcore as prv
 
@@ -362,6 +363,41 @@ def test_the_most_steps_of_balls_in_bins_are_not_searched_for():
 def test_an_epoch_that_ends_early_lies_between_whole_ones():
     upper = prv.dpsgd_epsilon(2.0, 1 / 8, [8, 10, 14, 16], 1e-5, sampler="random-allocation").upper
     assert (np.diff(upper) > 0.0).all()
+
+
+def delta_of_one_batch(noise, batches, epsilon):
+    """Return delta, as a ball, of the first of so many batches, if a record is removed."""
+    part, mu, e = fmpq(1, batches), 1 / arb(noise), arb(epsilon).exp()
+    least = ((e - 1 + part) / part).log() / mu + mu / 2
+    null, moved = ((x / arb(2).sqrt()).erfc() / 2 for x in (least, least - mu))
+    return (1 - part) * null + part * moved - e * null
+
+
+@pytest.mark.parametrize(("noise", "batches"), [(1.0, 333), (2.844615766198036, 7), (0.7, 3)])
+@ctx.workprec(200)
+def test_one_batch_of_many_has_a_probability_that_no_float_is(noise, batches):
+    for epsilon in (0.0, 0.25):
+        found = prv.dpsgd_delta(noise, 1 / batches, 1, epsilon, sampler="random-allocation")
+        exact = delta_of_one_batch(noise, batches, epsilon)
+        assert found.lower <= exact <= found.upper
+        again = prv.dpsgd_epsilon(noise, 1 / batches, 1, found.lower, sampler="random-allocation")
+        assert delta_of_one_batch(noise, batches, again.upper) <= found.lower
+        assert delta_of_one_batch(noise, batches, again.lower) >= found.lower or not again.lower
+
+
+@ctx.workprec(200)
+def test_noise_for_one_batch_of_many_is_proven_for_its_own_probability():
+    options = {"sampler": "random-allocation", "tolerance": 1e-2}
+    found = prv.dpsgd_noise_multiplier(1 / 3, 1, 1.0, 1e-5, **options)
+    assert found.proven
+    assert delta_of_one_batch(found.value, 3, found.upper) <= 1e-5
+    assert delta_of_one_batch(found.value, 3, found.lower) >= 1e-5
+    assert delta_of_one_batch(found.next_value, 3, found.next_lower) >= 1e-5
+    found = prv.dpsgd_noise_multiplier(1 / 3, 1, bayes_risk=0.4, prior=0.5, **options)
+    assert found.proven
+    # a half of what the total variation leaves
+    assert found.lower <= (1 - delta_of_one_batch(found.value, 3, 0.0)) / 2 <= found.upper
+    assert (1 - delta_of_one_batch(found.next_value, 3, 0.0)) / 2 <= found.next_upper
 
 
 @pytest.mark.slow
