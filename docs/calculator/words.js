@@ -125,8 +125,12 @@ function groupSize(value) {
 const CLOSE = 1e-9; // sizes of batches so close are the same, but for rounding
 const ONE_PLACE = {minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: "halfEven"};
 
+const MEANINGLESS = "This delta is not below 1 over the number of records, so that publishing a record at random would be "
+    + "allowed. ";
+
 // What is known of the training, as TrainingSchedule of the Python package has it.
-function trainingText({terms, sampler}, {dataset_size: size, batch_size: batch, epochs, sampling_probability: probability}) {
+function trainingText({terms, sampler}, values) {
+    const {dataset_size: size, batch_size: batch, epochs, sampling_probability: probability, delta} = values;
     if (terms !== "training" || sampler === "in-order") return "";
     const kept = sampler === "opacus-drop-last" ? " that leaves out the last, smaller batch" : "";
     const drawn = sampler.startsWith("opacus") ? `, drawn by the loader that Opacus makes of a PyTorch loader${kept}` : "";
@@ -135,7 +139,7 @@ function trainingText({terms, sampler}, {dataset_size: size, batch_size: batch, 
     const average = isSame ? `${asked} records on average`
         : `${mean.toLocaleString("en-US", ONE_PLACE)} records on average (batch size ${asked})`;
     return `The training: ${size.toLocaleString("en-US")} records, ${told} epoch${epochs === 1 ? "" : "s"}, batches of `
-        + `${sampler === "fixed-size" ? `${asked} records` : average}${drawn}. `;
+        + `${sampler === "fixed-size" ? `${asked} records` : average}${drawn}. ${delta * size >= 1 ? MEANINGLESS : ""}`;
 }
 
 /** Python that prints the same bounds, and the noise for the target. */

@@ -14,6 +14,13 @@ from prvcore.dpsgd.samplers import steps_of_sampler
 __all__ = ["report_of", "trainings_in_words"]
 
 
+# A random one of n records is published by a mechanism with epsilon 0 and delta 1 / n.
+_MEANINGLESS = (
+    " This delta is not below 1 over the number of records, so that publishing a record at random "
+    "would be allowed."
+)
+
+
 def report_of(
     quantity: str,
     point: float,
@@ -36,9 +43,9 @@ def report_of(
 
 
 def trainings_in_words(settings: dict[str, Any], shape: tuple[int, ...]) -> Iterator[str]:
-    """Return a sentence about the data set, the batches and the epochs of each setting.
+    """Return what to say of the data set, the batches and the epochs of each setting.
 
-    `settings` are those of a `TrainingSchedule` and its sampling probabilities.
+    `settings` are those of a `TrainingSchedule`, its sampling probabilities and perhaps deltas.
     """
     names = ("dataset_size", "batch_size", "accumulation_steps", "epochs", "sampling_probability")
     columns = [np.broadcast_to(settings[name], shape).ravel().tolist() for name in names]
@@ -46,7 +53,8 @@ def trainings_in_words(settings: dict[str, Any], shape: tuple[int, ...]) -> Iter
     if settings["loader"] == "opacus":
         kept = " that leaves out the last, smaller batch" if settings["drop_last"] else ""
         drawn = f", drawn by the loader that Opacus makes of a PyTorch loader{kept}"
-    for size, batch, parts, epochs, probability in zip(*columns, strict=True):
+    deltas = np.broadcast_to(settings.get("delta", 0.0), shape).ravel().tolist()
+    for size, batch, parts, epochs, probability, delta in zip(*columns, deltas, strict=True):
         times = int(epochs) if epochs.is_integer() else epochs
         batches = f"batches of {batch:,} records"
         mean = size * probability / parts
@@ -57,5 +65,5 @@ def trainings_in_words(settings: dict[str, Any], shape: tuple[int, ...]) -> Iter
         together = f", {parts:,} of which make a step" if parts > 1 else ""
         yield (
             f"The training: {size:,} records, {times!r} epoch{'s' * (times != 1)}, "
-            f"{batches}{together}{drawn}."
+            f"{batches}{together}{drawn}.{_MEANINGLESS if delta * size >= 1.0 else ''}"
         )

@@ -1,6 +1,7 @@
 """The sentences for a paper: every number in them is on the safe side, and nothing is left out."""
 
 import copy
+import math
 import pickle
 import re
 
@@ -192,6 +193,18 @@ def test_trainings_are_told_as_they_were_drawn():
     text = fixed.report(3.0, 1e-5, neighbors="replace-one")
     assert "1,000 records, 1 epoch, batches of 50 records, 2 of which make a step." in text
     assert "on a sample of fixed size (0.1 of the records, drawn without replacement)" in text
+
+
+def test_a_delta_that_allows_publishing_a_record_is_told():
+    plan = prv.dpsgd_schedule(1024, 64, 1)
+    told = "batches of 64 records on average. This delta is not below 1 over the number of records"
+    assert told in plan.report(1.1, 1 / 1024)
+    assert "not below" not in plan.report(1.1, math.nextafter(1 / 1024, 0.0))
+    first, second = plan.epsilon(1.1, [1e-5, 0.1]).report().splitlines()
+    assert "not below" not in first
+    assert told in second
+    assert told in plan.noise_multiplier(1.0, 1e-3).report()
+    assert "not below" not in plan.delta(1.1, 1.0).report()  # which is not chosen
 
 
 def test_mechanisms_are_told_in_words():

@@ -59,7 +59,8 @@ def test_the_run_has_the_epsilon_of_the_loader_of_opacus():
 def test_it_opens_with_two_commands(capsys):
     assert len(SHELL) == 2
     assert cli.main(SHELL[0].partition(" prvcore ")[2].split()) == 0
-    assert "lower" in capsys.readouterr().out
+    upper = re.search(r"^  upper +(\S+)$", capsys.readouterr().out, re.MULTILINE)[1]
+    assert upper.startswith(re.search(r"an upper bound that begins with ([\d.]+\d)", README)[1])
     assert SHELL[1] == 'pip install ".[test]" && python -m pytest'
 
 
