@@ -39,6 +39,7 @@ _Y_LABELS = {
     "noise multiplier": "least noise multiplier",
     "steps": "most steps",
 }
+_MOST_DOTS = 50  # of a line; more of them hide it
 _FAR_APART = 20.0  # the greatest over the least from which an axis is logarithmic
 
 
@@ -63,14 +64,15 @@ def plot_sweep(
     if x is None:
         x = next((name for name in _ACROSS if name in varied), "steps")
     x = _arguments.choice(x, "x", tuple(name for name in _ACROSS if name in settings))
-    looks = _looks({name: settings[name] for name in varied if name != x})
+    looks = _looks({name: settings[name] for name in varied if name != x}, x)
     if ax is None:
         ax = new_axes((_WIDTH + _WIDTH_OF_LEGEND * _columns(looks), _HEIGHT))
     log_x, log_y = _far_apart(settings[x]), _far_apart(line)
     drawn = np.isfinite(line) & ((line > 0.0) | ~log_y) & ((settings[x] > 0) | ~log_x)
     for chosen in _lines([settings[name] for name in looks], drawn):
         order = chosen[np.argsort(settings[x][chosen], kind="stable")]
-        style: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-", "marker": "o"}
+        dots = "o" if order.size <= _MOST_DOTS else ""
+        style: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-", "marker": dots}
         for name, look in looks.items():
             style.update(look[settings[name][order[0]]])
         across = settings[x][order]
@@ -104,7 +106,7 @@ def _far_apart(values: NDArray[Any]) -> bool:
     return bool(positive.size and positive.max() > _FAR_APART * positive.min())
 
 
-def _looks(others: dict[str, NDArray[Any]]) -> dict[str, dict[Any, dict[str, Any]]]:
+def _looks(others: dict[str, NDArray[Any]], x: str) -> dict[str, dict[Any, dict[str, Any]]]:
     """Return how lines look, by the value of each parameter that is not on the x axis.
 
     The parameter with most values has the colours, the next ones dashes and markers.
@@ -117,7 +119,7 @@ def _looks(others: dict[str, NDArray[Any]]) -> dict[str, dict[Any, dict[str, Any
         raise ValueError(
             "a picture shows one parameter on its x axis, one by colours, one by "
             f"{len(_DASHES)} dashes and one by {len(_MARKERS)} markers at most: choose another x "
-            f"or plot a part of the sweep, which has {shown}"
+            f"or ask for fewer settings; beside {x} there are {shown}"
         )
     looks = {}
     for place, name in enumerate(names):

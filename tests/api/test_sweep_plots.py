@@ -49,6 +49,20 @@ def test_whole_epochs_have_whole_ticks(epochs, whole):
     assert all(tick.is_integer() for tick in axes.get_xticks().tolist()) == whole
 
 
+def test_many_points_are_a_line_without_dots():
+    few, many = (prv.dpsgd_epsilon(np.linspace(1.0, 2.0, n), 0.01, 10, 1e-5) for n in (50, 51))
+    assert few.plot().lines[0].get_marker() == "o"
+    assert many.plot().lines[0].get_marker() == ""
+
+
+def test_a_sweep_of_too_much_is_told_what_there_is():
+    noise, probability = np.linspace(2.0, 3.0, 6)[:, None, None], np.linspace(0.01, 0.02, 5)
+    sweep = prv.dpsgd_epsilon(noise, probability[:, None], [1, 2], 1e-5)
+    told = r"beside steps there are noise_multiplier \(6\), sampling_probability \(5\)$"
+    with pytest.raises(ValueError, match=told):
+        sweep.plot()
+
+
 def test_a_title_says_what_is_not_the_default():
     plan = prv.dpsgd_schedule(1000, 100, [1, 2])
     fixed = "noise multiplier 1, dataset size 1000, batch size 100, delta 1e-05"
