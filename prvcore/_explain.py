@@ -175,7 +175,7 @@ def explain(curve: PrivacyCurve, delta: float, *, memory_limit: int | None = Non
 
     """
     if not isinstance(curve, PrivacyCurve):
-        raise TypeError(f"curve must be a PrivacyCurve, got {curve!r}")
+        raise TypeError(f"curve must be a PrivacyCurve, which compose makes, got {curve!r}")
     steps = tuple(zip(curve.mechanisms, curve.counts, strict=True))
     if len(steps) > _MOST_STEPS:
         raise ValueError(

@@ -79,6 +79,8 @@ _TOO_MANY = re.compile(r"takes (from \d+ to )?\d+ positional arguments? but \d+ 
 
 # What other libraries call a method of an object that does the same here.
 _METHODS_ALSO_CALLED = {
+    # of a filter, whose epsilon is the budget
+    "spent": "compute_epsilon get_eps get_epsilon get_privacy_spent",
     "epsilon": "compute_epsilon get_eps get_epsilon get_epsilon_for_delta get_privacy_spent",
     "delta": "compute_delta get_delta get_delta_for_epsilon",
     "noise_multiplier": "find_noise_multiplier get_noise_multiplier",

@@ -643,7 +643,7 @@ class Accountant:
         """
         if not isinstance(text, str | bytes):
             raise TypeError(f"text must be a str or bytes, got {text!r}")
-        refusal = f"text must be of an accountant that was saved, got {text[:80]!r}"
+        refusal = f"text must be what Accountant.to_json returned, got {text[:80]!r}"
         try:
             found = plain_values(text)
         except ValueError as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from prvcore import _arguments, _pickling
 from prvcore._bounds import Bounds, ScalarBounds
 from prvcore._errors import BudgetExceededError
-from prvcore._names import by_name, hinting, public
+from prvcore._names import by_name, hinting, known_elsewhere, public
 from prvcore._steps import Mechanisms
 from prvcore.budgets.accountant import Accountant, _Held, _step_of, _Version
 from prvcore.mechanisms.base import Mechanism, check_mechanism
@@ -52,6 +52,7 @@ class _Known(NamedTuple):
 
 
 @public
+@known_elsewhere
 class PrivacyFilter:
     """Lets an accountant record only what keeps its history within a budget.
 
@@ -278,6 +279,12 @@ class PrivacyFilter:
         # All that has run was let through, by closer bounds than these.
         clipped = Bounds(*(min(float(part), self.epsilon) for part in bounds))
         return clipped._of(bounds._origin)
+
+    def __repr__(self) -> str:
+        return (
+            f"PrivacyFilter({self.accountant!r}, epsilon={self.epsilon!r}, delta={self.delta!r}, "
+            f"adaptive={self.adaptive})"
+        )
 
     def _left(self, mechanism: Mechanism, version: _Version) -> int:
         """Return how many more of a mechanism may follow the version, which has what it holds."""

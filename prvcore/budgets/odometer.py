@@ -166,3 +166,9 @@ class PrivacyOdometer:
             # Another thread may have taken this part meanwhile, and then what was read is not told.
             if last.extend(_Taken(number)):
                 return OdometerReading(epsilon, share, number)
+
+    def __repr__(self) -> str:
+        return (
+            f"PrivacyOdometer({self.accountant!r}, delta={self.delta!r}, "
+            f"readings={self.readings!r}, taken={self.taken})"
+        )

@@ -199,10 +199,10 @@ def nested(depth):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("{}", ValueError, "text must be of an accountant that was saved"),
-        ("[1]", ValueError, "text must be of an accountant that was saved"),
+        ("{}", ValueError, "text must be what Accountant.to_json returned"),
+        ("[1]", ValueError, "text must be what Accountant.to_json returned"),
         ("{", ValueError, "Expecting property name"),
-        ("[" * 100_000, ValueError, "text must be of an accountant that was saved"),
+        ("[" * 100_000, ValueError, "text must be what Accountant.to_json returned"),
         (3, TypeError, "text must be a str or bytes"),
         ('{"options": ' + '{"a": ' * 100_000, ValueError, "it is nested too deeply"),
         (filled().to_json().replace('"version"', '"version": 1, "version"'), ValueError, "twice"),

@@ -814,6 +814,7 @@ def test_arguments_that_need_a_name(call, told):
         (prv.compose([]), "get_epsilon", "epsilon"),
         (prv.compose([]), "get_delta_for_epsilon", "delta"),
         (PLAN, "get_epsilon", "epsilon"),
+        (prv.PrivacyFilter(prv.Accountant(), 1.0, 1e-5), "get_epsilon", "spent"),
         (PLAN, "get_noise_multiplier", "noise_multiplier"),
         (prv, "get_noise_multiplier", "dpsgd_noise_multiplier"),
         (prv, "RDPAccountant", "Accountant"),

@@ -501,3 +501,28 @@ def test_values_that_people_look_for():
     assert f"{prv.compose(prv.Gaussian(1.2)).epsilon(1e-6).estimate:.5f}" == "3.97570"
     sampled = prv.compose(prv.PoissonSubsampledGaussian(1.2, 0.01), 100).epsilon(1e-6)
     assert f"{sampled.estimate:.4f}" == "0.5588"
+
+
+def test_budgets_show_what_they_are():
+    accountant = prv.Accountant()
+    accountant.step(noise_multiplier=1.1, sampling_probability=0.01, count=3)
+    names = {**vars(prv.mechanisms), "Accountant": rebuilt}
+    for name in ("PoissonSubsampledGaussian", "PrivacyFilter", "PrivacyOdometer"):
+        names[name] = getattr(prv, name)
+    budget = prv.PrivacyFilter(accountant, epsilon=2.0, delta=1e-5)
+    same = eval(repr(budget), names)
+    assert same.accountant == accountant
+    assert (same.epsilon, same.delta, same.adaptive) == (2.0, 1e-5, False)
+    odometer = prv.PrivacyOdometer(accountant, delta=1e-5, readings=10)
+    odometer.read()
+    same = eval(repr(odometer), names)
+    assert same.accountant == accountant
+    assert (same.delta, same.readings, same.taken) == (1e-5, 10, 1)
+
+
+def rebuilt(history):
+    """Return an accountant by what its `repr` shows."""
+    accountant = prv.Accountant()
+    for mechanism, count in history:
+        accountant.add(mechanism, count)
+    return accountant

@@ -140,7 +140,7 @@ def test_html_names_all_that_is_assumed():
 
 def test_an_explanation_of_exact_bounds_has_nothing_to_add():
     assert "exact but for rounding" in str(prv.explain(prv.compose([]), 1e-5))
-    with pytest.raises(TypeError, match="curve must be a PrivacyCurve, got 3"):
+    with pytest.raises(TypeError, match="curve must be a PrivacyCurve, which compose makes, got 3"):
         prv.explain(3, 1e-5)
 
 
