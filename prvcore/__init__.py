@@ -1,7 +1,8 @@
 """prvcore: certified numerical composition of differential privacy guarantees.
 
 Describe mechanisms, `compose` them, and ask the resulting `PrivacyCurve` for bounds of epsilon at a
-delta or of delta at an epsilon.
+delta or of delta at an epsilon. For DP-SGD, `dpsgd_schedule` takes epochs and batch size,
+`dpsgd_epsilon` sampling probability and steps; an `Accountant` counts while training runs.
 """
 
 from typing import TYPE_CHECKING

@@ -9,6 +9,7 @@ from prvcore._core.composition import Composition
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import PrecisionError
 from prvcore._names import by_name, public
+from prvcore._outward import RoundedDown, RoundedUp
 from prvcore._progress import ProgressOption, reported
 from prvcore._report import OfCurve
 from prvcore._scaled_steps import PARAMETERS, Parameter, scaled_steps
@@ -212,7 +213,7 @@ def calibrate(
             next_bounds = target.bounds(curve_at(next_factor, next_eps_error), memory_limit)
     return Calibration(
         parameter=parameter,
-        value=scaled.value(factor),
+        value=_shown_safely(scaled.value(factor), parameter) if monotone else scaled.value(factor),
         is_factor=scaled.is_factor,
         bounds=bounds._of(OfCurve(target.quantity, target.at, curve)),
         next_value=None if last else scaled.value(next_factor),
@@ -248,3 +249,10 @@ def _before(after: Any, neighbors: Neighbors) -> PrivacyCurve:
             f"where {neighbors!r} are asked about"
         )
     return after
+
+
+def _shown_safely(value: float, parameter: str) -> float:
+    """Return a value that is rounded to where its target is met, where it is shown."""
+    if isinstance(value, int):
+        return value
+    return RoundedDown(value) if parameter == "sampling_probability" else RoundedUp(value)

@@ -70,7 +70,8 @@ class Calibration(_pickling.Pickled):
     -----
     ``f"{found:.3f}"`` and ``round(found, 3)`` are `value`, rounded to where the target is met:
     noise up, a sampling probability down. They raise ValueError if `monotone` is False and `value`
-    has more digits, since more noise may then have a larger epsilon.
+    has more digits, since more noise may then have a larger epsilon. If it is True,
+    ``f"{found.value:.3f}"`` and ``round(found.value, 3)`` are the same.
 
     """
 

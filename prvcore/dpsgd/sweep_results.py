@@ -132,7 +132,8 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     Notes
     -----
     ``f"{found:.3f}"`` and ``round(found, 3)`` are `value`, noise rounded up, so that the
-    target is met.
+    target is met. So are ``f"{found.value:.3f}"`` and ``round(found.value, 3)`` of one setting;
+    elements of arrays are numpy's, which rounds to the nearest.
 
     """
 

@@ -17,6 +17,7 @@ from prvcore._compose import compose
 from prvcore._core.composition import Sweep
 from prvcore._curve import PrivacyCurve
 from prvcore._errors import AccuracyWarning
+from prvcore._outward import RoundedUp
 from prvcore._progress import ProgressOption, reported, share_of
 from prvcore._scaled_steps import Parameter
 from prvcore._settings import CalibrateOptions, ComposeOptions, memory_limit_of
@@ -198,6 +199,8 @@ def calibrations_of(
     used, (value, *proof), _ = _sweep(task, settings, workers, executor, progress)
     if parameter == "steps":
         value = _scalar_or_array(np.asarray(value).astype(np.int64))
+    elif isinstance(value, float):
+        value = RoundedUp(value)
     lower, upper, following, next_lower, next_upper = proof
     used |= _chosen(sampler, options)
     return SweepCalibrations(value, lower, upper, following, next_lower, next_upper, used)

@@ -171,3 +171,22 @@ def test_the_ends_of_scalar_bounds_are_shown_on_the_safe_side():
     spent = prv.compose(prv.Gaussian(2.0)).epsilon(1e-6)
     for one in (spent, spent._replace(estimate=spent.lower), prv.Bounds._make(tuple(spent))):
         assert float(f"{one.lower:.2f}") <= one.lower <= one.upper <= float(f"{one.upper:.2f}")
+
+
+def test_a_value_that_was_found_is_shown_where_its_target_is_met():
+    noise = prv.dpsgd_noise_multiplier(256 / 60_000, 3525, epsilon=2.0, delta=1e-5)
+    assert f"{noise.value:.3f}" == f"{noise:.3f}"
+    assert round(noise.value, 3) == round(noise, 3) > noise.value
+    step = prv.PoissonSubsampledGaussian(1.0, 0.01)
+    for parameter, is_less in (("noise_multiplier", False), ("sampling_probability", True)):
+        found = prv.calibrate(step, 100, epsilon=2.0, delta=1e-5, parameter=parameter)
+        for decimals in (2, 3, 4):
+            assert f"{found.value:.{decimals}f}" == f"{found:.{decimals}f}"
+            assert (round(found.value, decimals) < found.value) == is_less
+    steps = prv.calibrate(step, epsilon=2.0, delta=1e-5, parameter="steps")
+    assert type(steps.value) is int
+    # more noise may have a larger epsilon here, so that no side is safe
+    discrete = prv.calibrate(prv.DiscreteGaussian(1.0), epsilon=2.0, delta=1e-5)
+    assert type(discrete.value) is float
+    assert repr(noise.value) == repr(float(noise.value))
+    assert pickle.loads(pickle.dumps(noise)).value.__class__ is noise.value.__class__
