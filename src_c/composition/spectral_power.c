@@ -104,9 +104,12 @@ void prv_spectral_power_plain(const prv_lattice *lattice, double count, const pr
 /* ---- The precise way ---------------------------------------------------------------------- */
 
 /* Sines spent on the heavy atoms, for speed: at least LEAST_HEAVY atoms at every frequency that matters, more
- * if few frequencies do. No bound relies on these. */
+ * if few frequencies do. But no more are heavy than leave the others a norm of LIGHT over the count: what
+ * transforms do to these is then a small part of the power's own rounding, which grows with the heavy ones.
+ * No bound relies on these. */
 enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
 #define SINES 5e6
+#define LIGHT 0.25
 
 enum { FREQUENCIES_AT_ONCE = 1024 }; /* between questions whether to go on */
 #define MOST_LENGTH 0x1p27 /* products of a frequency and a distance stay below 2^52, see prv_turns */
@@ -127,13 +130,23 @@ static size_t atoms_from(const double *weight, size_t length, double least)
     return count;
 }
 
-/* At most `most` of the heaviest atoms, by halving the least weight. */
+static double norm_below(const double *weight, size_t length, double least)
+{
+    double square = 0.0;
+    for (size_t i = 0; i < length; i++) square += weight[i] < least ? weight[i] * weight[i] : 0.0;
+    return sqrt(square);
+}
+
+/* At most `most` of the heaviest atoms, by halving the least weight until the others have at most this norm.
+ */
 static prv_status heavy_atoms(const prv_lattice *y, const double *weight, size_t n, size_t most,
-                              heavy_part *h)
+                              double light_norm, heavy_part *h)
 {
     const size_t heaviest = prv_heaviest(weight, y->length);
     h->least = y->length > 0 ? weight[heaviest] : 0.0;
-    for (int halvings = 0; halvings < 40 && atoms_from(weight, y->length, 0.5 * h->least) <= most; halvings++)
+    for (int halvings = 0; halvings < 40 && norm_below(weight, y->length, h->least) > light_norm &&
+                           atoms_from(weight, y->length, 0.5 * h->least) <= most;
+         halvings++)
         h->least *= 0.5;
     const size_t count = atoms_from(weight, y->length, h->least);
     h->length = (count + LANES - 1) / LANES * LANES;
@@ -276,7 +289,7 @@ prv_status prv_spectral_power_precise(const prv_lattice *lattice, double count, 
     const double affordable = fmin(fmax(SINES / mattering, LEAST_HEAVY), MOST_HEAVY);
     prv_status status = prv_check_interrupt(options);
     if (status != PRV_OK) goto done;
-    status = heavy_atoms(lattice, work->weight, n, prv_size_of(affordable), &h);
+    status = heavy_atoms(lattice, work->weight, n, prv_size_of(affordable), LIGHT / count, &h);
     if (status != PRV_OK) goto done;
     prv_circle_fill(lattice, work->weight, h.least, work->real, n);
     fft->forward(fft->forward_plan, work->real, z);
