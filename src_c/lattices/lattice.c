@@ -111,15 +111,13 @@ void prv_lattice_dominating(const prv_cells *cells, const prv_mesh *mesh, prv_la
     lattice->rounding.relative += (17.0 + (double)(most_cells > cells_below ? most_cells : cells_below)) *
                                   PRV_UNIT;
     lattice->rounding.shift += prv_rounding_of_points(cells, mesh);
-    if (mesh->keeps_top) {
-        /* Rounding leaves mass below the edge of a support. Moved up, it dominates, and no sum of losses is
-         * below the least one. */
-        if (mesh->length > 1 && out[0] < MOST_BELOW_EDGE) {
-            out[1] += out[0];
-            out[0] = 0.0;
-        }
-        prv_lattice_keep_top(cells, PRV_DOMINATING, lattice);
+    /* Rounding leaves mass below the edge of a support. Moved up, it dominates, and no sum of losses is below
+     * the least one. */
+    if (mesh->clears_bottom && mesh->length > 1 && out[0] < MOST_BELOW_EDGE) {
+        out[1] += out[0];
+        out[0] = 0.0;
     }
+    if (mesh->keeps_top) prv_lattice_keep_top(cells, PRV_DOMINATING, lattice);
     if (narrowest < cells->least_width) lattice->rounding.relative = lattice->rounding.shift = HUGE_VAL;
 }
 

@@ -18,12 +18,13 @@ typedef struct prv_mesh {
     size_t *knot;   /* [length] position of each among the cells' knots */
     bool on_knots; /* targets of the dominated lattice are the knots themselves, for losses with atoms on them
                     */
-    bool may_shift;  /* if on_knots: targets beside the knots may be taken instead where they lose less */
-    bool lone_atoms; /* most cells hold one atom or nothing: what to merge an atom with is compared however
-                        near */
-    bool keeps_top;  /* what lies above the last knot is one finite outcome, and not a loss of +infinity */
-    double shift;    /* nats, in [0, spacing): if not on_knots, targets lie this far above lattice points */
-    double tilt;     /* about the saddle: weighs ways of merging against each other, for tightness alone */
+    bool may_shift;     /* if on_knots: targets beside the knots may be taken instead where they lose less */
+    bool lone_atoms;    /* most cells hold one atom or nothing: what to merge an atom with is compared however
+                           near */
+    bool keeps_top;     /* what lies above the last knot is one finite outcome, and not a loss of +infinity */
+    bool clears_bottom; /* the little that rounding leaves at the first knot, below all losses, is moved up */
+    double shift; /* nats, in [0, spacing): if not on_knots, targets lie this far above lattice points */
+    double tilt;  /* about the saddle: weighs ways of merging against each other, for tightness alone */
 } prv_mesh;
 
 /* PRV_ERR_MEMORY. All but the length is 0, and the arrays are not filled. */

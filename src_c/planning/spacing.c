@@ -464,6 +464,8 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     mesh->may_shift = true;
     mesh->lone_atoms = convolves && atoms != NULL;
     mesh->keeps_top = capped;
+    /* Where tops are counted, no lattice may have losses below its step's least one. */
+    mesh->clears_bottom = prv_is_capped(direction);
     mesh->tilt = saddle;
     b.index = mesh->index;
     b.knot = mesh->knot;

@@ -204,6 +204,23 @@ def test_rare_losses_of_a_list_take_no_long_transforms():
     assert 2.02e-7 < b.lower < b.upper < 2.04e-7
 
 
+def test_mass_that_rounding_leaves_below_an_edge_is_no_loss():
+    # of a step whose losses lie below the caps; without tops: 8,388,608 points, taken precisely
+    steps = [
+        (Sampled(1.148, 2.254e-6), 1324),
+        (Sampled(19.93, 8.086e-4), 9),
+        (Sampled(0.9778, 1.372e-6), 6844),
+        (prv.PoissonSubsampled(prv.Laplace(2.048), 3.158e-4), 58),
+        (Sampled(0.3548, 2.072e-6), 242),
+    ]
+    curve = prv.PrivacyCurve(steps)
+    budget = curve.error_budget(epsilon=0.010472645797693709)
+    assert budget.accurate
+    assert budget.transform_length <= 16384
+    b = curve.delta(0.010472645797693709)
+    assert 1.4964e-5 < b.lower < b.upper < 1.4972e-5
+
+
 def test_an_epsilon_of_rare_losses_takes_no_long_transforms():
     # without tops: 6,291,456 points, taken the precise way
     steps = [(Sampled(14.83, 1.971e-6), 88), (Sampled(0.3163, 6.223e-6), 23)]
