@@ -48,7 +48,8 @@ def _settings(curve: Curve) -> str:
         r"\d+\.\d{5,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", f"{mechanism!r}"
     )
     named = textwrap.shorten(digits, 110, placeholder=" ...")
-    return textwrap.fill(f"{named}, {count:,} times, {curve.neighbors}", 60, break_on_hyphens=False)
+    text = f"{named}, {count:,} times, {curve.neighbors}"
+    return textwrap.fill(text, 60, break_on_hyphens=False, break_long_words=False)
 
 
 def _band(ax: Axes, x: ArrayLike, bounds: Bounds[Any], empty: str = "") -> bool:

@@ -153,6 +153,18 @@ def axes():
     pyplot.close("all")
 
 
+def test_a_title_breaks_no_word(axes):
+    step = prv.SubsampledWithoutReplacement(prv.Gaussian(1.1), 0.25)
+    title = prv.compose(step, 2, neighbors="replace-one").plot(ax=axes).get_title()
+    assert title.split() == [
+        "SubsampledWithoutReplacement(mechanism=Gaussian(noise_multiplier=1.1),",
+        "sampling_probability=0.25),",
+        "2",
+        "times,",
+        "replace-one",
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
