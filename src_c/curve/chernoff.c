@@ -13,6 +13,11 @@
  * tilt of Chernoff's bound, this costs far less than the bound loses by them. Any part gives a bound. */
 #define TOPS_OF_BOUND 0.65
 
+/* The first part of a bound of delta that the tops put at infinity may hold of the next one, which is squared
+ * each time; and how often, at most. Any part gives a bound. */
+#define FIRST_TOPS 0.01
+enum { MOST_TOPS = 6 };
+
 /* No bound of epsilon is given unless the finite part of delta is more than this part of it: the derivation
  * of its rounding error relies on that. */
 #define LEAST_FINITE 0.2
@@ -100,11 +105,11 @@ static double epsilon_at(const prv_direction *direction, double delta, double sh
     return isnan(bound) ? HUGE_VAL : bound + rounding;
 }
 
-/* Of delta at epsilon, by the moments at this tilt. */
-static double delta_at(const prv_direction *direction, double epsilon, double lam)
+/* Of delta at epsilon, by the moments at this tilt, with tops at infinity that hold `tops` at most. */
+static double delta_at(const prv_direction *direction, double epsilon, double tops, double lam)
 {
     const double log_kernel = log(prv_kernel_maximum(lam));
-    const chernoff_sums c = chernoff_sums_at(direction, 0.0, 0.0, lam);
+    const chernoff_sums c = chernoff_sums_at(direction, tops, 1.0, lam);
     const double moved = lam * (epsilon - c.shift);
     const double log_bound = c.log_moment + log_kernel - moved + c.relative;
     const double size = fabs(c.log_moment) + fabs(log_kernel) + fabs(moved) + lam * fabs(epsilon) +
@@ -118,7 +123,7 @@ static double delta_at(const prv_direction *direction, double epsilon, double la
 static double bound_at(const prv_direction *direction, prv_question question, double value, double lam)
 {
     return question == PRV_ASK_EPSILON ? epsilon_at(direction, value, 0.0, lam)
-                                       : delta_at(direction, value, lam);
+                                       : delta_at(direction, value, 0.0, lam);
 }
 
 /* The tilt from which the search for the least bound of ranges starts: the pair's. Moments of bounded ranges
@@ -175,9 +180,20 @@ double prv_chernoff_epsilon_at(const prv_direction *direction, double delta, dou
     return bound <= enough ? bound : fmin(bound, epsilon_at(direction, delta, 0.0, tilt));
 }
 
-double prv_chernoff_delta(prv_direction *direction, double epsilon)
+double prv_chernoff_delta(prv_direction *direction, double epsilon, double enough)
 {
-    return delta_at(direction, epsilon, tilt_of_pair(direction, PRV_ASK_DELTA, epsilon));
+    const double infinite = direction->all.infinite.high;
+    double least = delta_at(direction, epsilon, 0.0, tilt_of_pair(direction, PRV_ASK_DELTA, epsilon));
+    double share = FIRST_TOPS;
+    for (int i = 0; i < MOST_TOPS && least > enough && least > infinite; i++, share *= share) {
+        const double tops = share * (least - infinite);
+        cut_tops(direction, tops, 1.0);
+        const double lam = prv_root(direction, prv_saddle_excess, &epsilon, FIRST_TILT);
+        const double bound = delta_at(direction, epsilon, tops, lam);
+        if (!(bound < least)) break;
+        least = bound;
+    }
+    return least;
 }
 
 double prv_most_total_variation(const prv_direction *direction)

@@ -15,8 +15,10 @@ double prv_chernoff_epsilon(prv_direction *direction, double delta, double enoug
 /* The same at a tilt > 0 that is given, which need not be the best one: no search. */
 double prv_chernoff_epsilon_at(const prv_direction *direction, double delta, double enough, double tilt);
 
-/* Chernoff's bound of delta, with the mass at infinity, at an epsilon > 0. O(cells). */
-double prv_chernoff_delta(prv_direction *direction, double epsilon);
+/* Chernoff's bound of delta, with the mass at infinity, at an epsilon > 0: the least of some, with ever more
+ * rare large losses at infinity; none after the first that is at most `enough`. Changes which cells are in
+ * use. O(cells). */
+double prv_chernoff_delta(prv_direction *direction, double epsilon, double enough);
 
 /* Chernoff's bounds of compositions with bounded ranges, by the largest moments that these have at a tilt,
  * one by one: of epsilon at the delta `value`, or of delta at the epsilon `value`. No adaptive composition

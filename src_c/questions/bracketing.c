@@ -44,6 +44,8 @@ typedef struct bracket {
     double value;
     prv_refinement refinements[2]; /* the direction that looks larger first */
     size_t needed;                 /* so many of these have had a pass: the others do not matter */
+    double most_of_next;           /* Chernoff's bound of the next one; HUGE_VAL as long as there is none */
+    bool raises_lower;             /* whether the next one is wanted for a lower bound alone */
     prv_layer layer;
 } bracket;
 
@@ -108,10 +110,10 @@ static prv_status pass_first(prv_refinement *r, double known)
     return prv_refinement_advance(r, fmax(asked, coarse), fmax(wanted, coarse));
 }
 
-/* Chernoff's bound of what is asked, in one direction; of an epsilon `at_least` suffices. */
+/* Chernoff's bound of what is asked, in one direction; `at_least` suffices. */
 static double chernoff_bound(const bracket *b, prv_direction *direction, double at_least)
 {
-    return b->question == PRV_ASK_DELTA ? prv_chernoff_delta(direction, b->value)
+    return b->question == PRV_ASK_DELTA ? prv_chernoff_delta(direction, b->value, at_least)
                                         : prv_chernoff_epsilon(direction, b->value, at_least);
 }
 
@@ -133,26 +135,6 @@ static bool was_convolved(const prv_refinement *first, const prv_refinement *oth
            other->aim.saddle < ALIKE * first->aim.saddle && first->aim.saddle < ALIKE * other->aim.saddle;
 }
 
-/* First passes over the directions that matter. On PRV_ERR_MEMORY_LIMIT, *bytes would be needed. */
-static prv_status first_passes(bracket *b, double *bytes)
-{
-    double lower = 0.0;
-    for (; b->needed < b->direction_count; b->layer.now.passes = ++b->needed) {
-        prv_refinement *r = &b->refinements[b->needed];
-        if (b->needed > 0 && has_chernoff(b)) {
-            if (chernoff_bound(b, r->task.direction, lower) <= lower) break;
-            /* Chernoff's bound had its own cells in use. */
-            prv_take_aim(r->task.direction, b->options, b->question, b->value, &r->aim);
-        }
-        if (b->needed > 0 && was_convolved(&b->refinements[0], r)) r->task.engine = PRV_ENGINE_CONVOLUTION;
-        const prv_status status = pass_first(r, lower);
-        *bytes = r->narrowest.bytes;
-        if (status != PRV_OK) return status;
-        lower = fmax(lower, r->bounds.lower);
-    }
-    return PRV_OK;
-}
-
 /* The passes of all directions together. */
 typedef struct found {
     prv_refinement *top; /* the direction that decides the upper bound */
@@ -172,6 +154,31 @@ static found found_so_far(bracket *b)
         f.transforms += r->transforms;
     }
     return f;
+}
+
+/* First passes over the directions that matter: none over one that has no more than the upper bound of those
+ * before, by Chernoff's inequality, unless these come to lie below that, or find no lower bound. On
+ * PRV_ERR_MEMORY_LIMIT, *bytes would be needed. */
+static prv_status first_passes(bracket *b, double *bytes)
+{
+    for (; b->needed < b->direction_count; b->layer.now.passes = ++b->needed) {
+        prv_refinement *r = &b->refinements[b->needed];
+        const found f = found_so_far(b);
+        if (b->needed > 0 && has_chernoff(b)) {
+            const double upper = f.bounds.upper;
+            if (b->most_of_next > upper)
+                b->most_of_next = fmin(b->most_of_next, chernoff_bound(b, r->task.direction, upper));
+            const double least = b->question == PRV_ASK_DELTA ? PRV_LEAST_DELTA : 0.0;
+            if (b->most_of_next <= (b->raises_lower ? fmax(f.bounds.lower, least) : upper)) break;
+            /* Chernoff's bound had its own cells in use. */
+            prv_take_aim(r->task.direction, b->options, b->question, b->value, &r->aim);
+        }
+        if (b->needed > 0 && was_convolved(&b->refinements[0], r)) r->task.engine = PRV_ENGINE_CONVOLUTION;
+        const prv_status status = pass_first(r, f.bounds.lower);
+        *bytes = r->narrowest.bytes;
+        if (status != PRV_OK) return status;
+    }
+    return PRV_OK;
 }
 
 /* Whether the passes bound epsilon by no less than what is known without them. */
@@ -239,10 +246,13 @@ static prv_status bracket_directions(prv_direction *directions, size_t direction
         if (enclosed != PRV_OK) return enclosed;
     }
     begin(&b);
-    double bytes = 0.0;
-    prv_status status = first_passes(&b, &bytes);
-    if (status == PRV_ERR_MEMORY_LIMIT) report->memory = prv_size_of(bytes);
-    for (double first = HUGE_VAL; status == PRV_OK;) {
+    b.most_of_next = HUGE_VAL;
+    b.raises_lower = exact;
+    for (double first = HUGE_VAL;;) {
+        double bytes = 0.0;
+        prv_status status = first_passes(&b, &bytes);
+        if (status == PRV_ERR_MEMORY_LIMIT) report->memory = prv_size_of(bytes);
+        if (status != PRV_OK) return status;
         found f = found_so_far(&b);
         const bool spent = f.top->stopped_by != PRV_LIMIT_NONE || f.passes >= MOST_PASSES;
         if (ask_epsilon && (spent || f.top->rounding_decides || f.top->last.capped || says_nothing(&f)))
@@ -252,6 +262,10 @@ static prv_status bracket_directions(prv_direction *directions, size_t direction
         const bool close = width <= prv_width_asked(options, at) * (1.0 + 1e-12) ||
                            prv_is_relatively_close(options, question, f.bounds.lower, f.bounds.upper) ||
                            prv_is_decided(options, f.bounds.lower, f.bounds.upper);
+        if (spent && !close && !exact && b.needed < b.direction_count && !b.raises_lower) {
+            b.raises_lower = true;
+            continue;
+        }
         if (close || exact || spent) {
             *bounds = f.bounds;
             prv_refinement_report(f.top, options->neighbors, width, close || exact, report);
@@ -264,8 +278,8 @@ static prv_status bracket_directions(prv_direction *directions, size_t direction
         if (!isfinite(first)) first = width;
         tell(&b.layer.now, &f, first, width, prv_refinement_width(f.top, at));
         status = advance(&b, &f);
+        if (status != PRV_OK) return status;
     }
-    return status;
 }
 
 /* Tops are counted at an epsilon that is known. A witness shows lattices without tops. */

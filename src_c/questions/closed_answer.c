@@ -208,7 +208,7 @@ static double least_that_matters(prv_direction *directions, size_t count, prv_qu
     if (question == PRV_ASK_EPSILON) return fmax(value, PRV_LEAST_DELTA);
     if (!(directions[0].all.count > MANY_STEPS) || !(value > 0.0)) return PRV_LEAST_DELTA;
     double guess = 0.0;
-    for (size_t i = 0; i < count; i++) guess = fmax(guess, prv_chernoff_delta(&directions[i], value));
+    for (size_t i = 0; i < count; i++) guess = fmax(guess, prv_chernoff_delta(&directions[i], value, 1.0));
     return fmax(GUESS_IS_WITHIN * guess, PRV_LEAST_DELTA);
 }
 

@@ -117,7 +117,7 @@ static double guess_of(prv_direction *direction, const prv_options *options, prv
 static bool has_less(prv_direction *direction, prv_question question, double value, double lower)
 {
     if (question == PRV_ASK_EPSILON) return prv_chernoff_epsilon(direction, value, lower) <= lower;
-    return value > 0.0 && prv_chernoff_delta(direction, value) <= lower;
+    return value > 0.0 && prv_chernoff_delta(direction, value, lower) <= lower;
 }
 
 /* Raises *lower to a lower bound by data sets, `above` being the upper bound of the pair. The direction that

@@ -40,7 +40,7 @@ static bool is_all_at_infinity(prv_direction *directions, size_t count, const pr
     double upper = 0.0;
     for (size_t i = 0; i < count; i++) {
         if (!prv_chernoff_may_reach(&directions[i], most, epsilon)) return false;
-        upper = fmax(upper, prv_chernoff_delta(&directions[i], epsilon));
+        upper = fmax(upper, prv_chernoff_delta(&directions[i], epsilon, low));
         if (upper > PRV_LEAST_DELTA && !prv_is_relatively_close(options, PRV_ASK_DELTA, low, upper))
             return false;
     }
