@@ -9,11 +9,15 @@
 #include "questions/enclosed_step.h"
 #include "questions/inequalities.h"
 #include "questions/mean_matching.h"
+#include "questions/negligible_steps.h"
 #include "questions/question.h"
 
 /* A delta that is a little more than the mass at infinity is so by this part of it, and at least this. */
 #define A_LITTLE_MORE 1e-7
 #define LEAST_MORE 1e-200
+
+/* From this delta on bounds of 1 - delta are asked, too. */
+#define MOSTLY_ONE 0.999
 
 /* One question, at several values, to the pairs of these directions. */
 typedef struct pairs {
@@ -76,6 +80,10 @@ static prv_status bracket_open_pairs(const pairs *p, const prv_options *options,
     if (status != PRV_OK || found) return status;
     if (prv_is_enclosed_step(p->directions, p->count, options))
         return prv_read_enclosed_step(p->directions, p->count, options, p->question, value, b, r);
+    if (p->question == PRV_ASK_EPSILON) {
+        status = prv_epsilon_without_negligible(p->directions, p->count, options, value, &found, b, r);
+        if (status != PRV_OK || found) return status;
+    }
     prv_count_range range;
     if (prv_count_range_of(p->directions, p->count, options, p->question, value, &range)) {
         status = ask_range(p, &range, options, &found, b, r);
@@ -210,6 +218,9 @@ static prv_status bracket_pairs(void *context, const prv_options *options, size_
     if (status != PRV_OK) return status;
     if (answered) {
         *b = closed;
+        /* Rounding of formulas is relative to delta, and not to 1 - delta. */
+        if (p->question == PRV_ASK_DELTA && closed.lower > MOSTLY_ONE)
+            b->lower = fmax(b->lower, prv_least_by_complement(p->directions, p->count, value));
         /* Rounding of formulas is relative to all masses, and not to those of rare samples. */
         const bool is_tiny = p->question == PRV_ASK_DELTA && closed.upper < PRV_FINEST_DELTA;
         return is_tiny ? prv_clip_small_delta(p->directions, p->count, value, b) : PRV_OK;

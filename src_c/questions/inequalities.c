@@ -10,14 +10,30 @@
 /* A threshold is told apart from the next number that is asked about instead by this part of it. */
 #define A_LITTLE_ABOVE 0x1p-40
 
+/* log(1 - delta) of the worst direction, at most. */
+static double least_log_complement(const prv_direction *directions, size_t count, double epsilon)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&directions[i], epsilon));
+    return least;
+}
+
+static double delta_by_complement(double log_complement)
+{
+    return prv_below(1.0 - prv_outwards(exp(fmin(log_complement, 0.0)), PRV_LIBM_ERROR, 1));
+}
+
+double prv_least_by_complement(const prv_direction *directions, size_t count, double epsilon)
+{
+    return delta_by_complement(least_log_complement(directions, count, epsilon));
+}
+
 /* A delta so near 1 that this alone settles it; true if answered. */
 static bool is_almost_one(const prv_direction *directions, size_t count, const prv_options *options,
                           double epsilon, prv_bounds *b)
 {
-    double least = HUGE_VAL;
-    for (size_t i = 0; i < count; i++) least = fmin(least, prv_log_complement(&directions[i], epsilon));
-    const double complement = prv_outwards(exp(fmin(least, 0.0)), PRV_LIBM_ERROR, 1);
-    const double lower = prv_below(1.0 - complement);
+    const double least = least_log_complement(directions, count, epsilon);
+    const double lower = delta_by_complement(least);
     if (!(least <= log(PRV_FINEST_DELTA)) && !prv_is_relatively_close(options, PRV_ASK_DELTA, lower, 1.0) &&
         !prv_is_decided(options, lower, 1.0))
         return false;

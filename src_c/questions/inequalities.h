@@ -14,6 +14,9 @@ prv_status prv_answer_by_inequalities(prv_direction *directions, size_t directio
                                       const prv_options *options, prv_question question, double value,
                                       bool *answered, prv_bounds *bounds, prv_report *report);
 
+/* A lower bound of delta by Chernoff's bound of 1 - delta: below 0 where that says nothing. O(cells). */
+double prv_least_by_complement(const prv_direction *directions, size_t count, double epsilon);
+
 /* Deltas so small that a composition loses them in its rounding are bounded by the total variation.
  * PRV_ERR_BOUNDS. */
 prv_status prv_clip_small_delta(const prv_direction *directions, size_t direction_count, double epsilon,
