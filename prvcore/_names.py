@@ -92,13 +92,19 @@ _METHODS_ALSO_CALLED = {
 _GLOBALS_ALSO_CALLED = {
     "Accountant": "PLDAccountant PRVAccountant PrivacyAccountant RDPAccountant RdpAccountant",
     "ApproximateDP": "ApproximateDPMechanism",
+    "BoundedRange": "ExponentialMechanism",
+    "DiscreteGaussian": "DiscreteGaussianMechanism",
+    "DiscreteLaplace": "DiscreteLaplaceDpEvent DiscreteLaplaceMechanism",
     "Gaussian": "GaussianDpEvent GaussianMechanism",
     "Laplace": "LaplaceDpEvent LaplaceMechanism",
     "PoissonSubsampled": "PoissonSampledDpEvent",
     "PoissonSubsampledGaussian": "PoissonSubsampledGaussianMechanism SampledGaussian "
     "SubsampledGaussian SubsampledGaussianMechanism",
     "PureDP": "PureDPMechanism",
+    "RandomizedResponse": "RandomizedResponseDpEvent",
+    "SubsampledWithoutReplacement": "SampledWithoutReplacementDpEvent",
     "calibrate": "calibrate_dp_mechanism",
+    "compose": "ComposedDpEvent SelfComposedDpEvent",
     "dpsgd_epsilon": "compute_dp_sgd_privacy compute_dp_sgd_privacy_statement compute_epsilon "
     "get_epsilon get_privacy_spent",
     "dpsgd_noise_multiplier": "find_noise_multiplier get_noise_multiplier",

@@ -84,7 +84,7 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     if not isinstance(name, str) or name not in kinds:
         files = ", ".join(sorted(name for name in kinds if not needs_functions(kinds[name])))
         near = get_close_matches(name, kinds, 1) if isinstance(name, str) else []
-        meant = f", which may be {near[0]!r}" if near else ""
+        meant = f": did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"type must be one of {files}, got {short(name)}{meant}")
     kind = kinds[name]
     if needs_functions(kind):
@@ -100,7 +100,7 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
         if unknown:
             likely = likeliest(unknown[0], names - set(given))
             fault = f"it has no {short(unknown[0])}"
-            fault += "" if likely is None else f", which may be {likely!r}"
+            fault += "" if likely is None else f": did you mean {likely!r}?"
         else:
             fault = f"{missing[0]!r} is missing"
         raise ValueError(f"{kind.__name__} must have {listed}, got {short(list(given))}: {fault}")

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 import prvcore as prv
-from prvcore import sampling
+from prvcore import _names, sampling
 from tests.support.examples import gaussian_cdf_p, gaussian_cdf_q, gaussian_delta
 
 NAN, INF = math.nan, math.inf
@@ -835,6 +835,16 @@ def test_a_module_that_nobody_has_imported():
     assert ran.stderr.strip().endswith("no attribute 'sampling': import prvcore.sampling")
     code = code.replace("import prvcore", "from prvcore import sampling; import prvcore")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_told_exists():
+    methods = {
+        name for kind in (prv.Accountant, prv.PrivacyCurve, prv.PrivacyFilter) for name in dir(kind)
+    }
+    assert set(_names._METHODS_ALSO_CALLED) <= methods | set(dir(prv.TrainingSchedule))
+    assert set(_names._GLOBALS_ALSO_CALLED) <= set(prv.__all__)
+    for others in _names._GLOBALS_ALSO_CALLED.values():
+        assert not set(others.split()) & set(prv.__all__)
 
 
 @pytest.mark.parametrize("thing", [prv, prv.Accountant(), prv.compose([]), PLAN])

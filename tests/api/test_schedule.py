@@ -77,7 +77,7 @@ def test_a_schedule_is_read_from_paths_and_binary_files(path):
         ),
         (
             {"steps": [{"type": "Gaussian", "sigma": 1.1}]},
-            r"steps\[0\]: Gaussian .* it has no 'sigma', which may be 'noise_multiplier'$",
+            r"steps\[0\]: Gaussian .* it has no 'sigma': did you mean 'noise_multiplier'\?$",
         ),
     ],
 )
