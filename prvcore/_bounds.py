@@ -1,7 +1,8 @@
 """The results of queries: bounds, and the parts of their width."""
 
-from collections.abc import Iterable
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+import numbers
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,17 @@ class _Three(NamedTuple, Generic[Number]):
     lower: Number
     estimate: Number
     upper: Number
+
+
+def _no_number(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return a comparison of bounds that tells what to compare with a number."""
+
+    def compared(self: Any, other: Any) -> bool:
+        if isinstance(other, numbers.Real):
+            raise TypeError(f"bounds are no number: compare their .upper or .lower with {other!r}")
+        return compare(self, other)
+
+    return compared
 
 
 @public
@@ -77,6 +89,10 @@ class Bounds(_Three[Number]):
     def _make(cls, iterable: Iterable[Any]) -> Any:  # type: ignore[override]
         """Return the bounds of lower, estimate and upper."""
         return cls(*iterable)
+
+    if not TYPE_CHECKING:  # checkers know that a tuple is compared with tuples alone
+        __lt__, __le__ = _no_number(tuple.__lt__), _no_number(tuple.__le__)
+        __gt__, __ge__ = _no_number(tuple.__gt__), _no_number(tuple.__ge__)
 
     def __format__(self, specification: str) -> str:
         """Return ``[lower, upper]``, each in the format that floats take.

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import operator
 import re
 import subprocess
 import sys
@@ -894,6 +895,18 @@ def test_mechanisms_in_a_list_are_added_one_by_one():
             TypeError, match=r"got .*: give each by itself, with its count after it"
         ):
             prv.Accountant().add(given)
+
+
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_bounds_are_compared_by_their_ends(compare):
+    one, two = CURVE.epsilon(1e-5), CURVE.epsilon([1e-5, 1e-6])
+    for bounds, number in ((one, 3), (two, 3.0), (one, np.float64(3.0)), (one, Fraction(3))):
+        with pytest.raises(TypeError, match=r"^bounds are no number: compare their .upper or "):
+            compare(bounds, number)
+    other = CURVE.epsilon(1e-6)
+    assert compare(one, other) == compare(tuple(one), tuple(other))
+    with pytest.raises(TypeError, match="not supported between"):
+        compare(one, "3")
 
 
 def test_a_truth_value_is_no_number():
