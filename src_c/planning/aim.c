@@ -130,6 +130,19 @@ static curve_guess guess_at(const prv_direction *direction, double epsilon, doub
 #define JUMP_PART 0.5
 enum { PLACES = 4 };
 
+/* If a run has more than this part of its mass there, these are no jumps: what it has else tells nothing of
+ * the other losses of a sum with one of them. */
+#define MOST_OF_RUN 0.2
+
+/* The first cell of a profile whose losses are jumps at this epsilon, or its length. */
+static size_t first_jump(const prv_profile *p, double epsilon)
+{
+    size_t end = p->length;
+    double mass = 0.0;
+    while (end > 1 && p->center[end - 1] > JUMP_PART * epsilon) mass += p->mass[--end];
+    return mass <= MOST_OF_RUN ? end : p->length;
+}
+
 /* Saddles at the places, and at epsilon: those of one guess are where the search for the next one begins. */
 typedef struct place_tilts {
     double at[PLACES], whole;
@@ -152,10 +165,7 @@ static curve_guess guess_with_a_jump(prv_direction *direction, double epsilon, p
     const double part = epsilon * (1.0 - JUMP_PART) / (PLACES - 1);
     prv_use_whole_profiles(direction);
     for (size_t j = 0; j < direction->steps; j++) {
-        const prv_profile *p = &direction->profiles[j];
-        size_t end = p->length;
-        while (end > 1 && p->center[end - 1] > JUMP_PART * epsilon) end--;
-        direction->end[j] = end;
+        direction->end[j] = first_jump(&direction->profiles[j], epsilon);
     }
     for (int i = 0; i < PLACES; i++) {
         if (i > 0 && !tilts->known) tilts->at[i] = tilts->at[i - 1];
@@ -341,8 +351,8 @@ static void aim_at_epsilon(prv_direction *direction, const prv_options *options,
     double guess = guess_at(direction, epsilon, &tilt).log_delta;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
-        for (size_t end = p->length; end > 1 && p->center[end - 1] > JUMP_PART * epsilon; end--)
-            jumps += direction->counts[j] * p->mass[end - 1];
+        for (size_t c = first_jump(p, epsilon); c < p->length; c++)
+            jumps += direction->counts[j] * p->mass[c];
     }
     /* Where rare jumps decide, the saddle-point guess is far too large. */
     if (jumps > 0.0 && jumps < RARE) {
