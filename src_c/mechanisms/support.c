@@ -257,7 +257,8 @@ double prv_delta_of_rare_cuts(const prv_mechanism *m)
     double sum = 0.0;
     for (size_t i = 0; i < m->part_count; i++)
         sum += (double)m->part_counts[i] * prv_delta_of_rare_cuts(m->parts[i]);
-    return prv_above(sum) * (sum > 0.0);
+    if (m->combination == PRV_COMBINED_AVERAGE) sum *= (double)m->batches;
+    return fmin(prv_above(sum), 1.0) * (sum > 0.0);
 }
 
 double prv_lost_delta(const prv_mechanism *m)

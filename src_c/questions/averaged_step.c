@@ -192,8 +192,9 @@ static prv_status narrow(bounded *b, const prv_options *options, double delta, d
     const prv_mechanism *average = b->direction->enclosed[0]->enclosed;
     const prv_ratio_side side = {
         .add = add, .side = above ? PRV_DOMINATING : PRV_DOMINATED, .options = options};
-    /* No law of a batch shows what a callback's values may be off by. */
-    const double error = prv_absolute_cdf_error(average), shown = prv_apart(delta, error, above ? -1 : 1);
+    /* No law of a batch shows what a callback's values may be off by, nor what cuts that are rare add. */
+    const double error = prv_absolute_cdf_error(average) + (above ? prv_delta_of_rare_cuts(average) : 0.0),
+                 shown = prv_apart(delta, error, above ? -1 : 1);
     if (!(shown > 0.0 && shown < 1.0)) return PRV_OK;
     const asked q = {add,      shown,  (double)average->batches, OF_COMPOSITION * p->part, b->lower, b->upper,
                      presumed, options};

@@ -228,8 +228,7 @@ static void fill_report(const prv_direction *d, const prv_options *options, cons
     if (!close) report->limit = stopped_by != PRV_LIMIT_NONE ? stopped_by : PRV_LIMIT_PASSES;
 }
 
-/* prv_delta_of_rare_cuts, which the atoms of enclosing pairs have, is no part of larger deltas: an average is
- * asked at a delta that is less by some roundings (averaged_step.c). */
+/* Of smaller deltas prv_delta_of_rare_cuts may be all: no average of many batches is asked about then. */
 #define LEAST_OF_AVERAGE 1e-280
 
 prv_status prv_read_enclosed_step(prv_direction *directions, size_t count, const prv_options *options,
