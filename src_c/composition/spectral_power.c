@@ -105,8 +105,8 @@ void prv_spectral_power_plain(const prv_lattice *lattice, double count, const pr
 
 /* Sines spent on the heavy atoms, for speed: at least LEAST_HEAVY atoms at every frequency that matters, more
  * if few frequencies do. But no more are heavy than leave the others a norm of LIGHT over the count: what
- * transforms do to these is then a small part of the power's own rounding, which grows with the heavy ones.
- * No bound relies on these. */
+ * transforms do to these is then a small part of the power's own rounding, which grows with the heavy ones,
+ * and is more than that of the plain way. No bound relies on these. */
 enum { LEAST_HEAVY = 32, MOST_HEAVY = 4096 };
 #define SINES 5e6
 #define LIGHT 0.25
@@ -279,6 +279,10 @@ prv_status prv_spectral_power_precise(const prv_lattice *lattice, double count, 
     const size_t n = work->length, half = n / 2 + 1;
     memset(power, 0, sizeof *power);
     if ((double)n > MOST_LENGTH) return PRV_ERR_PRECISION;
+    if (norm_below(work->weight, lattice->length, HUGE_VAL) <= LIGHT / count) { /* all are light */
+        prv_spectral_power_plain(lattice, count, fft, work, power);
+        return PRV_OK;
+    }
     bool *matters = prv_allocate(half, sizeof *matters);
     if (matters == NULL) return PRV_ERR_MEMORY;
     heavy_part h = {0};

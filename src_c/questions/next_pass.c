@@ -80,13 +80,13 @@ enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
 #define MOST_DROWNED 2
 
 /* If delta is less than exp of this in units of the tilted law, rounding of transforms hides it whatever the
- * mesh: one pass of so many points tells about as much as any. In the place of a spectrum that falls too
- * slowly, a convolution has as few points only if it would have more than LONG_POINTS, or if delta is less
- * than exp of CHANCELESS_PART. */
+ * mesh: one pass of so many points, which fit in transforms of 2^15, tells about as much as any. In the place
+ * of a spectrum that falls too slowly, a convolution has as few points only if it would have more than
+ * LONG_POINTS, or if delta is less than exp of CHANCELESS_PART. */
 #define HOPELESS_PART (-22.0)
 #define CHANCELESS_PART (-35.0)
 #define LONG_POINTS 524288.0
-#define HOPELESS_POINTS 32768.0
+#define HOPELESS_POINTS 31000.0
 
 /* If delta is less than exp of VERY_SMALL, and rounding leaves room for no tilt, a spectrum at the saddle
  * tells as much of it as a convolution by transforms, in a small part of the time. If delta is less than exp
