@@ -660,6 +660,12 @@ double prv_hopeless_spacing(const prv_refinement *r, double spacing)
     return multiplied > 0.0 ? multiplied : coarse;
 }
 
+bool prv_is_drowned_again(const prv_refinement *r, double spacing)
+{
+    return r->drowned > 0 && r->last.engine == PRV_ENGINE_CONVOLUTION &&
+           prv_align_spacing(r->task.direction, &r->aim, spacing, PRV_ENGINE_CONVOLUTION) <= r->last.spacing;
+}
+
 double prv_multiplied_spacing(const prv_refinement *r, double spacing)
 {
     const prv_outcome *last = &r->last;

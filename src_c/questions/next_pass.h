@@ -50,4 +50,8 @@ bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
 /* A spacing (nats), `spacing` or a coarser one, of a pass that does not take long. */
 double prv_hopeless_spacing(const prv_refinement *refinement, double spacing);
 
+/* Whether atoms need a lattice at this spacing (nats) that is no coarser than that of a convolution before,
+ * whose answer rounding of transforms hid. */
+bool prv_is_drowned_again(const prv_refinement *refinement, double spacing);
+
 #endif

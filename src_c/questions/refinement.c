@@ -407,6 +407,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         if (is_pass_in_vain(r, spacing)) return stop(r, PRV_LIMIT_ROUNDING);
         r->hopeless = true;
         spacing = prv_hopeless_spacing(r, spacing);
+        if (prv_is_drowned_again(r, spacing)) return stop(r, PRV_LIMIT_ROUNDING);
     }
     prv_outcome o;
     bool is_counted;
