@@ -22,11 +22,11 @@ enum { MOST_TOPS = 6 };
  * of its rounding error relies on that. */
 #define LEAST_FINITE 0.2
 
-/* Where searches of the tilt begin; and the steps of the search of the least bound of ranges, first and last:
- * near the least bound, its excess is of second order in the last one. No bound relies on them. */
+/* Where searches of the tilt begin; and the steps of the search of the least bound of ranges, first and last.
+ * No bound relies on them. */
 #define FIRST_TILT 4.0
 #define FIRST_FACTOR 4.0
-#define LAST_FACTOR 1.00001
+#define LAST_FACTOR 1.01
 
 /* The log-moment of a step at most, at a tilt >= 0: of its coarse dominating lattice up to a knot, or of all
  * bounded ranges, which is less than that of the pair that dominates them. It bounds each factor of E[e^(lam
@@ -150,15 +150,28 @@ double prv_most_of_ranges(prv_direction *direction, prv_question question, doubl
     if (!is_tilt(*lam)) return HUGE_VAL;
     double least = bound_at(direction, question, value, *lam);
     /* Goes up and down by ever smaller factors as long as the bound falls. */
-    for (double factor = FIRST_FACTOR; factor > LAST_FACTOR; factor = sqrt(factor))
+    for (double factor = FIRST_FACTOR; factor > LAST_FACTOR; factor = sqrt(factor)) {
+        double beside[2];
         for (int up = 0; up <= 1; up++)
             for (;;) {
-                const double next = up ? *lam * factor : *lam / factor;
+                const double next = up ? *lam * factor : *lam / factor, last = least;
                 const double bound = is_tilt(next) ? bound_at(direction, question, value, next) : HUGE_VAL;
+                beside[up] = bound;
                 if (!(bound < least)) break;
+                beside[1 - up] = last;
                 least = bound;
                 *lam = next;
             }
+        if (sqrt(factor) > LAST_FACTOR) continue;
+        /* At the least of the parabola through these three, the excess is of fourth order in the factor. */
+        const double bend = beside[0] - 2.0 * least + beside[1];
+        if (!(bend > 0.0 && isfinite(bend))) break;
+        const double next = *lam * pow(factor, 0.5 * (beside[0] - beside[1]) / bend);
+        const double bound = is_tilt(next) ? bound_at(direction, question, value, next) : HUGE_VAL;
+        if (!(bound < least)) break;
+        least = bound;
+        *lam = next;
+    }
     return least;
 }
 

@@ -145,6 +145,7 @@ prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *f
         if (made != PRV_OK) break;
         prv_mechanism_free(direction->enclosed[j]);
         direction->mechanisms[j] = direction->enclosed[j] = enclosed;
+        prv_profile_free(&direction->profiles[j]);
     }
     if (made == PRV_OK) direction->enclosing = *fineness;
     const prv_status profiled = prv_direction_profile(direction, direction->fineness, options);
@@ -202,14 +203,22 @@ double prv_enclosing_gap(const prv_direction *direction, double saddle, double d
 
 /* ---- Profiles --------------------------------------------------------------------------------- */
 
+static prv_status profile_step(prv_direction *direction, size_t j, size_t fineness,
+                               const prv_options *options)
+{
+    const prv_status status = prv_check_interrupt(options);
+    if (status != PRV_OK) return status;
+    prv_profile_free(&direction->profiles[j]);
+    return prv_profile_new(direction->mechanisms[j], direction->add, fineness, &direction->profiles[j]);
+}
+
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness, const prv_options *options)
 {
     direction->fineness = fineness;
     for (size_t j = 0; j < direction->steps; j++) {
-        prv_status status = prv_check_interrupt(options);
-        if (status != PRV_OK) return status;
-        prv_profile_free(&direction->profiles[j]);
-        status = prv_profile_new(direction->mechanisms[j], direction->add, fineness, &direction->profiles[j]);
+        const prv_profile *p = &direction->profiles[j];
+        if (p->block != NULL && p->fineness == fineness) continue;
+        const prv_status status = profile_step(direction, j, fineness, options);
         if (status != PRV_OK) return status;
     }
     prv_use_whole_profiles(direction);
@@ -231,37 +240,66 @@ prv_status prv_direction_restore(prv_direction *direction, double count, size_t 
     return direction->fineness == fineness ? PRV_OK : prv_direction_profile(direction, fineness, NULL);
 }
 
+/* Merged and split cells are off by second order in their size, in opposite directions: over very many steps
+ * that moves the sum by more than its own deviation. Those in use: a tilt makes much of the others. */
+static double moment_error(const prv_direction *direction, size_t j, double saddle)
+{
+    const prv_profile *p = &direction->profiles[j];
+    const size_t first = direction->first[j], end = direction->end[j];
+    const double merged = prv_tilt(p->center + first, p->mass + first, end - first, saddle, NULL).log_moment;
+    size_t knots = p->knot_count;
+    while (knots > 1 && p->knots[knots - 1] > p->high[end - 1]) knots--;
+    return direction->counts[j] *
+           (prv_tilt(p->knots, p->dominating, knots, saddle, NULL).log_moment - merged);
+}
+
+/* Whether much of the tilted mass lies in cells that the tilt sees the inside of. */
+static bool has_large_cells(const prv_direction *direction, size_t j, double saddle, double *weight)
+{
+    const prv_profile *p = &direction->profiles[j];
+    const size_t first = direction->first[j], end = direction->end[j];
+    prv_tilt(p->center + first, p->mass + first, end - first, saddle, weight);
+    for (size_t c = first; c < end; c++)
+        if (direction->counts[j] * weight[c - first] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0)
+            return true;
+    return false;
+}
+
+/* If moments are off by too much, profiles whose part of that is as small as finer ones leave it stay as they
+ * are. */
+#define PART_LEFT (1.0 / 16.0)
+
 prv_status prv_direction_refine(prv_direction *direction, double saddle, const prv_options *options,
                                 bool *changed)
 {
     *changed = false;
     direction->moment_error = 0.0;
+    size_t longest = direction->steps, finest = direction->fineness;
+    for (size_t j = 0; j < direction->steps; j++)
+        if (direction->profiles[j].length > longest) longest = direction->profiles[j].length;
+    double *error = prv_allocate(direction->steps + longest, sizeof *error);
+    if (error == NULL) return PRV_ERR_MEMORY;
+    double *weight = error + direction->steps;
     for (size_t j = 0; j < direction->steps; j++) {
-        const prv_profile *p = &direction->profiles[j];
-        const size_t first = direction->first[j], end = direction->end[j];
-        /* Merged and split cells are off by second order in their size, in opposite directions: over very
-         * many steps that moves the sum by more than its own deviation. Those in use: a tilt makes much of
-         * the others. */
-        const double merged = prv_tilt(p->center + first, p->mass + first, end - first, saddle, NULL)
-                                  .log_moment;
-        size_t knots = p->knot_count;
-        while (knots > 1 && p->knots[knots - 1] > p->high[end - 1]) knots--;
-        const double split = prv_tilt(p->knots, p->dominating, knots, saddle, NULL).log_moment;
-        direction->moment_error += direction->counts[j] * (split - merged);
+        error[j] = moment_error(direction, j, saddle);
+        direction->moment_error += error[j];
     }
-    if (direction->fineness >= FINEST) return PRV_OK;
-    *changed = direction->moment_error > PRV_MOST_MOMENT_ERROR;
-    for (size_t j = 0; j < direction->steps && !*changed; j++) {
-        const prv_profile *p = &direction->profiles[j];
-        const size_t first = direction->first[j], end = direction->end[j];
-        double *weight = prv_allocate(p->length, sizeof *weight);
-        if (weight == NULL) return PRV_ERR_MEMORY;
-        prv_tilt(p->center + first, p->mass + first, end - first, saddle, weight + first);
-        for (size_t c = first; c < end && !*changed; c++)
-            *changed = direction->counts[j] * weight[c] > 1e-2 && saddle * (p->high[c] - p->low[c]) > 2.0;
-        prv_release(weight);
+    const double most = direction->moment_error > PRV_MOST_MOMENT_ERROR
+                            ? PART_LEFT * PRV_MOST_MOMENT_ERROR / (double)direction->steps
+                            : HUGE_VAL;
+    prv_status status = PRV_OK;
+    for (size_t j = 0; j < direction->steps && status == PRV_OK; j++) {
+        const size_t fineness = direction->profiles[j].fineness;
+        if (fineness >= FINEST) continue;
+        if (!(error[j] > most) && !has_large_cells(direction, j, saddle, weight)) continue;
+        *changed = true;
+        status = profile_step(direction, j, 4 * fineness, options);
+        if (4 * fineness > finest) finest = 4 * fineness;
     }
-    return *changed ? prv_direction_profile(direction, 4 * direction->fineness, options) : PRV_OK;
+    direction->fineness = finest;
+    if (*changed) prv_use_whole_profiles(direction);
+    prv_release(error);
+    return status;
 }
 
 /* ---- Moments of the composition from the profiles ------------------------------------------- */

@@ -28,7 +28,7 @@ typedef struct prv_direction {
     bool *capped;       /* [steps] whether the cells in use end at the cap */
     double cap_spacing; /* nats: points of lattices that are no coarser stay within the caps' room for them */
     prv_totals all;
-    size_t fineness;     /* of the profiles: profile.h */
+    size_t fineness;     /* of the finest profile: profile.h */
     double moment_error; /* error of the composed log-moment by profiles, about; 0 until it is known */
     prv_witness_callback observer; /* sees each pass over this direction; or NULL */
     void *observer_context;
@@ -40,11 +40,12 @@ typedef struct prv_direction {
  * memory_limit of `options`, which may be NULL. Nothing is left to be freed unless PRV_OK is returned. */
 prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neighbors neighbors, bool add,
                              const prv_fineness *first, const prv_options *options, prv_direction *direction);
-/* Makes the profiles finer if a tilt of `saddle` sees large cells where its mass is, or if moments are not
- * exact enough for the number of steps; *changed tells whether it did, so that aims should be taken anew. */
+/* Makes profiles finer of which a tilt of `saddle` sees large cells where its mass is, or whose moments are
+ * not exact enough for the number of steps; *changed tells whether it did, so that aims should be taken anew.
+ */
 prv_status prv_direction_refine(prv_direction *direction, double saddle, const prv_options *options,
                                 bool *changed);
-/* Replaces the profiles by ones of this fineness, all of whose cells are in use. */
+/* Replaces the profiles that have another fineness by ones of this one; all cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness, const prv_options *options);
 /* For a direction of one step: sets its count, and profiles of this fineness if they are not. */
 void prv_direction_set_count(prv_direction *direction, double count);

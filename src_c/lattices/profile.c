@@ -314,6 +314,7 @@ static prv_status place_knots(const prv_mechanism *m, bool add, double fineness,
 prv_status prv_profile_new(const prv_mechanism *m, bool add, size_t fineness, prv_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
+    profile->fineness = fineness;
     double *knots = prv_allocate(MOST_KNOTS, sizeof *knots);
     if (knots == NULL) return PRV_ERR_MEMORY;
     size_t length = 0;

@@ -9,6 +9,7 @@
 #include "lattices/tilt.h"
 
 typedef struct prv_profile {
+    size_t fineness;
     size_t length;
     double *low, *high;   /* [length] ends of the cells, nats; equal for an atom */
     double *center;       /* [length] loss of the cell merged into one atom, increasing, nats */
@@ -24,7 +25,7 @@ typedef struct prv_profile {
     double infinite_error;      /* absolute error of the step's mass at infinity, at most */
     prv_rounding rounding;
 
-    double *block; /* holds all arrays */
+    double *block; /* holds all arrays; NULL if there are none */
 } prv_profile;
 
 /* fineness 1 is the usual number of cells; 4 takes four times as many. */

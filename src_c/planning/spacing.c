@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "numerics/dispatch.h"
 #include "numerics/vector_math.h"
 #include "mechanisms/support.h"
 #include "planning/alignment.h"
@@ -248,109 +249,133 @@ static void importance(const prv_direction *direction, size_t j, const prv_aim *
         weight[c] += part * reach_by_a_jump(aim, p->mass[c], p->center[c]);
 }
 
-/* Where the weights of step j begin in `scratch`: behind the spacings of any one step. Its roots, of
- * roots_of_cells, come after them. */
-static size_t place_of_weights(const prv_direction *direction, size_t j)
+/* What the error laws of a step's cells say, an array of each in the scratch. */
+typedef struct cell_laws {
+    double *weight; /* `importance` */
+    double *error;  /* the cell's part of the error at spacing 1, > 0 */
+    double *near;   /* nats: at larger spacings the error is error * near * spacing, not error * spacing^2 */
+    double *root;   /* the spacing wanted is scale * root, or beyond `near` */
+    double *steep;  /* scale^(3/2) * steep */
+    size_t length;
+} cell_laws;
+
+enum { ARRAYS_OF_LAWS = 5, LANES = 8 };
+
+static size_t length_of_laws(const prv_direction *direction, size_t j)
+{
+    return ARRAYS_OF_LAWS * direction->profiles[j].length;
+}
+
+/* Those of step j, of the cells in use, behind the spacings of any one step and the laws of the steps
+ * before. */
+static cell_laws laws_of(const prv_direction *direction, size_t j, double *scratch)
 {
     size_t longest = 1, before = 0;
     for (size_t i = 0; i < direction->steps; i++) {
         if (direction->profiles[i].length > longest) longest = direction->profiles[i].length;
-        if (i < j) before += 2 * direction->profiles[i].length;
+        if (i < j) before += length_of_laws(direction, i);
     }
-    return longest + before;
-}
-
-static double *weights_of(const prv_direction *direction, size_t j, double *scratch)
-{
-    return scratch + place_of_weights(direction, j);
+    const size_t n = direction->profiles[j].length;
+    double *weight = scratch + longest + before;
+    return (cell_laws){.weight = weight,
+                       .error = weight + n,
+                       .near = weight + 2 * n,
+                       .root = weight + 3 * n,
+                       .steep = weight + 4 * n,
+                       .length = n};
 }
 
 size_t prv_weights_length(const prv_direction *direction)
 {
-    return place_of_weights(direction, direction->steps);
+    size_t longest = 1, all = 0;
+    for (size_t j = 0; j < direction->steps; j++) {
+        if (direction->profiles[j].length > longest) longest = direction->profiles[j].length;
+        all += length_of_laws(direction, j);
+    }
+    return longest + all;
 }
 
-/* Part of the error that a cell of step j makes at spacing 1: its weight under k_j of all K steps. */
-static double cell_error(const prv_direction *direction, size_t j, const prv_spacing *shared, double weight)
+static bool has_edge(const prv_features *f)
 {
-    return direction->counts[j] / shared->count * weight;
+    return !(f->anchor_is_atom || f->anchor == 0.0);
 }
 
-/* The distance of a loss from the edge of the support, which is a knot; infinite if there is none. */
-static double above_edge(const prv_features *f, double loss)
+/* The laws of cells from weights: a cell makes its part of the error by its weight, and by its distance from
+ * the edge of the support, which is a knot. A spacing is as good as (length / error)^(1/3) says. */
+PRV_VECTOR static void fill_laws(const double *restrict low, const double *restrict high,
+                                 const double *restrict center, const double *restrict weight, size_t length,
+                                 double share, bool edge, double anchor, double least, double *restrict error,
+                                 double *restrict near, double *restrict root, double *restrict steep)
 {
-    return f->anchor_is_atom || f->anchor == 0.0 ? HUGE_VAL : fabs(loss - f->anchor);
+    for (size_t c = 0; c < length; c++) {
+        const double wide = prv_vm_max(high[c] - low[c], least), e = prv_vm_max(share * weight[c], 1e-60);
+        const double away = edge ? prv_vm_max(EDGE_CELL * fabs(center[c] - anchor), 1e-300) : HUGE_VAL;
+        const double ratio = prv_vm_max(wide / e, DBL_MIN);
+        error[c] = e;
+        near[c] = away;
+        root[c] = prv_vm_exp_near(prv_vm_log(ratio) / 3.0);
+        steep[c] = sqrt(ratio / away);
+    }
 }
 
-/* The error law of a cell. */
-typedef struct cell_law {
-    double length; /* nats, > 0 */
-    double error;  /* its part of the error at spacing 1, > 0 */
-    double near;   /* nats: at larger spacings the error is error * near * spacing, not error * spacing^2 */
-} cell_law;
-
-static cell_law law_of_cell(const prv_direction *direction, size_t j, size_t c, const prv_features *f,
-                            const prv_spacing *shared, double weight)
+/* The weights and laws of the cells of step j that are in use. */
+static cell_laws weigh_cells(const prv_direction *direction, size_t j, const prv_aim *aim,
+                             const prv_spacing *shared, double *scratch)
 {
     const prv_profile *p = &direction->profiles[j];
-    const double near = EDGE_CELL * above_edge(f, p->center[c]);
-    const cell_law l = {fmax(p->high[c] - p->low[c], isfinite(near) ? 1e-300 : 1e-3 * shared->law),
-                        fmax(cell_error(direction, j, shared, weight), 1e-60), fmax(near, 1e-300)};
+    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const cell_laws l = laws_of(direction, j, scratch);
+    const size_t first = direction->first[j];
+    importance(direction, j, aim, l.weight);
+    fill_laws(p->low + first, p->high + first, p->center + first, l.weight + first, direction->end[j] - first,
+              direction->counts[j] / shared->count, has_edge(&f), f.anchor,
+              has_edge(&f) ? 1e-300 : 1e-3 * shared->law, l.error + first, l.near + first, l.root + first,
+              l.steep + first);
     return l;
 }
 
-/* (length / error)^(1/3) of each cell of step j, once for all scales. */
-static void roots_of_cells(const prv_direction *direction, size_t j, const prv_spacing *shared,
-                           const double *weight, double *root)
+/* The spacings wanted at this scale and scale^(3/2). */
+PRV_VECTOR static void fill_spacings(const double *restrict near, const double *restrict root,
+                                     const double *restrict steep, size_t length, double scale, double power,
+                                     double *restrict spacing)
 {
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-    for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
-        const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
-        root[c] = cbrt(l.length / l.error);
+    for (size_t c = 0; c < length; c++) {
+        const double wanted = scale * root[c], beyond = power * steep[c];
+        spacing[c] = near[c] < wanted ? beyond : wanted;
     }
 }
 
-/* The weights and roots of step j. */
-static void weigh_cells(const prv_direction *direction, size_t j, const prv_aim *aim,
-                        const prv_spacing *shared, double *scratch)
+/* The error of spacings that are `spacing`, if it is not 0, else those wanted at this scale. */
+PRV_VECTOR static double sum_of_errors(const double *restrict error, const double *restrict near,
+                                       const double *restrict root, const double *restrict steep,
+                                       size_t length, double spacing, double scale, double power)
 {
-    double *weight = weights_of(direction, j, scratch);
-    importance(direction, j, aim, weight);
-    roots_of_cells(direction, j, shared, weight, weight + direction->profiles[j].length);
-}
-
-/* scale * root, with the error's own dependence on the spacing. */
-static double spacing_wanted(const cell_law *l, double scale, double root)
-{
-    const double wanted = scale * root;
-    return l->near < wanted ? scale * sqrt(scale * l->length / (l->error * l->near)) : wanted;
-}
-
-/* The error that the spacings of a step make at this scale. */
-static double mesh_error(const prv_direction *direction, size_t j, const prv_spacing *shared,
-                         const double *weight, double scale)
-{
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-    const double *root = weight + direction->profiles[j].length;
-    double sum = 0.0;
-    for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
-        const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
-        const double spacing = spacing_wanted(&l, scale, root[c]);
-        sum += l.error * spacing * fmin(spacing, l.near);
+    double sum[LANES] = {0}, rest = 0.0;
+    const size_t whole = length / LANES * LANES;
+    for (size_t c = 0; c < whole; c += LANES)
+        for (size_t l = 0; l < LANES; l++) {
+            const double wanted = scale * root[c + l], beyond = power * steep[c + l];
+            const double own = near[c + l] < wanted ? beyond : wanted, used = spacing > 0.0 ? spacing : own;
+            sum[l] += error[c + l] * used * prv_vm_min(used, near[c + l]);
+        }
+    for (size_t c = whole; c < length; c++) {
+        const double wanted = scale * root[c], beyond = power * steep[c];
+        const double own = near[c] < wanted ? beyond : wanted, used = spacing > 0.0 ? spacing : own;
+        rest += error[c] * used * prv_vm_min(used, near[c]);
     }
-    return sum;
+    for (size_t l = 0; l < LANES; l++) rest += sum[l];
+    return rest;
 }
 
-/* The error of a uniform mesh of step j. */
-static double uniform_error(const prv_direction *direction, size_t j, const prv_spacing *shared,
-                            const double *weight, double spacing)
+/* The error that the spacings of a step make at this scale, or a uniform mesh of this spacing if it is not 0.
+ */
+static double mesh_error(const prv_direction *direction, size_t j, double *scratch, double spacing,
+                         double scale)
 {
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-    double sum = 0.0;
-    for (size_t c = direction->first[j]; c < direction->end[j]; c++)
-        sum += cell_error(direction, j, shared, weight[c]) *
-               fmin(spacing, EDGE_CELL * above_edge(&f, direction->profiles[j].center[c]));
-    return sum * spacing;
+    const cell_laws l = laws_of(direction, j, scratch);
+    const size_t first = direction->first[j];
+    return sum_of_errors(l.error + first, l.near + first, l.root + first, l.steep + first,
+                         direction->end[j] - first, spacing, scale, scale * sqrt(scale));
 }
 
 /* Spacings are at most such parts of 1 / tilt: the tilt makes exponentially much of a split over more. A
@@ -358,10 +383,14 @@ static double uniform_error(const prv_direction *direction, size_t j, const prv_
 #define MOST_SPLIT 0.5
 #define WIDEST_SPLIT 1.5
 
-/* The largest spacing at this loss. Of a jump beyond epsilon delta is a smooth function. */
-static double most_spacing(const prv_aim *aim, double loss)
+static double most_split(const prv_aim *aim)
 {
-    const double split = fmin(fmax(sqrt(4.0 * aim->slope * aim->width), MOST_SPLIT), WIDEST_SPLIT);
+    return fmin(fmax(sqrt(4.0 * aim->slope * aim->width), MOST_SPLIT), WIDEST_SPLIT);
+}
+
+/* The largest spacing at this loss, of most_split. Of a jump beyond epsilon delta is a smooth function. */
+static double most_spacing(const prv_aim *aim, double split, double loss)
+{
     if (!aim->is_rare) return split / aim->saddle;
     return split / aim->slope + fmin(0.25 * fmax(loss - aim->epsilon, 0.0), 0.25);
 }
@@ -369,25 +398,27 @@ static double most_spacing(const prv_aim *aim, double loss)
 /* Spacings wanted in each cell of a step's profile, nats: those at which the sum of the cells' errors is what
  * it is at the fewest knots of all steps together. Returns the least that is not an atom's. */
 static double spacings(const prv_direction *direction, size_t j, const prv_aim *aim,
-                       const prv_spacing *shared, const double *weight, double *spacing)
+                       const prv_spacing *shared, const cell_laws *l, double *spacing)
 {
     const prv_profile *p = &direction->profiles[j];
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
-    const bool has_edge = isfinite(above_edge(&f, 0.0));
-    const double *root = weight + p->length;
+    const bool edge = has_edge(&f);
+    const size_t first = direction->first[j], end = direction->end[j];
+    const double split = most_split(aim);
     double least = HUGE_VAL;
-    for (size_t c = direction->first[j]; c < direction->end[j]; c++) {
-        const double length = p->high[c] - p->low[c];
-        const cell_law l = law_of_cell(direction, j, c, &f, shared, weight[c]);
-        const double wanted = spacing_wanted(&l, shared->scale, root[c]);
-        spacing[c] = fmin(fmin(wanted, most_spacing(aim, p->center[c])), PRV_WIDEST_CELL);
-        if (!has_edge) spacing[c] = fmin(spacing[c], 0.5 * length);
-        if (length > 0.0) least = fmin(least, wanted);
+    fill_spacings(l->near + first, l->root + first, l->steep + first, end - first, shared->scale,
+                  shared->scale * sqrt(shared->scale), spacing + first);
+    for (size_t c = first; c < end; c++) {
+        const double length = p->high[c] - p->low[c], wanted = spacing[c];
+        double most = prv_vm_min(wanted, prv_vm_min(most_spacing(aim, split, p->center[c]), PRV_WIDEST_CELL));
+        if (!edge) most = prv_vm_min(most, 0.5 * length);
+        spacing[c] = most;
+        if (length > 0.0) least = prv_vm_min(least, wanted);
     }
     /* About an edge, cells of the profile are narrower than mesh cells, each of which is to be at most twice
      * as wide as the spacing wanted at any point of it. */
-    for (size_t c = direction->end[j]; has_edge && c-- > direction->first[j] + 1;)
-        spacing[c - 1] = fmin(spacing[c - 1], spacing[c] + 0.5 * (p->high[c - 1] - p->low[c - 1]));
+    for (size_t c = end; edge && c-- > first + 1;)
+        spacing[c - 1] = prv_vm_min(spacing[c - 1], spacing[c] + 0.5 * (p->high[c - 1] - p->low[c - 1]));
     return least;
 }
 
@@ -405,9 +436,10 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     const prv_profile *p = &direction->profiles[j];
     const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
     const size_t first = direction->first[j], end = direction->end[j];
-    double *spacing = scratch, *weight = weights_of(direction, j, scratch);
-    weigh_cells(direction, j, aim, shared, scratch);
-    spacings(direction, j, aim, shared, weight, spacing);
+    double *spacing = scratch;
+    const cell_laws laws = weigh_cells(direction, j, aim, shared, scratch);
+    const double *weight = laws.weight;
+    spacings(direction, j, aim, shared, &laws, spacing);
     for (size_t c = first; c < end; c++) spacing[c] /= lattice;
 
     const double greatest = prv_greatest_loss(direction->mechanisms[j], direction->add);
@@ -490,13 +522,13 @@ double prv_narrowest_spacing(const prv_direction *direction)
 static double uniform_spacing(const prv_direction *direction, const prv_aim *aim, double *scratch,
                               const prv_spacing *shared)
 {
-    const double law = shared->law,
-                 most = fmin(fmin(most_spacing(aim, 0.0), PRV_WIDEST_CELL), MOST_COARSENING * law);
+    const double law = shared->law, widest = most_spacing(aim, most_split(aim), 0.0),
+                 most = fmin(fmin(widest, PRV_WIDEST_CELL), MOST_COARSENING * law);
     double fits = law;
     for (double tried = COARSENING * law; tried <= most; tried *= COARSENING) {
         double sum = 0.0;
         for (size_t j = 0; j < direction->steps && sum <= law * law; j++)
-            sum += uniform_error(direction, j, shared, weights_of(direction, j, scratch), tried);
+            sum += mesh_error(direction, j, scratch, tried, shared->scale);
         if (sum > law * law) break;
         fits = tried;
     }
@@ -513,7 +545,7 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
     for (int round = 0; round < ROUNDS; round++) {
         double sum = 0.0;
         for (size_t j = 0; j < direction->steps; j++)
-            sum += mesh_error(direction, j, shared, weights_of(direction, j, scratch), shared->scale);
+            sum += mesh_error(direction, j, scratch, 0.0, shared->scale);
         if (!(sum > 0.0)) break;
         shared->scale *= sqrt(most / sum);
     }
@@ -523,8 +555,10 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
         shared->lattice = shared->convolved;
         return;
     }
-    for (size_t j = 0; j < direction->steps; j++)
-        least = fmin(least, spacings(direction, j, aim, shared, weights_of(direction, j, scratch), scratch));
+    for (size_t j = 0; j < direction->steps; j++) {
+        const cell_laws laws = laws_of(direction, j, scratch);
+        least = fmin(least, spacings(direction, j, aim, shared, &laws, scratch));
+    }
     least = fmin(least, prv_fine_about_atoms(direction, aim, shared->law));
     least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
     while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
@@ -542,11 +576,11 @@ double prv_expected_knots(const prv_direction *direction, const prv_aim *aim, do
     double knots = 0.0;
     for (size_t j = 0; j < direction->steps; j++) {
         const prv_profile *p = &direction->profiles[j];
-        const double *weight = weights_of(direction, j, scratch);
+        const cell_laws laws = laws_of(direction, j, scratch);
         double *spacing_of = scratch;
-        spacings(direction, j, aim, &shared, weight, spacing_of);
+        spacings(direction, j, aim, &shared, &laws, spacing_of);
         for (size_t c = direction->first[j]; c < direction->end[j]; c++)
-            if (weight[c] > LEAST_WEIGHT && p->high[c] > p->low[c])
+            if (laws.weight[c] > LEAST_WEIGHT && p->high[c] > p->low[c])
                 knots += (p->high[c] - p->low[c]) / spacing_of[c];
     }
     return knots;
