@@ -17,8 +17,12 @@
 
 /* The numbers below save time, or leave room for what guesses are off by. No bound relies on them. */
 
-/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. */
+/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. The search ends
+ * after so many shifts, or where twice the shift would hardly take the exponent nearer to that: by this part
+ * of what is missing. */
 #define TAIL_EXCESS 0.02
+#define LITTLE_GROWTH 0.01
+enum { MOST_SHIFTS = 60 };
 
 /* If the support is at most so many times as long as the window, the window holds all of it: then nothing
  * lies outside, with certainty. */
@@ -90,7 +94,7 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
     double shift = sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), low = 0.0, high = HUGE_VAL;
     shift = fmin(shift, 1e9);
     prv_moments m = base;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0;; i++) {
         m = prv_composed_moments(direction, tilt + sign * shift);
         const double exponent = sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
         if (exponent >= 0.0)
@@ -99,7 +103,9 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
             low = shift;
         if (exponent >= 0.0 && exponent <= -TAIL_EXCESS * log_mass) break;
         if (high < HUGE_VAL && high <= 1.001 * low) break;
-        if (low > 1e12) break; /* the end of the support holds more than that */
+        /* The end of the support holds more than that: the exponent grows by shift * variance. */
+        if (exponent < 0.0 && shift * shift * m.variance < LITTLE_GROWTH * -exponent) break;
+        if (low > 1e12 || i == MOST_SHIFTS) break;
         /* The exponent grows about like shift^2. */
         double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
         if (!(next > low && next < high)) next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
