@@ -17,9 +17,9 @@
 
 /* The numbers below save time, or leave room for what guesses are off by. No bound relies on them. */
 
-/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. The search ends
- * after so many shifts, or where twice the shift would hardly take the exponent nearer to that: by this part
- * of what is missing. */
+/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. The search, which
+ * takes long steps where the exponent grows by less than this part of what is missing, ends after so many
+ * shifts. */
 #define TAIL_EXCESS 0.02
 #define LITTLE_GROWTH 0.01
 enum { MOST_SHIFTS = 60 };
@@ -103,12 +103,13 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
             low = shift;
         if (exponent >= 0.0 && exponent <= -TAIL_EXCESS * log_mass) break;
         if (high < HUGE_VAL && high <= 1.001 * low) break;
-        /* The end of the support holds more than that: the exponent grows by shift * variance. */
-        if (exponent < 0.0 && shift * shift * m.variance < LITTLE_GROWTH * -exponent) break;
-        if (low > 1e12 || i == MOST_SHIFTS) break;
+        if (low > 1e12 || i == MOST_SHIFTS) break; /* the end of the support holds more than that */
         /* The exponent grows about like shift^2. */
         double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
-        if (!(next > low && next < high)) next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
+        /* By shift * variance, in truth: at an end of the support, or before rare jumps, hardly at all. */
+        const bool is_flat = high == HUGE_VAL && shift * shift * m.variance < LITTLE_GROWTH * -exponent;
+        if (is_flat || !(next > low && next < high))
+            next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
         shift = next;
     }
     *end_of_window = (m.log_moment - base.log_moment - log_mass) / (sign * shift);
