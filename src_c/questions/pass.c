@@ -30,14 +30,15 @@
  * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step (a coarse
  * pass may take longer, as the convolution that answers is a finer one), or a precise one, and in both cases
  * some products for each operation of its transforms, up to a limit. Transforms longer than LONG take longer
- * for each operation, and round so much that there are more passes. Where atoms of several steps are on no
- * common lattice, which a convolution needs a much finer one for than is guessed, a spectrum may take LOOSE
- * times as long, and a coarse one LOOSE_IF_COARSE times. BRIEF_WORK takes some 10 ms. */
+ * for each operation, and round so much that there are more passes. Where delta is so small that a
+ * convolution takes the precise way, a spectrum may take LOOSE times as long; LOOSE_IF_PLAIN times if it is
+ * coarse, or if only atoms of several steps are on no common lattice, which a convolution may need a finer
+ * one for than is guessed. BRIEF_WORK takes some 10 ms. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e5
 #define COARSE_WORK 5e5
 #define LOOSE 5.0
-#define LOOSE_IF_COARSE 2.0
+#define LOOSE_IF_PLAIN 2.0
 #define LONG 32768.0
 #define PRECISE_WORK 4e7
 #define PRECISE_WORK_OF_POINT 300.0
@@ -143,10 +144,10 @@ static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const
     if (t->brief) return BRIEF_WORK;
     const double coarse = coarseness(t, aim), steps = (double)t->direction->steps;
     const double n = layout->convolved_points * sqrt(coarse); /* of the convolution that would answer */
-    /* A convolution takes the precise way where delta is small. */
-    const bool is_loose = have_several_atoms(t->direction) || aim->log_delta < SMALL_LOG_DELTA;
+    const bool is_small = aim->log_delta < SMALL_LOG_DELTA;
+    const bool is_loose = have_several_atoms(t->direction) || is_small;
     const bool is_coarse = coarse > 2.0;
-    const double loose = !is_loose ? 1.0 : is_coarse ? LOOSE_IF_COARSE : LOOSE;
+    const double loose = !is_loose ? 1.0 : is_coarse || !is_small ? LOOSE_IF_PLAIN : LOOSE;
     const double each = (is_coarse ? COARSE_WORK : PLAIN_WORK) * loose;
     const double like = fmax(each * (steps + 1.0), t->jumps == PRV_JUMPS_SEPARATE
                                                        ? fmin(PRECISE_WORK, PRECISE_WORK_OF_POINT * n)
