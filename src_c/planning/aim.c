@@ -344,6 +344,9 @@ static curve_guess guess_by_normal(const prv_direction *direction, double epsilo
 /* Jumps are rare if fewer than this are expected in all steps. */
 #define RARE 1.0
 
+/* Guesses of less may be off by far, and above Chernoff's bound. */
+#define SMALL_LOG_DELTA (-30.0)
+
 static void aim_at_epsilon(prv_direction *direction, const prv_options *options, double epsilon, prv_aim *aim)
 {
     double tilt = FIRST_TILT, jumps = 0.0, slope = NAN;
@@ -370,6 +373,10 @@ static void aim_at_epsilon(prv_direction *direction, const prv_options *options,
             guess = normal.log_delta;
             slope = normal.slope;
         }
+    }
+    if (guess < SMALL_LOG_DELTA) {
+        const double most = prv_chernoff_delta(direction, epsilon, 0.0) - direction->all.infinite.high;
+        guess = fmin(guess, log(fmax(most, 1e-300)));
     }
     aim_at(direction, options, fmin(exp(fmax(guess, LEAST_LOG_DELTA)), MOST_DELTA), epsilon, slope, aim);
     aim->epsilon = epsilon;
