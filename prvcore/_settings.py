@@ -34,6 +34,7 @@ __all__ = [
 Neighbors: TypeAlias = Literal["add-or-remove", "add", "remove", "replace-one"]
 Discretization: TypeAlias = Literal["bracketing", "mean-matching"]
 Engine: TypeAlias = Literal["auto", "convolution", "spectrum"]
+_NEIGHBORS, _DISCRETIZATIONS, _ENGINES = map(get_args, (Neighbors, Discretization, Engine))
 
 
 class WidthOptions(TypedDict, total=False):
@@ -103,12 +104,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
-        set_("neighbors", _arguments.choice(self.neighbors, "neighbors", get_args(Neighbors)))
+        set_("neighbors", _arguments.choice(self.neighbors, "neighbors", _NEIGHBORS))
         set_(
             "discretization",
-            _arguments.choice(self.discretization, "discretization", get_args(Discretization)),
+            _arguments.choice(self.discretization, "discretization", _DISCRETIZATIONS),
         )
-        set_("engine", _arguments.choice(self.engine, "engine", get_args(Engine)))
+        set_("engine", _arguments.choice(self.engine, "engine", _ENGINES))
         if self.engine == "spectrum" and self.discretization == "mean-matching":
             raise ValueError(
                 "engine must be 'auto' or 'convolution' with discretization 'mean-matching', got "

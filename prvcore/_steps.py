@@ -25,8 +25,9 @@ def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[
     if isinstance(mechanisms, Mechanism):
         return [(mechanisms, 1 if counts is None else _arguments.count(counts, "counts"))]
     try:
-        # those of a mapping would be its keys, without their counts
-        items = None if isinstance(mechanisms, str | Mapping) else list(mechanisms)
+        # those of a mapping would be its keys, without their counts; abstract types are slow to ask
+        is_list = type(mechanisms) in (list, tuple)
+        items = list(mechanisms) if is_list or not isinstance(mechanisms, str | Mapping) else None
     except TypeError:
         items = None
     if items is None:
@@ -57,7 +58,7 @@ def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[
 def _pair(item: Any, i: int, name: str) -> tuple[Mechanism, int]:
     if isinstance(item, Mechanism):
         return item, 1
-    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Mechanism):
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], Mechanism):
         return item[0], _arguments.count(item[1], f"the count of {name}[{i}]")
     message = f"{name}[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
     if i == 1 and isinstance(item, int):

@@ -77,6 +77,8 @@ def part(value: object, name: str) -> float:
 
 def integer(value: object, name: str, least: int, greatest: int) -> int:
     """Return an int in [least, greatest], of an integer or a float that is whole: 1e3 is 1000."""
+    if type(value) is int and least <= value <= greatest:  # most are, and the rest takes long
+        return value
     requirement = f"in [{least}, {greatest}]"
     if isinstance(value, bool) or not isinstance(
         value, int | float | numbers.Integral | np.floating
