@@ -263,9 +263,8 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
             if (i > 0) continue;
             for (size_t j = 0; j < direction->steps && lowest > enough; j++) {
                 const double period = prv_mechanism_features(direction->mechanisms[j], direction->add).period;
-                if (!(period > 0.0)) continue;
-                /* Two atoms closer together than this share a cell. */
-                if (has_two_atoms(direction->mechanisms[j]) && !(period > 0.5 * top)) continue;
+                /* Of two atoms closer together than this, none is looked for a finer lattice. */
+                if (!(period > 0.5 * top)) continue;
                 const double first = ceil(period / top);
                 for (double n = first; n < 2.0 * first && n < first + TRIED; n++) {
                     const double exact = period / n, exact_cost = cost_of(&l, exact);
