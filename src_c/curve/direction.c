@@ -487,7 +487,7 @@ static bool has_known_least_loss(const prv_mechanism *m)
  * MOST_ROOM. */
 #define ROOM 1.05
 #define ROOM_OF_RUNS 0.02
-#define MOST_ROOM 1.5
+#define MOST_ROOM 4.0
 #define LEAST_RUNS 2.0
 /* Points of lattices that are no coarser than this part of the room for each of those runs stay within it. */
 #define PART_OF_ROOM 0.9
