@@ -533,21 +533,32 @@ static void set_caps(prv_direction *direction, double epsilon, bool discrete)
 /* Where atoms below caps hardly reach epsilon, no tilt tells what does: so much of 1 / epsilon. */
 #define MOST_SADDLE 1e3
 
+static bool are_atoms_capped(const prv_direction *direction)
+{
+    for (size_t j = 0; j < direction->steps; j++)
+        if (isfinite(direction->cap[j]) && !may_keep_top(direction->mechanisms[j], false)) return true;
+    return false;
+}
+
+bool prv_uncap_atoms(prv_direction *direction, double epsilon, double saddle)
+{
+    if (!are_atoms_capped(direction) || saddle * epsilon < MOST_SADDLE) return false;
+    set_caps(direction, epsilon, false);
+    return true;
+}
+
 void prv_set_caps(prv_direction *direction, double epsilon)
 {
-    bool discrete = false;
     set_caps(direction, epsilon, true);
-    for (size_t j = 0; j < direction->steps; j++)
-        discrete = discrete ||
-                   (isfinite(direction->cap[j]) && !may_keep_top(direction->mechanisms[j], false));
-    if (!discrete) return;
-    if (epsilon > 0.0) {
-        prv_use_cells(direction, 0.0);
-        const double saddle = prv_root(direction, prv_saddle_excess, &epsilon, 1.0 / epsilon);
-        prv_use_whole_profiles(direction);
-        if (saddle * epsilon < MOST_SADDLE) return;
+    if (!are_atoms_capped(direction)) return;
+    if (!(epsilon > 0.0)) {
+        set_caps(direction, epsilon, false);
+        return;
     }
-    set_caps(direction, epsilon, false);
+    prv_use_cells(direction, 0.0);
+    const double saddle = prv_root(direction, prv_saddle_excess, &epsilon, 1.0 / epsilon);
+    prv_use_whole_profiles(direction);
+    prv_uncap_atoms(direction, epsilon, saddle);
 }
 
 void prv_use_cells(prv_direction *direction, double mass_above)

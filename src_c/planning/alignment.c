@@ -234,13 +234,11 @@ static double cost_of(const loose_atoms *l, double spacing)
     return sum * spacing;
 }
 
-/* The largest spacing up to this one at which atoms cost little enough, or the one at which they cost least.
- * Periods are divided by integers, too: their atoms then lie on the lattice. */
-static double near_lattice(const prv_direction *direction, const prv_aim *aim, double spacing)
+/* The atoms that cost at least `least` nats of epsilon for each nat off the lattice of this spacing. */
+static loose_atoms find_loose_atoms(const prv_direction *direction, const prv_aim *aim, double spacing,
+                                    double least)
 {
     loose_atoms l = {.count = 0};
-    const double enough = PART_OFF_LATTICE * aim->width;
-    const double least = PART_IGNORED * enough / (spacing * (double)(MOST_ATOMS * direction->steps));
     /* Where rare jumps decide, the frequent atoms move by far less than what they are apart. */
     const double away = rare_alone(direction, aim)
                             ? MEAN_DISTANCE * prv_fine_about_atoms(direction, aim, spacing)
@@ -251,6 +249,22 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
         else if (has_two_atoms(direction->mechanisms[j]))
             add_lower_atom(direction, j, aim->saddle, least, &l);
     }
+    return l;
+}
+
+double prv_cost_off_lattice(const prv_direction *direction, const prv_aim *aim, double spacing)
+{
+    const loose_atoms l = find_loose_atoms(direction, aim, spacing, 0.0);
+    return cost_of(&l, spacing);
+}
+
+/* The largest spacing up to this one at which atoms cost little enough, or the one at which they cost least.
+ * Periods are divided by integers, too: their atoms then lie on the lattice. */
+static double near_lattice(const prv_direction *direction, const prv_aim *aim, double spacing)
+{
+    const double enough = PART_OFF_LATTICE * aim->width / (aim->loose_part > 0.0 ? aim->loose_part : 1.0);
+    const double least = PART_IGNORED * enough / (spacing * (double)(MOST_ATOMS * direction->steps));
+    const loose_atoms l = find_loose_atoms(direction, aim, spacing, least);
     double best = spacing, lowest = cost_of(&l, spacing);
     for (int octave = 0; octave < OCTAVES && lowest > enough; octave++) {
         const double top = ldexp(spacing, -octave);

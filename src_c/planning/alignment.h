@@ -14,6 +14,9 @@ bool prv_is_off_lattice(const prv_mechanism *mechanism, bool add, double spacing
  * the one of this spacing, wherever they lie: they cost a small part of aim->width. O(atoms). */
 double prv_fine_about_atoms(const prv_direction *direction, const prv_aim *aim, double spacing);
 
+/* What atoms off the lattice of this spacing are guessed to cost a convolution, nats of epsilon. O(atoms). */
+double prv_cost_off_lattice(const prv_direction *direction, const prv_aim *aim, double spacing);
+
 /* `spacing` (nats), or one near it that puts sharp features onto the lattice: the period of the most frequent
  * mechanism that has one becomes a multiple of it (or it a multiple of the period). If a convolution has
  * atoms that lie on no common lattice, a spacing of 1/16 of that or more on whose lattice they cost no more

@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "mechanisms/support.h"
+#include "planning/alignment.h"
 #include "questions/jump_passes.h"
 #include "questions/next_pass.h"
 #include "questions/question.h"
@@ -52,6 +53,9 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
     memset(r, 0, sizeof *r);
     r->rounding_demand = r->aim.strictness = r->enclosing_factor = 1.0;
     prv_take_aim(direction, options, question, value, &r->aim);
+    /* Without the tops that an aim leaves out, atoms below caps may hardly reach an epsilon. */
+    if (question == PRV_ASK_DELTA && value > 0.0 && prv_uncap_atoms(direction, value, r->aim.saddle))
+        prv_take_aim(direction, options, question, value, &r->aim);
     if (r->aim.is_rare) r->rounding_demand = RARE_DEMAND;
     r->task = (prv_task){.direction = direction,
                          .options = options,
@@ -71,27 +75,32 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
 #define FOUND_BELOW 0.95
 #define WIDE_DEVIATION 0.7
 
-void prv_refinement_count_tops(prv_refinement *r)
+/* Sets caps of an epsilon that is asked for, and returns what they are set for (nats); 0 if there are none. */
+static double cap_tops(prv_refinement *r)
 {
     const prv_task *t = &r->task;
     prv_direction *d = t->direction;
-    /* A spectrum separates jumps, and needs no large tilt for them. */
-    if (t->question != PRV_ASK_EPSILON || t->engine != PRV_ENGINE_CONVOLUTION) return;
-    if (t->options->mesh_size > 0.0 || d->observer != NULL) return;
+    if (t->question != PRV_ASK_EPSILON || t->options->mesh_size > 0.0 || d->observer != NULL) return 0.0;
     double least = 0.0;
     for (size_t j = 0; j < d->steps; j++) least += d->counts[j] * prv_least_loss(d->mechanisms[j], d->add);
     const double above = r->aim.epsilon - least;
-    if (!(r->aim.epsilon > 0.0 && isfinite(above))) return;
-    if (!r->aim.is_rare && !(r->aim.deviation > WIDE_DEVIATION * above)) return;
+    if (!(r->aim.epsilon > 0.0 && isfinite(above))) return 0.0;
+    if (!r->aim.is_rare && !(r->aim.deviation > WIDE_DEVIATION * above)) return 0.0;
     const double at = r->aim.epsilon + (CAPPED_AT - 1.0) * above;
     prv_set_caps(d, at);
     prv_use_cells(d, r->aim.top_share * exp(r->aim.log_delta) / (double)d->steps);
-    if (!prv_is_capped(d)) {
-        prv_clear_caps(d);
-        return;
-    }
+    if (prv_is_capped(d)) return at;
+    prv_clear_caps(d);
+    return 0.0;
+}
+
+void prv_refinement_count_tops(prv_refinement *r)
+{
+    /* A spectrum separates jumps, and needs no large tilt for them. */
+    const double at = r->task.engine == PRV_ENGINE_CONVOLUTION ? cap_tops(r) : 0.0;
+    if (!(at > 0.0)) return;
     r->capped_at = at;
-    prv_aim_below_caps(d, t->options, &r->aim);
+    prv_aim_below_caps(r->task.direction, r->task.options, &r->aim);
 }
 
 static void give_up_tops(prv_refinement *r)
@@ -117,11 +126,23 @@ double prv_refinement_width(const prv_refinement *r, double at)
 
 /* ---- One pass, with what is tried if it fails ---------------------------------------------- */
 
+/* Of few runs whose tops a convolution counts, this takes less time than a spectrum of separate jumps. */
+#define FEW_RUNS 100.0
+
+static bool is_convolved_without_tops(prv_refinement *r)
+{
+    if (!r->aim.is_rare || r->capped_at > 0.0 || !prv_may_convolve_instead(r) ||
+        r->task.direction->all.count > FEW_RUNS || !(cap_tops(r) > 0.0))
+        return false;
+    prv_clear_caps(r->task.direction);
+    return true;
+}
+
 /* A spectrum that does not fall may be the atom of no jump at all. A first guess of epsilon is too far off to
  * tell which losses are jumps. */
 static bool separate_jumps(prv_refinement *r)
 {
-    return r->passes > 0 && prv_separate_jumps_next(r);
+    return r->passes > 0 && !is_convolved_without_tops(r) && prv_separate_jumps_next(r);
 }
 
 static bool rejoin_jumps(prv_refinement *r)
@@ -301,6 +322,21 @@ static void correct_aim(prv_refinement *r)
     if (read->resolved && read->slope > 0.0 && read->slope < 1e100) r->aim.slope = read->slope;
 }
 
+/* What atoms off the lattice cost is taken for no less than this part of the guess. */
+#define LEAST_LOOSE_PART 0.01
+
+/* Atoms off the lattice of a convolution cost no more than the width that it found. */
+static void correct_cost_of_atoms(prv_refinement *r)
+{
+    const prv_reading *read = &r->last.read;
+    if (r->last.engine != PRV_ENGINE_CONVOLUTION || !read->resolved || !isfinite(read->width)) return;
+    const double found = fmax(width_without_slack(read) - read->truncation, 0.0);
+    const double guess = prv_cost_off_lattice(r->task.direction, &r->aim, r->last.spacing);
+    if (!(guess > 0.0)) return;
+    const double part = fmin(fmax(found / guess, LEAST_LOOSE_PART), 1.0);
+    r->aim.loose_part = r->aim.loose_part > 0.0 ? fmin(r->aim.loose_part, part) : part;
+}
+
 /* ---- Combined mechanisms ------------------------------------------------------------------- */
 
 /* The pairs that enclose combined mechanisms may take this part of the width, and mass at infinity this one.
@@ -424,6 +460,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         return status;
     }
     record(r, &o);
+    correct_cost_of_atoms(r);
     correct_aim(r);
     if (o.without_tops || (r->capped_at > 0.0 && !(r->last.read.epsilon < FOUND_BELOW * r->capped_at)))
         give_up_tops(r);
