@@ -243,7 +243,6 @@ static prv_status plan_of_law(prv_direction *direction, const prv_aim *aim, doub
                               prv_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
-    prv_use_whole_profiles(direction);
     layout->tilt = tilt;
     layout->memory_limit = memory_limit;
     const bool spectrum = engine == PRV_ENGINE_SPECTRUM && !exact_spacing;
@@ -277,7 +276,8 @@ static prv_status plan_of_law(prv_direction *direction, const prv_aim *aim, doub
 prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
                            bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
 {
-    prv_use_whole_profiles(direction);
+    /* Atoms cost what they do without the tops that lattices leave out. */
+    prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
     spacing = exact_spacing
                   ? spacing
                   : fmax(fmin(spacing, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_spacing(direction));
