@@ -99,8 +99,8 @@ void prv_cut_tops(prv_direction *direction, double mass_above);
 void prv_set_caps(prv_direction *direction, double epsilon);
 void prv_clear_caps(prv_direction *direction);
 
-/* Takes the caps of discrete losses back if the tilt `saddle`, which centres the sum of what lies below caps on
- * epsilon > 0, is so large that these hardly reach it; true if it did. */
+/* Takes the caps of discrete losses back if the tilt `saddle`, which centres the sum of what lies below caps
+ * on epsilon > 0, is so large that these hardly reach it; true if it did. */
 bool prv_uncap_atoms(prv_direction *direction, double epsilon, double saddle);
 
 /* Puts the cells in use that a composition needs: up to the cap, or those above which no more than this mass

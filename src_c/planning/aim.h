@@ -33,7 +33,7 @@ typedef struct prv_aim {
     double asked;            /* nats, at most `width`: a reading without digits of delta is judged by it */
     double top_share;        /* part of delta that the mass above the steps' tops may cost */
     double strictness;       /* divides the cost that truncation may have; 1 to begin with */
-    double loose_part;       /* of the guess of what atoms off the lattice cost, at most; 0 until a pass tells */
+    double loose_part;       /* of the guess of what atoms off lattices cost, at most; 0 until a pass tells */
 } prv_aim;
 
 /* False if Chernoff's bound of epsilon at delta (prv_chernoff_epsilon) hardly gets down to this epsilon > 0.

@@ -277,7 +277,7 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
             if (i > 0) continue;
             for (size_t j = 0; j < direction->steps && lowest > enough; j++) {
                 const double period = prv_mechanism_features(direction->mechanisms[j], direction->add).period;
-                /* Of two atoms closer together than this, none is looked for a finer lattice. */
+                /* A finer one is sought in a finer octave, or is too fine. */
                 if (!(period > 0.5 * top)) continue;
                 const double first = ceil(period / top);
                 for (double n = first; n < 2.0 * first && n < first + TRIED; n++) {

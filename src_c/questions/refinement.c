@@ -75,7 +75,8 @@ void prv_refinement_begin(prv_direction *direction, const prv_options *options, 
 #define FOUND_BELOW 0.95
 #define WIDE_DEVIATION 0.7
 
-/* Sets caps of an epsilon that is asked for, and returns what they are set for (nats); 0 if there are none. */
+/* Sets caps of an epsilon that is asked for, and returns what they are set for (nats); 0 if there are none.
+ */
 static double cap_tops(prv_refinement *r)
 {
     const prv_task *t = &r->task;
