@@ -86,17 +86,17 @@ static void cut_bottoms(prv_direction *direction, double tilt, double tilted_bel
     }
 }
 
-/* The shift of the tilt whose bound of the mass beyond the shifted mean is e^log_mass, and that mean. */
-static double tail_shift(const prv_direction *direction, double tilt, double sign, double log_mass,
-                         double *end_of_window)
+/* The shift of the tilt whose bound of the mass beyond the shifted mean is e^log_mass, and that mean. `base`
+ * has the moments at the tilt itself. */
+static double tail_shift(const prv_direction *direction, const prv_moments *base, double tilt, double sign,
+                         double log_mass, double *end_of_window)
 {
-    const prv_moments base = prv_composed_moments(direction, tilt);
-    double shift = sqrt(-2.0 * log_mass / fmax(base.variance, 1e-300)), low = 0.0, high = HUGE_VAL;
+    double shift = sqrt(-2.0 * log_mass / fmax(base->variance, 1e-300)), low = 0.0, high = HUGE_VAL;
     shift = fmin(shift, 1e9);
-    prv_moments m = base;
+    prv_moments m = *base;
     for (int i = 0;; i++) {
         m = prv_composed_moments(direction, tilt + sign * shift);
-        const double exponent = sign * shift * m.mean - (m.log_moment - base.log_moment) + log_mass;
+        const double exponent = sign * shift * m.mean - (m.log_moment - base->log_moment) + log_mass;
         if (exponent >= 0.0)
             high = shift;
         else
@@ -112,7 +112,7 @@ static double tail_shift(const prv_direction *direction, double tilt, double sig
             next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
         shift = next;
     }
-    *end_of_window = (m.log_moment - base.log_moment - log_mass) / (sign * shift);
+    *end_of_window = (m.log_moment - base->log_moment - log_mass) / (sign * shift);
     return shift;
 }
 
@@ -150,8 +150,9 @@ static void lay_out_window(const prv_direction *direction, const prv_aim *aim, p
     const double tilt = layout->tilt, log_budget = layout->log_budget;
     double low, high, least, greatest;
     const double lattice = layout->spacing.lattice;
-    w->shift_up = tail_shift(direction, tilt, 1.0, log_budget, &high);
-    w->shift_down = tail_shift(direction, tilt, -1.0, log_budget, &low);
+    const prv_moments base = prv_composed_moments(direction, tilt);
+    w->shift_up = tail_shift(direction, &base, tilt, 1.0, log_budget, &high);
+    w->shift_down = tail_shift(direction, &base, tilt, -1.0, log_budget, &low);
     if (prv_is_capped(direction) && aim->strictness > 1.0) {
         w->shift_up = limited_tail_shift(direction, tilt, 1.0, log_budget, lattice, w->shift_up, &high);
         w->shift_down = limited_tail_shift(direction, tilt, -1.0, log_budget, lattice, w->shift_down, &low);
@@ -219,8 +220,9 @@ double prv_period_guess(prv_direction *direction, const prv_aim *aim, double til
     const double share = prv_truncation_share(aim->slope, aim->width) / aim->strictness;
     const double log_budget = fmin(log(share) + prv_log_part(direction, aim, tilt), MOST_LOG_BUDGET);
     double low, high, least, greatest;
-    tail_shift(direction, tilt, 1.0, log_budget, &high);
-    tail_shift(direction, tilt, -1.0, log_budget, &low);
+    const prv_moments base = prv_composed_moments(direction, tilt);
+    tail_shift(direction, &base, tilt, 1.0, log_budget, &high);
+    tail_shift(direction, &base, tilt, -1.0, log_budget, &low);
     support_in_use(direction, 0.0, &least, &greatest);
     const double log_tolerance = log(TOLERANCE_PART) + log_budget + log(prv_kernel_maximum(tilt));
     return fmax(fmin(high, greatest) - aim->epsilon, aim->epsilon - fmax(low, least) - log_tolerance / tilt);
