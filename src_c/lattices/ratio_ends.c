@@ -52,15 +52,9 @@ void prv_ratio_cut_far_points(const prv_ratio_side *s, prv_ratio_law *law)
     law->null[law->length - 1] += mass;
 }
 
-/* Points from `first` on, before `end`, are kept. */
-typedef struct kept {
-    size_t first, end;
-} kept;
-
-/* At either end, as many points as have no more mass than may be lost there. */
-static kept choose_ends(const prv_ratio_law *law, const prv_ratio_side *s)
+prv_ratio_kept prv_ratio_choose_ends(const prv_ratio_law *law, const prv_ratio_side *s)
 {
-    kept k = {0, law->length};
+    prv_ratio_kept k = {0, law->length};
     double low = 0.0, high = 0.0;
     const double low_limit = s->add ? s->cut : s->low_cut, high_limit = s->add ? s->low_cut : s->cut;
     while (k.first + 2 < k.end) {
@@ -78,7 +72,7 @@ static kept choose_ends(const prv_ratio_law *law, const prv_ratio_side *s)
 
 /* Mass at the ends of a dominating law moves to an infinite loss at one end, and to the last point that is
  * kept at the other, which is its safe side. */
-static void cut_dominating(prv_ratio_law *law, const kept *k, const prv_ratio_side *s)
+static void cut_dominating(prv_ratio_law *law, const prv_ratio_kept *k, const prv_ratio_side *s)
 {
     for (size_t i = 0; i < k->first; i++) *(s->add ? &law->zero : &law->null[k->first]) += law->null[i];
     const double error = 1.0 + prv_ratio_special_error(law) + 4.0 * PRV_UNIT;
@@ -90,7 +84,7 @@ static void cut_dominating(prv_ratio_law *law, const kept *k, const prv_ratio_si
 
 /* Mass at the ends of a dominated law is merged, or moved to the safe side: at small R dropped, as R = 0
  * ('remove'), or moved up to the first point; at large R put on the point on the safe side of its mean. */
-static void cut_dominated(prv_ratio_law *law, kept *k, const prv_ratio_side *s)
+static void cut_dominated(prv_ratio_law *law, prv_ratio_kept *k, const prv_ratio_side *s)
 {
     for (size_t i = 0; i < k->first && s->add; i++) law->null[k->first] += law->null[i];
     double mass = 0.0, of_special = 0.0;
@@ -193,7 +187,7 @@ void prv_ratio_complete(const prv_ratio_side *s, prv_ratio_law *law)
 prv_status prv_ratio_close(const prv_ratio_side *s, prv_ratio_law *law)
 {
     prv_ratio_cut_far_points(s, law);
-    kept k = choose_ends(law, s);
+    prv_ratio_kept k = prv_ratio_choose_ends(law, s);
     if (s->side == PRV_DOMINATING)
         cut_dominating(law, &k, s);
     else

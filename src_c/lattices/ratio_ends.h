@@ -10,6 +10,14 @@
  * point below ('add'); of a dominated one they are dropped. O(length). */
 void prv_ratio_cut_far_points(const prv_ratio_side *side, prv_ratio_law *law);
 
+/* Points from `first` on, before `end`, are kept. */
+typedef struct prv_ratio_kept {
+    size_t first, end;
+} prv_ratio_kept;
+
+/* All points but, at either end, as many as have no more mass than may be lost there. O(length). */
+prv_ratio_kept prv_ratio_choose_ends(const prv_ratio_law *law, const prv_ratio_side *side);
+
 /* Cuts the ends of a law on a lattice by as much as `side` allows, and completes it. If memory runs out, the
  * law is as it was but for the masses at its ends. O(length). PRV_ERR_MEMORY. */
 prv_status prv_ratio_close(const prv_ratio_side *side, prv_ratio_law *law);

@@ -13,28 +13,17 @@
 #include "lattices/ratio_places.h"
 #include "lattices/ratio_product.h"
 
-/* One point of a list that is being made. */
-typedef struct listed {
-    double at, mass;
-} listed;
-
 static int by_place(const void *a, const void *b)
 {
-    const double x = ((const listed *)a)->at, y = ((const listed *)b)->at;
+    const double x = ((const prv_ratio_listed *)a)->at, y = ((const prv_ratio_listed *)b)->at;
     return (x > y) - (x < y);
 }
 
 /* Points that only rounding tells apart become one: the one on the safe side. */
 #define SAME_PLACE 1e-13
 
-/* A place that is known to `error`, on the safe side of it. */
-static double safely(double at, double error, const prv_ratio_side *s)
-{
-    return prv_ratio_up_is_safe(s) ? at + error : at - error;
-}
-
 /* Sorts points, and makes one of each run of the same place. Returns their number. */
-static size_t merge_points(const listed *points, size_t count, bool up, prv_ratio_law *law)
+static size_t merge_points(const prv_ratio_listed *points, size_t count, bool up, prv_ratio_law *law)
 {
     size_t n = 0;
     double first = 0.0; /* of the points that become one */
@@ -52,10 +41,8 @@ static size_t merge_points(const listed *points, size_t count, bool up, prv_rati
     return n;
 }
 
-/* The law of these points, whose masses are known to `error` of themselves. `law` has zero, infinite and
- * shift. */
-static prv_status close_list(listed *points, size_t count, double error, const prv_ratio_side *s,
-                             prv_ratio_law *law)
+prv_status prv_ratio_list_close(prv_ratio_listed *points, size_t count, double error, const prv_ratio_side *s,
+                                prv_ratio_law *law)
 {
     const prv_ratio_law ends = *law;
     prv_status status = prv_ratio_law_new(count + 1, law);
@@ -84,16 +71,17 @@ static prv_status close_list(listed *points, size_t count, double error, const p
 
 prv_status prv_ratio_list_of(const prv_atoms *a, double error, const prv_ratio_side *s, prv_ratio_law *law)
 {
-    listed *points = prv_allocate(a->length, sizeof *points);
+    prv_ratio_listed *points = prv_allocate(a->length, sizeof *points);
     if (points == NULL) return PRV_ERR_MEMORY;
     for (size_t i = 0; i < a->length; i++)
-        points[i] = s->add ? (listed){-a->loss[i], a->q[i]} : (listed){a->loss[i], a->p[i]};
+        points[i] = s->add ? (prv_ratio_listed){-a->loss[i], a->q[i]}
+                           : (prv_ratio_listed){a->loss[i], a->p[i]};
     memset(law, 0, sizeof *law);
     const double moved = s->side == PRV_DOMINATING ? a->q_only_error : -a->q_only_error;
     *(s->add ? &law->zero : &law->infinite) = fmax(a->q_only + moved, 0.0) *
                                               prv_ratio_outwards(s, 2.0 * PRV_UNIT);
     law->shift = error;
-    const prv_status status = close_list(points, a->length, error, s, law);
+    const prv_status status = prv_ratio_list_close(points, a->length, error, s, law);
     prv_release(points);
     return status;
 }
@@ -103,7 +91,7 @@ prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b
 {
     prv_status status = prv_ratio_check_memory(s, 4.0 * (double)((a->length + 1) * (b->length + 1)));
     if (status != PRV_OK) return status;
-    listed *points = prv_allocate((a->length + 1) * (b->length + 1), sizeof *points);
+    prv_ratio_listed *points = prv_allocate((a->length + 1) * (b->length + 1), sizeof *points);
     if (points == NULL) return PRV_ERR_MEMORY;
     size_t n = 0;
     double error;
@@ -112,7 +100,7 @@ prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b
             const double x = prv_ratio_point(a, i), y = prv_ratio_point(b, j),
                          above = prv_ratio_log_average(weight, y - x, &error);
             error += 4.0 * PRV_UNIT * (fabs(x) + fabs(y));
-            points[n++] = (listed){safely(x + above, error, s), a->null[i] * b->null[j]};
+            points[n++] = (prv_ratio_listed){prv_ratio_safely(x + above, error, s), a->null[i] * b->null[j]};
         }
     for (int of_a = 0; of_a < 2; of_a++) {
         const prv_ratio_law *law = of_a ? a : b;
@@ -120,13 +108,13 @@ prv_status prv_ratio_list_average(const prv_ratio_law *a, const prv_ratio_law *b
         for (size_t i = 0; i < law->length && zero > prv_ratio_least_zero(s); i++) {
             const double x = prv_ratio_point(law, i);
             error = PRV_UNIT * (8.0 + 8.0 * (fabs(x) + fabs(above)));
-            points[n++] = (listed){safely(x + above, error, s), zero * law->null[i]};
+            points[n++] = (prv_ratio_listed){prv_ratio_safely(x + above, error, s), zero * law->null[i]};
         }
     }
     memset(average, 0, sizeof *average);
     prv_ratio_set_ends_of_average(a, b, weight, s, average);
     average->shift = fmax(a->shift, b->shift);
-    status = close_list(points, n, 4.0 * PRV_UNIT, s, average);
+    status = prv_ratio_list_close(points, n, 4.0 * PRV_UNIT, s, average);
     prv_release(points);
     return status;
 }
@@ -136,18 +124,19 @@ prv_status prv_ratio_list_product(const prv_ratio_law *a, const prv_ratio_law *b
 {
     prv_status status = prv_ratio_check_memory(s, 4.0 * (double)(a->length * b->length));
     if (status != PRV_OK) return status;
-    listed *points = prv_allocate(a->length * b->length, sizeof *points);
+    prv_ratio_listed *points = prv_allocate(a->length * b->length, sizeof *points);
     if (points == NULL) return PRV_ERR_MEMORY;
     size_t n = 0;
     for (size_t i = 0; i < a->length; i++)
         for (size_t j = 0; j < b->length; j++) {
             const double x = prv_ratio_point(a, i) + prv_ratio_point(b, j);
-            points[n++] = (listed){safely(x, 2.0 * PRV_UNIT * fabs(x), s), a->null[i] * b->null[j]};
+            points[n++] = (prv_ratio_listed){prv_ratio_safely(x, 2.0 * PRV_UNIT * fabs(x), s),
+                                             a->null[i] * b->null[j]};
         }
     memset(product, 0, sizeof *product);
     prv_ratio_set_ends_of_product(a, b, s, product);
     product->shift = a->shift + b->shift;
-    status = close_list(points, n, 4.0 * PRV_UNIT, s, product);
+    status = prv_ratio_list_close(points, n, 4.0 * PRV_UNIT, s, product);
     prv_release(points);
     return status;
 }
@@ -155,21 +144,22 @@ prv_status prv_ratio_list_product(const prv_ratio_law *a, const prv_ratio_law *b
 prv_status prv_ratio_list_mixture(const prv_ratio_law *a, double p, const prv_ratio_side *s,
                                   prv_ratio_law *mixture)
 {
-    listed *points = prv_allocate(a->length + 1, sizeof *points);
+    prv_ratio_listed *points = prv_allocate(a->length + 1, sizeof *points);
     if (points == NULL) return PRV_ERR_MEMORY;
     size_t n = 0;
     double error;
     for (size_t i = 0; i < a->length; i++) {
         const double value = prv_ratio_log_mixture(prv_ratio_point(a, i), p, &error);
-        points[n++] = (listed){safely(value, error, s), a->null[i]};
+        points[n++] = (prv_ratio_listed){prv_ratio_safely(value, error, s), a->null[i]};
     }
     const double lowest = log1p(-p);
     if (a->zero > 0.0)
-        points[n++] = (listed){safely(lowest, PRV_UNIT * (8.0 + 8.0 * fabs(lowest)), s), a->zero};
+        points[n++] = (prv_ratio_listed){prv_ratio_safely(lowest, PRV_UNIT * (8.0 + 8.0 * fabs(lowest)), s),
+                                         a->zero};
     memset(mixture, 0, sizeof *mixture);
     prv_ratio_set_ends_of_mixture(a, p, s, mixture);
     mixture->shift = a->shift;
-    const prv_status status = close_list(points, n, 4.0 * PRV_UNIT, s, mixture);
+    const prv_status status = prv_ratio_list_close(points, n, 4.0 * PRV_UNIT, s, mixture);
     prv_release(points);
     return status;
 }

@@ -5,8 +5,24 @@
 
 #include "lattices/ratio_law.h"
 
+/* One point of a list that is being made: log R and its mass. */
+typedef struct prv_ratio_listed {
+    double at, mass;
+} prv_ratio_listed;
+
+/* A place that is known to `error`, on the safe side of it. */
+static inline double prv_ratio_safely(double at, double error, const prv_ratio_side *side)
+{
+    return prv_ratio_up_is_safe(side) ? at + error : at - error;
+}
+
+/* The law of these points, whose masses are known to `error` of themselves; they are sorted. `law` has zero,
+ * infinite and shift. O(points log points). PRV_ERR_MEMORY, as of the functions below. */
+prv_status prv_ratio_list_close(prv_ratio_listed *points, size_t count, double error,
+                                const prv_ratio_side *side, prv_ratio_law *law);
+
 /* The points of discrete losses, whose masses are off by a part `error` of themselves, and losses by `error`
- * nats. O(points log points). PRV_ERR_MEMORY, as of the functions below. */
+ * nats. O(points log points). */
 prv_status prv_ratio_list_of(const prv_atoms *atoms, double error, const prv_ratio_side *side,
                              prv_ratio_law *law);
 

@@ -6,6 +6,7 @@
 #include "base/allocate.h"
 #include "lattices/ratio_average.h"
 #include "lattices/ratio_list.h"
+#include "lattices/ratio_means.h"
 #include "lattices/ratio_mixture.h"
 #include "lattices/ratio_product.h"
 #include "lattices/ratio_thinning.h"
@@ -25,7 +26,7 @@ double prv_fine_spacing(double share, double variance)
 
 static bool is_too_long(const prv_ratio_law *law)
 {
-    if (law->at != NULL || (double)law->length <= MOST_POINTS) return false;
+    if ((double)law->length <= MOST_POINTS) return false;
     return (double)law->length > MOST_NUMBERS || (double)prv_ratio_point_count(law) > MOST_POINTS;
 }
 
@@ -109,14 +110,19 @@ static prv_status refine_lattice(prv_ratio_law *law, double times)
     return PRV_OK;
 }
 
-/* How many times finer the lattice of an average is: so that its spacing is the share of its deviation. */
-static unsigned finer_of(double share, const prv_ratio_law *a, const prv_ratio_law *c, double weight)
+/* The spacing of an average: the share of its deviation. */
+static double spacing_of(double share, const prv_ratio_law *a, const prv_ratio_law *c, double weight)
 {
     const double va = prv_ratio_variance(a), vc = c != a ? prv_ratio_variance(c) : va;
     const double of_ratio = weight * weight * expm1(fmin(va, 50.0)) +
                             (1.0 - weight) * (1.0 - weight) * expm1(fmin(vc, 50.0));
-    const double variance = fmin(log1p(of_ratio), fmax(va, vc));
-    const double wanted = prv_fine_spacing(share, variance);
+    return prv_fine_spacing(share, fmin(log1p(of_ratio), fmax(va, vc)));
+}
+
+/* How many times finer the lattice of an average is. */
+static unsigned finer_of(double share, const prv_ratio_law *a, const prv_ratio_law *c, double weight)
+{
+    const double wanted = spacing_of(share, a, c, weight);
     return a->spacing > 2.8 * wanted ? 4 : a->spacing > 1.4 * wanted ? 2 : 1;
 }
 
@@ -134,6 +140,10 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
 {
     const double weight = (double)had / ((double)had + (double)more);
     if (are_lists(a, c)) return prv_ratio_list_average(a, c, weight, s, average);
+    if (s->side == PRV_DOMINATED && a->at != NULL && c->at != NULL && prv_ratio_have_means(a, c, weight, s)) {
+        if (is_too_long(a) || is_too_long(c)) return PRV_ERR_ENGINE;
+        return prv_ratio_average_means(a, c, weight, spacing_of(share, a, c, weight), s, average);
+    }
     const double spacing = common_of(a, c, share);
     prv_status status = onto_lattice(a, spacing, s);
     if (status != PRV_OK) return status;
@@ -146,12 +156,6 @@ static prv_status average_of(prv_ratio_law *a, uint64_t had, prv_ratio_law *c, u
     return prv_ratio_average(a, c, weight, finer_of(share, a, c, weight), share, s, average);
 }
 
-/* Fewer points, for averages that are to come. */
-static prv_status thinned(prv_ratio_law *law, double share, double coarser, const prv_ratio_side *s)
-{
-    return law->at == NULL ? prv_ratio_thin(s, share, coarser, law) : PRV_OK;
-}
-
 /* How many times coarser the law of `some` of the batches may be that is no block of many: what its points
  * add to the variance of the whole counts as some / batches. No bound relies on it. */
 static double coarser_of(uint64_t some, uint64_t batches)
@@ -159,17 +163,24 @@ static double coarser_of(uint64_t some, uint64_t batches)
     return sqrt((double)batches / (double)some);
 }
 
-/* The average of a sum of `had` batches and of a block of `more` batches. A block on a lattice stays as it
- * is, and a copy of it has fewer points; a list of points is put onto the lattice of the sum, so that
- * spacings differ by powers of two. */
+/* Lists from above are put onto lattices before they are long; those from below become lists of means. */
+static bool is_list_from_above(const prv_ratio_law *law, const prv_ratio_side *s)
+{
+    return law->at != NULL && s->side == PRV_DOMINATING;
+}
+
+/* The average of a sum of `had` batches and of a block of `more` batches. A block stays as it is, and a copy
+ * of it has fewer points; but a list from above is put onto the lattice of the sum, so that spacings differ
+ * by powers of two. */
 static prv_status joined_with(prv_ratio_law *sum, uint64_t had, prv_ratio_law *block, uint64_t more,
                               double share, double coarser, const prv_ratio_side *s, prv_ratio_law *joined)
 {
-    if (block->at != NULL || !(coarser > 1.0)) return average_of(sum, had, block, more, share, s, joined);
+    if (is_list_from_above(block, s) || !(coarser > 1.0))
+        return average_of(sum, had, block, more, share, s, joined);
     prv_ratio_law copy;
     prv_status status = prv_ratio_law_copy(block, &copy);
     if (status != PRV_OK) return status;
-    status = thinned(&copy, share, coarser, s);
+    status = prv_ratio_thin(s, share, coarser, &copy);
     if (status == PRV_OK) status = average_of(sum, had, &copy, more, share * coarser, s, joined);
     prv_ratio_law_free(&copy);
     return status;
@@ -180,13 +191,13 @@ static prv_status join(prv_ratio_law *sum, uint64_t had, prv_ratio_law *block, u
                        uint64_t batches, double share, const prv_ratio_side *s)
 {
     const double coarser = coarser_of(had + more, batches);
-    const bool is_listed = block->at != NULL;
+    const bool is_listed = is_list_from_above(block, s);
     prv_ratio_law joined;
     const prv_status status = joined_with(sum, had, block, more, share, coarser, s, &joined);
     if (status != PRV_OK) return status;
     prv_ratio_law_free(sum);
     *sum = joined;
-    return is_listed || had + more == batches ? PRV_OK : thinned(sum, share, coarser, s);
+    return is_listed || had + more == batches ? PRV_OK : prv_ratio_thin(s, share, coarser, sum);
 }
 
 static prv_status double_batches(prv_ratio_law *block, double share, const prv_ratio_side *s)
@@ -196,7 +207,7 @@ static prv_status double_batches(prv_ratio_law *block, double share, const prv_r
     if (status != PRV_OK) return status;
     prv_ratio_law_free(block);
     *block = twice;
-    return thinned(block, share, 1.0, s);
+    return prv_ratio_thin(s, share, 1.0, block);
 }
 
 /* The first law of a sum, of a block of `size` batches. */
@@ -205,7 +216,7 @@ static prv_status begin_sum(const prv_ratio_law *block, uint64_t size, uint64_t 
 {
     const prv_status status = prv_ratio_law_copy(block, sum);
     if (status != PRV_OK || size == batches) return status;
-    return thinned(sum, share, coarser_of(size, batches), s);
+    return prv_ratio_thin(s, share, coarser_of(size, batches), sum);
 }
 
 prv_status prv_ratio_average_batches(prv_ratio_law *block, uint64_t batches, double share,

@@ -7,6 +7,8 @@
 #include "base/allocate.h"
 #include "numerics/rounding.h"
 #include "lattices/ratio_ends.h"
+#include "lattices/ratio_list.h"
+#include "lattices/ratio_means.h"
 #include "lattices/ratio_merging.h"
 
 /* Points may be `share` times |log R| / FROM apart, and never farther than `share` times MOST nats. Near 0
@@ -190,9 +192,49 @@ static void take_stride(prv_ratio_law *law)
     for (size_t i = 1; i < law->length; i++) law->null[i] = law->null[i * (size_t)stride];
 }
 
+/* Lists so short are exact, and cost little. */
+#define FEW 300
+
+/* The end of the group that begins with this point: all points of an end that may be lost, or those that lie
+ * no farther than points may. */
+static size_t end_of_group(const prv_ratio_law *law, size_t first, const prv_ratio_kept *kept,
+                           const distances *d)
+{
+    if (first < kept->first) return kept->first;
+    if (first >= kept->end) return law->length;
+    const double wide = fmax(prv_ratio_thinned_spacing(d->share, fabs(law->at[first])), d->anywhere);
+    size_t end = first + 1;
+    while (end < kept->end && law->at[end] - law->at[first] <= fmin(wide, WIDEST)) end++;
+    return end;
+}
+
+static prv_status thin_list(const prv_ratio_side *s, const distances *d, prv_ratio_law *law)
+{
+    prv_ratio_listed *points = prv_allocate(law->length, sizeof *points);
+    if (points == NULL) return PRV_ERR_MEMORY;
+    const prv_ratio_kept kept = prv_ratio_choose_ends(law, s);
+    size_t count = 0;
+    for (size_t first = 0, end; first < law->length; first = end) {
+        end = end_of_group(law, first, &kept, d);
+        if (end == first + 1)
+            points[count++] = (prv_ratio_listed){law->at[first], law->null[first]};
+        else
+            points[count++] = prv_ratio_mean_of(law, first, end, s);
+    }
+    prv_ratio_law thin = *law;
+    const prv_status status = prv_ratio_list_close(points, count, 0.0, s, &thin);
+    prv_release(points);
+    if (status != PRV_OK) return status;
+    prv_ratio_law_free(law);
+    *law = thin;
+    return PRV_OK;
+}
+
 prv_status prv_ratio_thin(const prv_ratio_side *s, double share, double coarser, prv_ratio_law *law)
 {
     const distances d = distances_of(law, share, coarser);
+    if (law->at != NULL)
+        return s->side == PRV_DOMINATED && law->length > FEW ? thin_list(s, &d, law) : PRV_OK;
     const int64_t last = law->first + (int64_t)law->length - 1;
     const int64_t begin = prv_ratio_block_of(law->first);
     const int64_t end = prv_ratio_block_of(last) + PRV_WIDEST_STRIDE;

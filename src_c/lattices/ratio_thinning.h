@@ -9,8 +9,9 @@
 /* Moves masses far from log R = 0 to every second point, every fourth one, and so on up to
  * PRV_WIDEST_STRIDE (ratio_stretches.h): from above split with their mean kept, from below merged. `share` is
  * the spacing as a part of the deviation. Points everywhere may be `coarser` >= 1 times as far apart; if all
- * points with mass are then a stride apart, the lattice has that spacing. If an error is returned, the law is
- * as it was. O(length). PRV_ERR_MEMORY. */
+ * points with mass are then a stride apart, the lattice has that spacing. Of a list from below that is not
+ * short, points that lie so close become their mean; one from above is left as it is. If an error is
+ * returned, the law is as it was. O(length). PRV_ERR_MEMORY. */
 prv_status prv_ratio_thin(const prv_ratio_side *side, double share, double coarser, prv_ratio_law *law);
 
 /* How far apart points may lie whose log R is so far from 0, nats. No bound relies on it. */
