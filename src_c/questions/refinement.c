@@ -294,6 +294,7 @@ static void record(prv_refinement *r, const prv_outcome *o)
     r->earlier = r->last;
     r->last = *o;
     r->passes++;
+    r->over_same_pairs++;
 }
 
 /* The next pass aims at what the last one found. */
@@ -347,6 +348,18 @@ static void correct_cost_of_atoms(prv_refinement *r)
 #define MOST_FINER 32.0
 #define FIRST_FINER 4.0
 
+/* What of the width finer meshes do not take away, by the last two passes over the same pairs: their distance.
+ * That of the lattices falls as fast as the spacing, or faster, so that this is no more than is there. */
+static double gap_found(const prv_refinement *r)
+{
+    const prv_outcome *first = &r->earlier, *second = &r->last;
+    if (r->over_same_pairs < 2 || !(second->spacing < first->spacing)) return 0.0;
+    const double part = second->spacing / first->spacing;
+    const double gap = (width_without_slack(&second->read) - part * width_without_slack(&first->read)) /
+                       (1.0 - part);
+    return isfinite(gap) ? fmax(gap, 0.0) : 0.0;
+}
+
 /* Encloses combined mechanisms as finely as a width needs, if they are not: the distance of both pairs is of
  * second order in the step of their lattices. */
 static prv_status enclose_finely(prv_refinement *r, double width)
@@ -362,7 +375,7 @@ static prv_status enclose_finely(prv_refinement *r, double width)
     if (r->passes > 0 && isfinite(r->last.read.width) && guess > 0.0)
         r->enclosing_factor = fmin(r->enclosing_factor,
                                    fmax(width_without_slack(&r->last.read), 0.0) / guess);
-    const double gap = guess * r->enclosing_factor;
+    const double gap = fmax(guess * r->enclosing_factor, gap_found(r));
     const double cut = CUT_PART * fmin(r->aim.slope * width, 1.0) * delta / direction->all.count;
     const bool is_wide = gap > part, cuts = f.cut > cut;
     if (!is_wide && !cuts) return PRV_OK;
@@ -371,6 +384,7 @@ static prv_status enclose_finely(prv_refinement *r, double width)
     f.cut = fmax(0.1 * cut, 1e-300);
     f.low_cut = fmin(CUT_PART * width / direction->all.count, 1e-8);
     const prv_status status = prv_direction_enclose(direction, &f, r->task.options);
+    r->over_same_pairs = 0;
     if (status == PRV_OK && r->passes == 0)
         prv_take_aim(direction, r->task.options, r->task.question, r->task.value, &r->aim);
     return status;

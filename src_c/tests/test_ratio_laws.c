@@ -8,6 +8,7 @@
 #include "lattices/ratio_cells.h"
 #include "lattices/ratio_discretize.h"
 #include "lattices/ratio_ends.h"
+#include "lattices/ratio_means.h"
 #include "lattices/ratio_mixture.h"
 #include "lattices/ratio_product.h"
 #include "lattices/ratio_thinning.h"
@@ -139,6 +140,23 @@ static long double value_of_pairs(const prv_ratio_law *x, const prv_ratio_law *y
     return sum;
 }
 
+/* What R = 0 of one law beside the points of the other adds to the value of an average. */
+static long double value_beside_zeros(const prv_ratio_law *x, const prv_ratio_law *y, double w, long double a,
+                                      int rises)
+{
+    long double sum = rises ? 0.0L : (long double)x->zero * y->zero;
+    for (int of_x = 0; of_x < 2; of_x++) {
+        const prv_ratio_law *law = of_x ? x : y;
+        const long double zero = of_x ? y->zero : x->zero,
+                          part = of_x ? (long double)w : 1.0L - (long double)w;
+        for (size_t i = 0; i < law->length; i++) {
+            const long double r = part * expl((long double)prv_ratio_point(law, i));
+            sum += zero * law->null[i] * fmaxl(rises ? r - a : 1.0L - a * r, 0.0L);
+        }
+    }
+    return sum;
+}
+
 /* Averages of laws in stretches, against all pairs of their points. The mean of R need not be 1, so that the
  * law from above need not have its mass; the tests are of convex functions alone. */
 static void averages(void)
@@ -258,6 +276,73 @@ static void thinning(void)
     check(kept, "... from above with the mean of R that they had");
     check(close && fewer > trials_of(300), "... near to the laws that they were, and %d have fewer", fewer);
     check(wider > trials_of(50), "... %d of them on a wider lattice", wider);
+}
+
+/* A list of points anywhere, most of them light and some heavy. */
+static void random_list(size_t length, double reach, const prv_ratio_side *side, prv_ratio_law *law)
+{
+    prv_ratio_listed *points = calloc(length, sizeof *points);
+    if (points == NULL) abort();
+    double sum = 0.0;
+    for (size_t i = 0; i < length; i++) {
+        const double x = uniform(-reach, reach);
+        const double heavy = random_below(50) == 0 ? 1e3 : 1.0;
+        points[i] = (prv_ratio_listed){x, random_below(20) == 0 ? 0.0 : heavy * exp(-uniform(0.0, 40.0))};
+        sum += points[i].mass;
+    }
+    const double zero = random_below(3) == 0 ? 0.1 : 0.0;
+    for (size_t i = 0; i < length; i++) points[i].mass *= (1.0 - zero) / sum;
+    *law = (prv_ratio_law){.zero = zero, .shift = uniform(0.0, 1e-6)};
+    if (prv_ratio_list_close(points, length, 0.0, side, law) != PRV_OK) abort();
+    free(points);
+}
+
+/* Averages of lists from below, whose cells become their means: convex functions lose, by no more than cells
+ * are wide, and by nothing where no cell holds the bend. So do they where points of one list become means. */
+static void means_of_lists(void)
+{
+    int held = 1, close = 1, shifted = 1, exact_mean = 1, fewer = 0;
+    for (int trial = 0; trial < trials_of(60); trial++) {
+        const int add = trial % 2, same = trial % 3 == 0;
+        const prv_ratio_side side = {add, PRV_DOMINATED, 0.0, 0.0, 0.0, NULL};
+        const double spacing = log_uniform(1e-3, 0.1), reach = log_uniform(0.1, 30.0),
+                     w = same ? 0.5 : uniform(0.01, 0.5);
+        prv_ratio_law a, b, average = {0}, thin;
+        random_list(400 + (size_t)random_below(200), reach, &side, &a);
+        random_list(400 + (size_t)random_below(200), reach, &side, &b);
+        const prv_ratio_law *other = same ? &a : &b;
+        check(prv_ratio_have_means(&a, other, w, &side) &&
+                  prv_ratio_average_means(&a, other, w, spacing, &side, &average) == PRV_OK &&
+                  prv_ratio_law_copy(&a, &thin) == PRV_OK &&
+                  prv_ratio_thin(&side, spacing, 1.0, &thin) == PRV_OK,
+              "an average of lists, and a list with fewer points");
+        shifted = shifted && average.shift >= fmax(a.shift, other->shift) && thin.shift >= a.shift;
+        fewer += thin.length < a.length;
+        for (int k = 0; k < 10; k++) {
+            const long double at = expl((long double)uniform(-reach, reach)), t = add ? 1.0L / at : at;
+            const long double exact = value_of_pairs(&a, other, w, t, !add) +
+                                      value_beside_zeros(&a, other, w, t, !add);
+            const long double found = value_of(&average, t, !add), off = 1e-17L * (1.0L + at);
+            held = held && found <= exact + off;
+            close = close && found >= exact - 1.5L * (long double)spacing * (1.0L + at);
+            const long double before = value_of(&a, t, !add), after = value_of(&thin, t, !add);
+            held = held && after <= before + off;
+            close = close && after >= before - expm1l(0.3L * (long double)spacing) * (1.0L + at);
+        }
+        const long double mean = value_of_pairs(&a, other, w, 0.0L, 1) +
+                                 value_beside_zeros(&a, other, w, 0.0L, 1);
+        exact_mean = exact_mean && (add || fabsl(value_of(&average, 0.0L, 1) - mean) <= 1e-10L * mean);
+        prv_ratio_law_free(&a);
+        prv_ratio_law_free(&b);
+        prv_ratio_law_free(&average);
+        prv_ratio_law_free(&thin);
+    }
+    check(
+        held,
+        "means of averages of lists lie on the safe side of all pairs, and means of points on that of them");
+    check(close && exact_mean, "... near to them, with the mean that they had");
+    check(shifted, "... and are off by no less than either law");
+    check(fewer > trials_of(30), "%d lists have fewer points", fewer);
 }
 
 /* The mass of a law under the null measure, less 1, to a part of PRV_WIDE_UNIT for each point. */
@@ -452,6 +537,7 @@ int main(void)
     averages();
     samples();
     thinning();
+    means_of_lists();
     ends();
     sums_of_cells();
     uncertain_densities();
