@@ -348,8 +348,9 @@ static void correct_cost_of_atoms(prv_refinement *r)
 #define MOST_FINER 32.0
 #define FIRST_FINER 4.0
 
-/* What of the width finer meshes do not take away, by the last two passes over the same pairs: their distance.
- * That of the lattices falls as fast as the spacing, or faster, so that this is no more than is there. */
+/* What of the width finer meshes do not take away, by the last two passes over the same pairs: their
+ * distance. That of the lattices falls as fast as the spacing, or faster, so that this is no more than is
+ * there. */
 static double gap_found(const prv_refinement *r)
 {
     const prv_outcome *first = &r->earlier, *second = &r->last;
