@@ -164,7 +164,7 @@ static bool last_block_is_below(const builder *b, double log_most)
                              : e->jump_error[j] < PRV_MOST_JUMP_ERROR
                                  ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
                                  : 2.0;
-        if (!(b->runs * e->log_modulus[j] + log(jumps / (double)(j + 1)) < log_most)) return false;
+        if (!(b->runs * e->log_modulus[j] + log(jumps / (e->number[j] + 1.0)) < log_most)) return false;
     }
     return true;
 }
@@ -179,6 +179,32 @@ static prv_status extend_to_end(builder *b, double last)
     return PRV_OK;
 }
 
+/* Once this part of the work is done, blocks at these parts of the frequencies that it suffices for tell
+ * whether the spectrum falls in time. */
+#define WORK_TO_LOOK_AHEAD 0.125
+static const double look_ahead[] = {1.0, 0.7};
+
+/* *falls: whether a block far ahead is small, or lies beyond the last frequency. */
+static prv_status look_ahead_of(const builder *b, double last, double log_most, bool *falls)
+{
+    const double end = b->most_work / b->work_each;
+    prv_status status = PRV_OK;
+    *falls = false;
+    for (size_t i = 0; i < sizeof look_ahead / sizeof *look_ahead && status == PRV_OK && !*falls; i++) {
+        const double first = floor(look_ahead[i] * end);
+        prv_exponents e = {0};
+        builder ahead = *b;
+        ahead.e = &e;
+        ahead.work = 0.0;
+        *falls = first + PRV_FREQUENCY_BLOCK > last;
+        if (*falls) break;
+        status = extend(&ahead, first);
+        if (status == PRV_OK) *falls = last_block_is_below(&ahead, log_most);
+        prv_exponents_free(&e);
+    }
+    return status;
+}
+
 /* Frequencies from 0 on until a whole block of them is small, and the blocks farther out that are not.
  * *left_out bounds what all others make up. */
 static prv_status add_frequencies(builder *b, prv_march *walk, double unit, double tilt, double tolerance,
@@ -186,7 +212,13 @@ static prv_status add_frequencies(builder *b, prv_march *walk, double unit, doub
 {
     const double last = 0.5 * (b->points - 1.0);
     const double small = log(tolerance) - log(0.125 * b->points * unit);
+    bool falls = false;
     while ((double)b->e->count <= last && !(b->e->count > 0 && last_block_is_below(b, small))) {
+        if (!falls && b->work > WORK_TO_LOOK_AHEAD * b->most_work) {
+            const prv_status ahead = look_ahead_of(b, last, small, &falls);
+            if (ahead != PRV_OK) return ahead;
+            if (!falls) return PRV_ERR_PRECISION;
+        }
         const prv_status status = extend(b, (double)b->e->count);
         if (status != PRV_OK) return status;
     }
