@@ -232,12 +232,12 @@ void prv_direction_set_count(prv_direction *direction, double count)
     prv_totals_add(&direction->all, direction->mechanisms[0], count, direction->add);
 }
 
-prv_status prv_direction_restore(prv_direction *direction, double count, size_t fineness)
+prv_status prv_direction_restore(prv_direction *direction, double count, const prv_options *options)
 {
     prv_direction_set_count(direction, count);
     direction->moment_error = 0.0;
     prv_use_whole_profiles(direction);
-    return direction->fineness == fineness ? PRV_OK : prv_direction_profile(direction, fineness, NULL);
+    return direction->fineness == 1 ? PRV_OK : prv_direction_profile(direction, 1, options);
 }
 
 /* Merged and split cells are off by second order in their size, in opposite directions: over very many steps

@@ -47,9 +47,10 @@ prv_status prv_direction_refine(prv_direction *direction, double saddle, const p
                                 bool *changed);
 /* Replaces the profiles that have another fineness by ones of this one; all cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness, const prv_options *options);
-/* For a direction of one step: sets its count, and profiles of this fineness if they are not. */
+/* For a direction of one step: sets its count. */
 void prv_direction_set_count(prv_direction *direction, double count);
-prv_status prv_direction_restore(prv_direction *direction, double count, size_t fineness);
+/* For a direction of one step: as it was made, for this count. */
+prv_status prv_direction_restore(prv_direction *direction, double count, const prv_options *options);
 void prv_direction_free(prv_direction *direction);
 
 /* 1 if a mechanism is combined of others, which two pairs enclose. */

@@ -39,7 +39,7 @@ static prv_status ask_range(const pairs *p, prv_count_range *range, const prv_op
     if (status == PRV_OK) status = prv_count_range_answer(kept, count, options, found, b, r);
     if (p->kept == NULL) prv_count_range_free(range);
     for (size_t i = 0; i < p->count && status == PRV_OK; i++)
-        status = prv_direction_restore(&p->directions[i], count, 1);
+        status = prv_direction_restore(&p->directions[i], count, options);
     return status;
 }
 

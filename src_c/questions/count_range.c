@@ -307,7 +307,7 @@ static prv_status make_second(prv_count_range *r, const prv_options *options)
     if (p->made) return PRV_OK;
     p->made = true;
     const prv_status status = plan_new(r, 1, options);
-    return status == PRV_OK ? prv_direction_restore(p->refinement.task.direction, r->most, 1) : status;
+    return status == PRV_OK ? prv_direction_restore(p->refinement.task.direction, r->most, options) : status;
 }
 
 /* ---- Answers ---------------------------------------------------------------------------------- */

@@ -187,11 +187,12 @@ static double spacing_of_convolution(const prv_refinement *r, double spacing)
 static const struct remedy {
     prv_status failure;
     bool (*change)(prv_refinement *refinement);
+    bool changes_engine; /* to the convolution, before which jumps that were put off are counted */
 } remedies[] = {
-    {PRV_ERR_ENGINE, separate_jumps},
-    {PRV_ERR_ENGINE, rejoin_jumps},
-    {PRV_ERR_ENGINE, convolve_instead},
-    {PRV_ERR_PRECISION, convolve_precisely},
+    {PRV_ERR_ENGINE, separate_jumps, false},
+    {PRV_ERR_ENGINE, rejoin_jumps, false},
+    {PRV_ERR_ENGINE, convolve_instead, true},
+    {PRV_ERR_PRECISION, convolve_precisely, false},
 };
 
 /* Whether jumps that were separated in vain have brought the way back that failed at first. */
@@ -219,13 +220,13 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
     prv_status status = prv_pass(&r->task, &r->aim, tilt, spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         if (status != remedies[i].failure || o->too_large) continue;
-        if (r->jumps_later && remedies[i].change == convolve_instead) {
+        if (r->jumps_later && remedies[i].changes_engine) {
             const prv_status counted = count_now(r);
             *is_counted = counted != PRV_ERR_ENGINE;
             if (*is_counted) return counted;
         }
         if (!remedies[i].change(r)) continue;
-        if (!exact && remedies[i].change == convolve_instead) spacing = spacing_of_convolution(r, spacing);
+        if (!exact && remedies[i].changes_engine) spacing = spacing_of_convolution(r, spacing);
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;

@@ -71,7 +71,7 @@ static prv_status ask(prv_sweep *s, uint64_t count, const prv_options *options, 
                       prv_bounds *bounds, prv_report *report)
 {
     for (size_t i = 0; i < s->once.count; i++) {
-        const prv_status status = prv_direction_restore(&s->once.each[i], (double)count, 1);
+        const prv_status status = prv_direction_restore(&s->once.each[i], (double)count, options);
         if (status != PRV_OK) return status;
     }
     return prv_answer_kept(s->once.each, s->once.count, &s->ranges, options, &delta, 1, bounds, report);
