@@ -12,8 +12,8 @@
  * lose digits to the rounding of the transforms. If rare jumps decide, the saddle is too large a tilt, and of
  * the first parts, which rounding leaves room for, the one with the shortest period of a spectrum is taken.
  */
-static const double tilt_parts[] = {0.25, 0.35, 0.5, 0.7, 0.85, 1.0};
-enum { TILT_PARTS = sizeof tilt_parts / sizeof *tilt_parts, FIRST_PART = 2 };
+static const double tilt_parts[PRV_TILT_PARTS] = {0.25, 0.35, 0.5, 0.7, 0.85, 1.0};
+enum { FIRST_PART = 2 };
 
 /* Spectra of smooth laws are expected to be cheaper than convolutions from SOME_STEPS times this power of 1
  * and the excess kurtosis on, and from MANY_STEPS on in any case; those of other laws from STEPS_OF_OTHERS
@@ -217,18 +217,29 @@ static double products_of(double count, double points)
     return ceil(log2(count + 1.0)) * points * (0.5 * points + fmin(points, ATOMS_OF_FACTOR));
 }
 
-/* Points of a convolution at this tilt and at smaller ones; 0 of those that are not tried. */
-typedef struct windows {
-    double points[TILT_PARTS], longest;
-} windows;
-
-static windows windows_at(const prv_refinement *r, double tilt, double spacing)
+static bool are_same_aims(const prv_aim *a, const prv_aim *b)
 {
-    windows w = {.longest = window_at(r, tilt, spacing)};
-    for (size_t choice = FIRST_PART + 1; choice < TILT_PARTS; choice++) {
+    return a->log_delta == b->log_delta && a->epsilon == b->epsilon && a->reach == b->reach &&
+           a->saddle == b->saddle && a->deviation == b->deviation && a->slope == b->slope &&
+           a->is_rare == b->is_rare && a->frequent_epsilon == b->frequent_epsilon && a->width == b->width &&
+           a->asked == b->asked && a->top_share == b->top_share && a->strictness == b->strictness &&
+           a->loose_part == b->loose_part;
+}
+
+/* Windows at this tilt and at smaller ones. */
+static const prv_windows *windows_at(prv_refinement *r, double tilt, double spacing)
+{
+    for (size_t i = 0; i < r->windows_planned && i < PRV_KEPT_WINDOWS; i++) {
+        const prv_windows *kept = &r->windows[i];
+        if (kept->tilt == tilt && kept->spacing == spacing && are_same_aims(&kept->aim, &r->aim)) return kept;
+    }
+    prv_windows *w = &r->windows[r->windows_planned++ % PRV_KEPT_WINDOWS];
+    *w = (prv_windows){
+        .aim = r->aim, .tilt = tilt, .spacing = spacing, .longest = window_at(r, tilt, spacing)};
+    for (size_t choice = FIRST_PART + 1; choice < PRV_TILT_PARTS; choice++) {
         const double tried = tilt_parts[choice] * r->aim.saddle;
         if (!(tried < tilt)) break;
-        w.points[choice] = window_at(r, tried, spacing);
+        w->points[choice] = window_at(r, tried, spacing);
     }
     return w;
 }
@@ -236,7 +247,7 @@ static windows windows_at(const prv_refinement *r, double tilt, double spacing)
 /* Where losses far above epsilon have most of the mass at the saddle, a window that holds them is many times
  * as long as one at a smaller tilt, where delta is too small a part for transforms. Products have a relative
  * accuracy at any tilt. `coarser` is the spacing over that of the windows. */
-static double tilt_within(const prv_refinement *r, double tilt, const windows *w, double coarser)
+static double tilt_within(const prv_refinement *r, double tilt, const prv_windows *w, double coarser)
 {
     /* Transforms are no choice if they hide the answer. */
     const bool hidden = prv_log_part(r->task.direction, &r->aim, tilt) < HOPELESS_PART;
@@ -244,7 +255,7 @@ static double tilt_within(const prv_refinement *r, double tilt, const windows *w
     const double most_products = hidden ? MOST_MULTIPLIED
                                         : fmin(MOST_MULTIPLIED, PRODUCTS_OF_POINT * longest);
     double best = tilt, fewest = longest;
-    for (size_t choice = 0; choice < TILT_PARTS; choice++) {
+    for (size_t choice = 0; choice < PRV_TILT_PARTS; choice++) {
         const double points = w->points[choice] / coarser;
         if (!(points > 0.0 && points <= SHORTER * fewest && products_of(count, points) <= most_products))
             continue;
@@ -261,23 +272,23 @@ static bool may_multiply(const prv_refinement *r)
            t->direction->steps == 1 && t->direction->all.count <= MOST_RUNS;
 }
 
-double prv_tilt_of_pass(const prv_refinement *r, double spacing)
+double prv_tilt_of_pass(prv_refinement *r, double spacing)
 {
     const double tilt = prv_next_tilt(r);
     if (!may_multiply(r)) return tilt;
-    const windows w = windows_at(r, tilt, spacing);
-    return tilt_within(r, tilt, &w, 1.0);
+    const prv_windows *w = windows_at(r, tilt, spacing);
+    return tilt_within(r, tilt, w, 1.0);
 }
 
 /* The least factor up to `most` by which a spacing has to be coarser if a smaller tilt is to be taken; 0 if
  * there is none. Of a single run nothing is multiplied. */
-static double factor_to_multiply(const prv_refinement *r, double spacing, double most)
+static double factor_to_multiply(prv_refinement *r, double spacing, double most)
 {
     if (!may_multiply(r) || r->task.direction->all.count == 1.0) return 0.0;
     const double tilt = prv_next_tilt(r);
-    const windows w = windows_at(r, tilt, spacing);
+    const prv_windows *w = windows_at(r, tilt, spacing);
     for (double coarser = 1.0; coarser <= most; coarser *= TRIED_COARSER)
-        if (tilt_within(r, tilt, &w, coarser) < tilt) return coarser;
+        if (tilt_within(r, tilt, w, coarser) < tilt) return coarser;
     return 0.0;
 }
 
@@ -317,7 +328,7 @@ static bool choose_tilt(prv_refinement *r)
     const double error = log(MASS_ROUNDING * rounding_growth(r) * r->rounding_demand);
     const double room = log(fmax(SLACK_PART * r->aim.slope * r->aim.width, PRV_FINEST_DELTA));
     double greatest = -HUGE_VAL;
-    for (size_t choice = is_rare ? 0 : FIRST_PART; choice < TILT_PARTS; choice++) {
+    for (size_t choice = is_rare ? 0 : FIRST_PART; choice < PRV_TILT_PARTS; choice++) {
         const double part = prv_log_part(r->task.direction, &r->aim, tilt_of(r, choice));
         if (part > greatest) {
             greatest = part;
@@ -359,7 +370,7 @@ static bool sum_at_saddle(prv_refinement *r)
         return false;
     /* Few runs are multiplied out. */
     if (r->task.direction->all.count < STEPS_OF_OTHERS || prv_is_multiplied_out(r)) return false;
-    r->tilt_choice = TILT_PARTS - 1;
+    r->tilt_choice = PRV_TILT_PARTS - 1;
     r->is_at_saddle = true;
     return true;
 }
@@ -367,7 +378,7 @@ static bool sum_at_saddle(prv_refinement *r)
 static bool separate_jumps_early(prv_refinement *r)
 {
     return is_very_small(r) &&
-           prv_log_part(r->task.direction, &r->aim, tilt_of(r, TILT_PARTS - 1)) < SLOW_PART &&
+           prv_log_part(r->task.direction, &r->aim, tilt_of(r, PRV_TILT_PARTS - 1)) < SLOW_PART &&
            prv_separate_jumps_next(r);
 }
 
@@ -616,7 +627,7 @@ static bool is_hidden(const prv_refinement *r)
            prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < HOPELESS_PART;
 }
 
-bool prv_is_hopeless(const prv_refinement *r, double spacing)
+bool prv_is_hopeless(prv_refinement *r, double spacing)
 {
     return is_hidden(r) && prv_tilt_of_pass(r, spacing) == prv_next_tilt(r);
 }
@@ -636,7 +647,7 @@ static double coarse_spacing(const prv_refinement *r, double spacing)
     return spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
 }
 
-bool prv_is_long_in_vain(const prv_refinement *r, double spacing)
+bool prv_is_long_in_vain(prv_refinement *r, double spacing)
 {
     return prv_is_hopeless(r, spacing) &&
            (points_of_convolution(r, spacing) > LONG_POINTS ||
@@ -645,7 +656,7 @@ bool prv_is_long_in_vain(const prv_refinement *r, double spacing)
 
 /* The spacing `factor` times as coarse, or a little coarser, at which a pass is multiplied out; 0 if there is
  * none. */
-static double multiplied_at(const prv_refinement *r, double spacing, double factor)
+static double multiplied_at(prv_refinement *r, double spacing, double factor)
 {
     double coarser = factor * spacing;
     for (int i = 0; i < MOST_TRIED && factor > 0.0; i++, coarser *= 1.5)
@@ -653,7 +664,7 @@ static double multiplied_at(const prv_refinement *r, double spacing, double fact
     return 0.0;
 }
 
-double prv_hopeless_spacing(const prv_refinement *r, double spacing)
+double prv_hopeless_spacing(prv_refinement *r, double spacing)
 {
     const double coarse = coarse_spacing(r, spacing);
     const double multiplied = multiplied_at(r, coarse, factor_to_multiply(r, coarse, MUCH_COARSER));
@@ -666,7 +677,7 @@ bool prv_is_drowned_again(const prv_refinement *r, double spacing)
            prv_align_spacing(r->task.direction, &r->aim, spacing, PRV_ENGINE_CONVOLUTION) <= r->last.spacing;
 }
 
-double prv_multiplied_spacing(const prv_refinement *r, double spacing)
+double prv_multiplied_spacing(prv_refinement *r, double spacing)
 {
     const prv_outcome *last = &r->last;
     if (r->passes == 0 || last->engine != PRV_ENGINE_CONVOLUTION || last->read.transforms > 0 ||
@@ -687,7 +698,7 @@ bool prv_is_multiplied_out(prv_refinement *r)
     prv_refinement other = *r;
     other.task.engine = PRV_ENGINE_CONVOLUTION;
     other.task.precise = true;
-    other.tilt_choice = TILT_PARTS - 1;
+    other.tilt_choice = PRV_TILT_PARTS - 1;
     r->multiplied = -1;
     if (!may_multiply(&other) ||
         !(prv_log_part(r->task.direction, &r->aim, prv_next_tilt(&other)) < HOPELESS_PART))

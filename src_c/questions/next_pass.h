@@ -13,7 +13,7 @@ double prv_next_tilt(const prv_refinement *refinement);
 
 /* The same of a pass at this spacing (nats): less, if a precise convolution then has so short a window that
  * it is multiplied out, for which no tilt is too small. */
-double prv_tilt_of_pass(const prv_refinement *refinement, double spacing);
+double prv_tilt_of_pass(prv_refinement *refinement, double spacing);
 
 /* Chooses the tilt, and if rounding leaves room for none, another way of composing. */
 void prv_choose_way(prv_refinement *refinement);
@@ -30,15 +30,15 @@ bool prv_adapt(prv_refinement *refinement, double width, double *spacing);
 
 /* Whether rounding of transforms is expected to hide the answer, whatever the mesh: the tilted law has too
  * little of its mass where the answer is, and at this spacing (nats) transforms are needed. */
-bool prv_is_hopeless(const prv_refinement *refinement, double spacing);
+bool prv_is_hopeless(prv_refinement *refinement, double spacing);
 
 /* Whether such a convolution is not to take the place of a spectrum as it is: it would take long, or hide the
  * answer by far. */
-bool prv_is_long_in_vain(const prv_refinement *refinement, double spacing);
+bool prv_is_long_in_vain(prv_refinement *refinement, double spacing);
 
 /* This spacing (nats), or a coarser one if the last pass was multiplied out, transforms would hide the
  * answer, and the next pass is multiplied out at that one. */
-double prv_multiplied_spacing(const prv_refinement *refinement, double spacing);
+double prv_multiplied_spacing(prv_refinement *refinement, double spacing);
 
 /* Whether transforms would hide the answer of a convolution, but one of a coarse mesh is likely to be
  * multiplied out at a smaller tilt than the saddle. Found once. */
@@ -48,7 +48,7 @@ bool prv_is_multiplied_out(prv_refinement *refinement);
 bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
 
 /* A spacing (nats), `spacing` or a coarser one, of a pass that does not take long. */
-double prv_hopeless_spacing(const prv_refinement *refinement, double spacing);
+double prv_hopeless_spacing(prv_refinement *refinement, double spacing);
 
 /* Whether atoms need a lattice at this spacing (nats) that is no coarser than that of a convolution before,
  * whose answer rounding of transforms hid. */

@@ -399,7 +399,7 @@ static prv_status enclose_finely(prv_refinement *r, double width)
 
 /* Whether a pass that is expected to hide the answer would tell nothing new: there was one, or a spectrum
  * told more, or the lattice that atoms need makes it long whatever mesh is asked for. */
-static bool is_pass_in_vain(const prv_refinement *r, double spacing)
+static bool is_pass_in_vain(prv_refinement *r, double spacing)
 {
     if (r->hopeless) return true;
     if (!(r->noise_at_saddle > 0.0)) return false;
@@ -429,6 +429,7 @@ static prv_status stop(prv_refinement *r, prv_limit limit)
 
 prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
 {
+    r->windows_planned = 0; /* pairs that enclose combined mechanisms may be others now */
     const prv_status enclosed = enclose_finely(r, width);
     if (prv_is_too_fine(enclosed) && r->passes > 0) {
         r->stopped_by = prv_limit_of_enclosing(enclosed);

@@ -7,6 +7,17 @@
 
 #include "questions/pass.h"
 
+/* Parts of the saddle that are tried as tilts (next_pass.c). */
+enum { PRV_TILT_PARTS = 6, PRV_KEPT_WINDOWS = 4 };
+
+/* Windows of convolutions: what they were planned for, and their points, at a tilt and at smaller ones; 0 of
+ * those that were not planned. */
+typedef struct prv_windows {
+    prv_aim aim;
+    double tilt, spacing; /* nats */
+    double points[PRV_TILT_PARTS], longest;
+} prv_windows;
+
 typedef struct prv_refinement {
     prv_task task;
     prv_aim aim;
@@ -37,6 +48,9 @@ typedef struct prv_refinement {
     bool first_order;       /* the width falls like the spacing or more slowly, not like its square */
     bool rounding_decides;  /* rounding alone is wider than asked, or hides the answer */
     prv_limit stopped_by;   /* PRV_LIMIT_NONE as long as something is left to try */
+    prv_windows
+        windows[PRV_KEPT_WINDOWS]; /* the last ones of the next pass, as one choice asks for several */
+    size_t windows_planned;
 } prv_refinement;
 
 /* A refinement without passes, aimed at the value by the direction's coarse profiles. */
