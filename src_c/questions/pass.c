@@ -33,7 +33,8 @@
  * for each operation, and round so much that there are more passes. Where delta is so small that a
  * convolution takes the precise way, a spectrum may take LOOSE times as long; LOOSE_IF_PLAIN times if it is
  * coarse, or if only atoms of several steps are on no common lattice, which a convolution may need a finer
- * one for than is guessed. BRIEF_WORK takes some 10 ms. */
+ * one for than is guessed. BRIEF_WORK takes some 10 ms. The lower side, which is like the upper one, may take
+ * WORK_OF_OTHER_SIDE times as long as that, unless a convolution has the lattice of one step's atoms. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e5
 #define COARSE_WORK 5e5
@@ -46,6 +47,7 @@
 #define MOST_WORK_OF_POINT 8.0
 #define MOST_WORK_OF_TRANSFORMS 1e8
 #define BRIEF_WORK 1.2e7
+#define WORK_OF_OTHER_SIDE 1.5
 
 /* If a layout exceeds the memory limit, its spacing grows by the excess and 5 % more, but at least by 5 % and
  * at most 64 times, so often at most. */
@@ -127,15 +129,19 @@ static double coarseness(const prv_task *t, const prv_aim *aim)
 /* Runs of which atoms off the lattice add up to much. */
 #define RUNS_OF_LOOSE_ATOMS 16.0
 
-/* Whether more than one step has atoms, and runs often. */
-static bool have_several_atoms(const prv_direction *d)
+static size_t steps_with_atoms(const prv_direction *d)
 {
     size_t steps = 0;
-    if (d->all.count < RUNS_OF_LOOSE_ATOMS) return false;
     for (size_t j = 0; j < d->steps; j++)
         if (d->mechanisms[j]->base != PRV_BASE_GAUSSIAN && d->mechanisms[j]->base != PRV_BASE_MIXTURE)
             steps++;
-    return steps > 1;
+    return steps;
+}
+
+/* Whether more than one step has atoms, and runs often. */
+static bool have_several_atoms(const prv_direction *d)
+{
+    return d->all.count >= RUNS_OF_LOOSE_ATOMS && steps_with_atoms(d) > 1;
 }
 
 static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
@@ -217,6 +223,8 @@ static prv_status compose_on_lattices(const prv_task *t, const lattices *l, prv_
     prv_spectrum_free(&c->spectrum);
     status = prv_spectrum_new(l->list, t->direction->counts, l->steps, layout->tilt, &layout->window,
                               c->most_work, &c->spectrum, composed);
+    if (status == PRV_OK && steps_with_atoms(t->direction) != 1)
+        c->most_work = fmax(c->most_work, WORK_OF_OTHER_SIDE * c->spectrum.work);
     return status == PRV_ERR_PRECISION ? PRV_ERR_ENGINE : status;
 }
 
