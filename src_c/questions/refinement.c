@@ -109,6 +109,7 @@ static void give_up_tops(prv_refinement *r)
     const prv_task *t = &r->task;
     prv_clear_caps(t->direction);
     r->capped_at = 0.0;
+    r->tops_failed = true;
     prv_take_aim(t->direction, t->options, t->question, t->value, &r->aim);
 }
 
@@ -340,6 +341,19 @@ static void correct_cost_of_atoms(prv_refinement *r)
     r->aim.loose_part = r->aim.loose_part > 0.0 ? fmin(r->aim.loose_part, part) : part;
 }
 
+/* From an epsilon on that is so many times below the first guess, tops are counted that were not. */
+#define FAR_BELOW 4.0
+
+/* A saddle point takes few rare jumps for frequent ones: if its guess is far too large, lattices that reach
+ * as far as the guess have many times the points of those that end above what a pass found. */
+static void count_tops_if_far_below(prv_refinement *r)
+{
+    if (r->capped_at > 0.0 || r->tops_failed || !(FAR_BELOW * r->aim.epsilon < r->aim.frequent_epsilon))
+        return;
+    prv_refinement_count_tops(r);
+    if (r->capped_at > 0.0) r->idle = r->in_vain = 0;
+}
+
 /* ---- Combined mechanisms ------------------------------------------------------------------- */
 
 /* The pairs that enclose combined mechanisms may take this part of the width, and mass at infinity this one.
@@ -482,6 +496,8 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     correct_aim(r);
     if (o.without_tops || (r->capped_at > 0.0 && !(r->last.read.epsilon < FOUND_BELOW * r->capped_at)))
         give_up_tops(r);
+    else
+        count_tops_if_far_below(r);
     return PRV_OK;
 }
 

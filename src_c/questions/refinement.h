@@ -32,6 +32,7 @@ typedef struct prv_refinement {
     double enclosing_factor; /* on the guess of what enclosed mechanisms take of the width */
     int over_same_pairs;     /* passes since the pairs that enclose them were made */
     double capped_at; /* nats: an epsilon asked for may lie up to here, about, for tops to be counted; or 0 */
+    bool tops_failed; /* lattices ended above an expected epsilon, in vain */
     double finest;    /* nats: on finer meshes rounding of transforms hides the answer; 0 if unknown */
     int stricter;     /* times that the window was made stricter */
     int drowned;      /* passes whose answer it hid */
