@@ -1,5 +1,7 @@
 """Losses that decide alone: against integrals, and against lattices that keep no top."""
 
+import itertools
+
 import mpmath
 import pytest
 from hypothesis import given, settings
@@ -282,3 +284,58 @@ def test_a_single_run_beside_steps_that_hardly_lose(noise, p, others, epsilon):
     assert bounds.upper >= alone
     assert bounds.lower >= 0.998 * alone
     assert bounds.upper - bounds.lower <= 2e-3 * bounds.upper
+
+
+@pytest.mark.parametrize(
+    ("rare", "narrow", "count", "delta"),
+    [
+        ((0.3452, 1.452e-5), (14.64, 1.128e-5), 2434, 1.2013927364428623e-5),
+        ((0.2846, 3.971e-7), (5.676, 2.68e-6), 193, 1.202e-6),
+        ((0.2198, 1.468e-7), (12.11, 1.254e-5), 300, 1.35e-7),
+    ],
+)
+def test_a_sample_about_as_rare_as_delta_beside_narrow_losses(rare, narrow, count, delta):
+    steps = [(Sampled(*rare), 1), (Sampled(*narrow), count)]
+    lower, _, upper = prv.eps_from_delta(steps, delta, neighbors="remove")
+    assert upper - lower <= max(1e-6, 1e-2 * lower)
+    # given the loss x of the rare sample, delta is that of the others, which is convex in e^-x
+    others, reverse = (
+        prv.compose(*steps[1], neighbors=x, eps_error=1e-2 * upper) for x in ("remove", "add")
+    )
+
+    def delta_of_others(loss):
+        # below 0 by that of the pair in reverse
+        if loss >= 0:
+            return others.delta(float(loss))
+        factor = mpmath.exp(loss)
+        return prv.Bounds(*(1 - factor + factor * x for x in reverse.delta(float(-loss))))
+
+    noise, p = (mpmath.mpf(x) for x in rare)
+    with mpmath.workdps(30):
+        rises = [mpmath.mpf(10) ** (mpmath.mpf(i) / 10) for i in range(-100, 11)]
+        places = [noise**2 * mpmath.log(x / p) + mpmath.mpf(1) / 2 for x in rises]
+        without = [mpmath.ncdf(-x / noise) for x in places]
+        above = [
+            p * mpmath.ncdf((1 - x) / noise) + (1 - p) * y
+            for x, y in zip(places, without, strict=True)
+        ]
+        masses = [x - y for x, y in itertools.pairwise([1, *above, 0])]
+        parts = [x - y for x, y in itertools.pairwise([1, *without, 0])]
+        odds = [1 / (1 - p + x) for x in [0, *rises]]  # e^-x at the ends of cells
+
+        def least(epsilon):
+            at = (epsilon + mpmath.log(y / x) for x, y in zip(masses, parts, strict=True))
+            return sum(x * delta_of_others(y).lower for x, y in zip(masses, at, strict=True))
+
+        def most(epsilon):
+            ends = [delta_of_others(epsilon + mpmath.log(x)).upper for x in odds] + [1]
+            total = mpmath.mpf(0)
+            for i, (low, high) in enumerate(itertools.pairwise([*odds, 0])):
+                first = (parts[i] - masses[i] * high) / (low - high)
+                total += first * ends[i] + (masses[i] - first) * ends[i + 1]
+            return total
+
+        # losses are rounded to doubles by far less than a billionth
+        assert least(upper) * (1 - mpmath.mpf(10) ** -9) <= delta
+        assert delta <= most(lower) * (1 + mpmath.mpf(10) ** -9)
+        assert most(lower) <= 1.05 * least(lower)
