@@ -16,6 +16,10 @@
 #define COARSE_DATA 0.02
 #define PART_OF_GAP 0.05
 
+/* Epsilons of data sets of a single mechanism are expected to lie far below the pair's if they do by this
+ * part of it. */
+#define FAR_PART 0.8
+
 /* Up to FEW_STEPS, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is
  * taken; of more than SOME_STEPS, for which saddle points are good guesses, of the COMPOSED that look best.
  */
@@ -155,6 +159,19 @@ static prv_status ask_together(prv_directions *data, const prv_options *options,
     return status;
 }
 
+/* Whether epsilons of a single mechanism's data sets are expected to lie so far below the pair's that they
+ * need not be as close as asked. */
+static bool are_data_far(prv_directions *data, const prv_options *options, prv_question question,
+                         double value, const prv_bounds *pair)
+{
+    if (question != PRV_ASK_EPSILON || !(data->each[0].all.count > 1.0 && isfinite(pair->upper)))
+        return false;
+    double guess = 0.0;
+    for (size_t v = 0; v < data->count; v++)
+        guess = fmax(guess, guess_of(&data->each[v], options, question, value));
+    return guess < (1.0 - FAR_PART) * pair->upper;
+}
+
 /* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each direction.
  * bounds[length] are those of the pair.
  */
@@ -165,7 +182,8 @@ static prv_status ask_data(prv_direction *directions, size_t direction_count, co
     prv_directions data = {0};
     prv_status status = prv_data_directions_new(directions, direction_count, options, lam, offset, &data);
     for (size_t i = 0; i < length && status == PRV_OK; i++) {
-        if (is_chosen(options) || !is_list_of(&data.each[0])) {
+        if (is_chosen(options) ||
+            !(is_list_of(&data.each[0]) || are_data_far(&data, options, question, values[i], &bounds[i]))) {
             status = ask_together(&data, options, question, values[i], &lower[i]);
             continue;
         }
