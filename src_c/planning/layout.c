@@ -106,9 +106,12 @@ static double tail_shift(const prv_direction *direction, const prv_moments *base
         if (low > 1e12 || i == MOST_SHIFTS) break; /* the end of the support holds more than that */
         /* The exponent grows about like shift^2. */
         double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
-        /* By shift * variance, in truth: at an end of the support, or before rare jumps, hardly at all. */
+        /* By shift * variance, in truth: at an end of the support, or before rare jumps, hardly at all; where
+         * these begin to decide, it leaps, and steps by that law go to and fro: each third one halves the
+         * range. */
         const bool is_flat = high == HUGE_VAL && shift * shift * m.variance < LITTLE_GROWTH * -exponent;
-        if (is_flat || !(next > low && next < high))
+        const bool halves = high < HUGE_VAL && i % 3 == 2;
+        if (is_flat || halves || !(next > low && next < high))
             next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
         shift = next;
     }

@@ -243,6 +243,7 @@ static void importance(const prv_direction *direction, size_t j, const prv_aim *
     double jumps = 0.0;
     for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
         jumps += reach_by_a_jump(aim, p->mass[c], p->center[c]);
+    if (jumps < DBL_MIN) return;
     /* A guess of delta may be far too small: all runs together make up all of it. */
     const double part = JUMPS_WEIGHT * fmin(exp(-aim->log_delta), 1.0 / (direction->counts[j] * jumps));
     for (size_t c = end; c-- > first && p->center[c] >= 0.5 * aim->epsilon;)
