@@ -84,6 +84,25 @@ static bool is_cheap(prv_refinement *r, double width)
     return prv_first_knots(r->task.direction, &aim, r->task.engine) <= CHEAP_KNOTS;
 }
 
+/* Answers of a delta that is below the least that bounds are promised for by Chernoff's bound from the
+ * profiles that an aim made finer; true if it did, without a pass. */
+static bool is_below_least(prv_refinement *r)
+{
+    const prv_task *t = &r->task;
+    const prv_infinite *infinite = &t->direction->all.infinite;
+    if (t->question != PRV_ASK_DELTA || !(t->value > 0.0) || t->options->mesh_size > 0.0 ||
+        t->direction->observer != NULL || !(exp(r->aim.log_delta) <= PRV_LEAST_DELTA))
+        return false;
+    const double most = prv_chernoff_delta(t->direction, t->value, PRV_LEAST_DELTA);
+    if (most <= PRV_LEAST_DELTA) {
+        r->bounds = (prv_bounds){infinite->low, fmin(fmax(infinite->mass, infinite->low), most), most};
+        return true;
+    }
+    /* Chernoff's bound had its own cells in use. */
+    prv_use_cells(t->direction, r->aim.top_share * exp(r->aim.log_delta) / (double)t->direction->steps);
+    return false;
+}
+
 /* A first pass over a direction finds out where epsilon is, and which direction decides. It is coarse, unless
  * the width wanted is cheap; and if the other direction has at least `known`, as coarse as shows that this
  * one has less. */
@@ -94,7 +113,7 @@ static prv_status pass_first(prv_refinement *r, double known)
     const prv_status jumps = r->jumps_later ? PRV_ERR_ENGINE : prv_jump_passes(r);
     if (jumps != PRV_ERR_ENGINE) return jumps;
     const prv_status status = prv_refine_aim(t->direction, t->options, t->question, t->value, &r->aim);
-    if (status != PRV_OK) return status;
+    if (status != PRV_OK || is_below_least(r)) return status;
     prv_refinement_count_tops(r);
     const bool ask_epsilon = t->question == PRV_ASK_EPSILON;
     const double at = r->aim.epsilon;
