@@ -113,6 +113,16 @@ static void give_up_tops(prv_refinement *r)
     prv_take_aim(t->direction, t->options, t->question, t->value, &r->aim);
 }
 
+/* An epsilon that is found so near the caps tells where they are to be. */
+static void raise_caps(prv_refinement *r)
+{
+    const prv_reading *found = &r->last.read;
+    give_up_tops(r);
+    if (!found->resolved || !isfinite(found->width)) return;
+    r->aim.epsilon = found->epsilon;
+    prv_refinement_count_tops(r);
+}
+
 double prv_refinement_width(const prv_refinement *r, double at)
 {
     const prv_options *options = r->task.options;
@@ -494,8 +504,10 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     record(r, &o);
     correct_cost_of_atoms(r);
     correct_aim(r);
-    if (o.without_tops || (r->capped_at > 0.0 && !(r->last.read.epsilon < FOUND_BELOW * r->capped_at)))
+    if (o.without_tops)
         give_up_tops(r);
+    else if (r->capped_at > 0.0 && !(r->last.read.epsilon < FOUND_BELOW * r->capped_at))
+        raise_caps(r);
     else
         count_tops_if_far_below(r);
     return PRV_OK;
