@@ -671,6 +671,12 @@ double prv_hopeless_spacing(prv_refinement *r, double spacing)
     return multiplied > 0.0 ? multiplied : coarse;
 }
 
+double prv_spacing_of_a_look(const prv_refinement *r, double spacing)
+{
+    if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION || r->last.read.resolved) return spacing;
+    return spacing * fmax(points_of_convolution(r, spacing) / LONG_POINTS, 1.0);
+}
+
 bool prv_is_drowned_again(const prv_refinement *r, double spacing)
 {
     return r->drowned > 0 && r->last.engine == PRV_ENGINE_CONVOLUTION &&

@@ -50,6 +50,10 @@ bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
 /* A spacing (nats), `spacing` or a coarser one, of a pass that does not take long. */
 double prv_hopeless_spacing(prv_refinement *refinement, double spacing);
 
+/* The spacing at which a precise convolution is not very long, if no pass before it has seen the answer:
+ * whether rounding hides it is told by few points as well, and what is seen then is worth more. */
+double prv_spacing_of_a_look(const prv_refinement *refinement, double spacing);
+
 /* Whether atoms need a lattice at this spacing (nats) that is no coarser than that of a convolution before,
  * whose answer rounding of transforms hid. */
 bool prv_is_drowned_again(const prv_refinement *refinement, double spacing);

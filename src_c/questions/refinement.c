@@ -487,6 +487,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         spacing = prv_hopeless_spacing(r, spacing);
         if (prv_is_drowned_again(r, spacing)) return stop(r, PRV_LIMIT_ROUNDING);
     }
+    if (!exact && r->passes > 0) spacing = prv_spacing_of_a_look(r, spacing);
     prv_outcome o;
     bool is_counted;
     const prv_status status = pass_with_remedies(r, spacing, exact, &o, &is_counted);
