@@ -184,13 +184,13 @@ static bool convolve_precisely(prv_refinement *r)
     return true;
 }
 
-/* A spectrum whose width hardly fell with its mesh tells nothing of a convolution's, of which this part of
- * the error law's spacing is tried first. */
+/* A spectrum whose width fell no faster than its mesh, or hardly, tells nothing of a convolution's, of which
+ * this part of the error law's spacing is tried first. */
 #define PART_OF_LAW 0.25
 
 static double spacing_of_convolution(const prv_refinement *r, double spacing)
 {
-    if (r->in_vain == 0 || r->last.engine != PRV_ENGINE_SPECTRUM) return spacing;
+    if ((r->in_vain == 0 && !r->first_order) || r->last.engine != PRV_ENGINE_SPECTRUM) return spacing;
     return fmax(spacing, PART_OF_LAW * prv_first_spacing(r->task.direction, &r->aim));
 }
 
