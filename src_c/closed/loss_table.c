@@ -167,13 +167,6 @@ prv_two_losses prv_two_losses_of_response(long double epsilon, double error)
                             .odds_error = (double)(2.0L * U) + error * (double)epsilon};
 }
 
-prv_status prv_loss_table_of_responses(long double epsilon, double error, double count, double least,
-                                       bool *known, prv_loss_table *t)
-{
-    const prv_two_losses two = prv_two_losses_of_response(epsilon, error);
-    return prv_loss_table_of_two(&two, count, least, known, t);
-}
-
 /* ---- Atoms ----------------------------------------------------------------------------------- */
 
 /* The relative error of each mass: what cells.c counts of masses of atoms and of their exponents. */

@@ -47,10 +47,6 @@ prv_two_losses prv_two_losses_of_response(long double epsilon, double error);
  * another relative error of them. */
 prv_two_losses prv_two_losses_of_atoms(const prv_atoms *atoms, double density_error);
 
-/* The sum of `count` responses: prv_loss_table_of_two. */
-prv_status prv_loss_table_of_responses(long double epsilon, double error, double count, double least,
-                                       bool *known, prv_loss_table *table);
-
 /* The finite losses of a run of a mechanism, with the errors that its atoms have, and another relative one of
  * their masses. What is left out above is at most `least` times 2^-70, about. *known as above. O(length). */
 prv_status prv_loss_table_of_atoms(const prv_atoms *atoms, double density_error, double least, bool *known,

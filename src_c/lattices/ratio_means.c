@@ -35,16 +35,23 @@ prv_ratio_listed prv_ratio_mean_of(const prv_ratio_law *law, size_t first, size_
     return (prv_ratio_listed){prv_ratio_safely(top + below, error, s), mass_from_below(mass, count)};
 }
 
+/* The lowest average, by the lowest point of either law times its weight. */
+static double lowest_average(const prv_ratio_law *a, double of_a, const prv_ratio_law *b, double of_b,
+                             double least_zero)
+{
+    double lowest = of_a + of_b;
+    if (b->zero > least_zero) lowest = fmin(lowest, of_a);
+    if (a->zero > least_zero) lowest = fmin(lowest, of_b);
+    return lowest;
+}
+
 bool prv_ratio_have_means(const prv_ratio_law *a, const prv_ratio_law *b, double weight,
                           const prv_ratio_side *s)
 {
     const double least = prv_ratio_least_zero(s);
     const double of_a = weight * exp(a->at[0]), of_b = (1.0 - weight) * exp(b->at[0]);
     const double top = fmax(a->at[a->length - 1], b->at[b->length - 1]);
-    double lowest = of_a + of_b;
-    if (b->zero > least) lowest = fmin(lowest, of_a);
-    if (a->zero > least) lowest = fmin(lowest, of_b);
-    return lowest >= LEAST_RATIO && exp(top) <= 1.0 / LEAST_RATIO;
+    return lowest_average(a, of_a, b, of_b, least) >= LEAST_RATIO && exp(top) <= 1.0 / LEAST_RATIO;
 }
 
 /* Points as R itself, times a weight, and their masses. */
@@ -179,7 +186,6 @@ prv_status prv_ratio_average_means(const prv_ratio_law *a, const prv_ratio_law *
                                    double spacing, const prv_ratio_side *s, prv_ratio_law *average)
 {
     const double least = prv_ratio_least_zero(s);
-    const bool zero_of_a = a->zero > least, zero_of_b = b->zero > least;
     scaled x = {0}, y = {0};
     means v = {0};
     prv_status status = scaled_new(a, weight, &x);
@@ -189,14 +195,12 @@ prv_status prv_ratio_average_means(const prv_ratio_law *a, const prv_ratio_law *
         status = PRV_ERR_PRECISION;
         goto done;
     }
-    double lowest = x.ratio[0] + y.ratio[0];
-    if (zero_of_a) lowest = fmin(lowest, y.ratio[0]);
-    if (zero_of_b) lowest = fmin(lowest, x.ratio[0]);
+    const double lowest = lowest_average(a, x.ratio[0], b, y.ratio[0], least);
     status = means_new(lowest, x.ratio[x.length - 1] + y.ratio[y.length - 1], spacing, s, &v);
     if (status == PRV_OK) status = add_pairs(&v, &x, &y, a == b && weight == 0.5, s->options);
     if (status != PRV_OK) goto done;
-    if (zero_of_a) add_row(&v, 0.0, a->zero, y.ratio, y.mass, y.length);
-    if (zero_of_b) add_row(&v, 0.0, b->zero, x.ratio, x.mass, x.length);
+    if (a->zero > least) add_row(&v, 0.0, a->zero, y.ratio, y.mass, y.length);
+    if (b->zero > least) add_row(&v, 0.0, b->zero, x.ratio, x.mass, x.length);
     memset(average, 0, sizeof *average);
     prv_ratio_set_ends_of_average(a, b, weight, s, average);
     average->shift = fmax(a->shift, b->shift);

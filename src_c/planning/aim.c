@@ -164,9 +164,8 @@ static curve_guess guess_with_a_jump(prv_direction *direction, double epsilon, p
     curve_guess places[PLACES];
     const double part = epsilon * (1.0 - JUMP_PART) / (PLACES - 1);
     prv_use_whole_profiles(direction);
-    for (size_t j = 0; j < direction->steps; j++) {
+    for (size_t j = 0; j < direction->steps; j++)
         direction->end[j] = first_jump(&direction->profiles[j], epsilon);
-    }
     for (int i = 0; i < PLACES; i++) {
         if (i > 0 && !tilts->known) tilts->at[i] = tilts->at[i - 1];
         places[i] = guess_at(direction, part * i, &tilts->at[i]);
@@ -263,7 +262,7 @@ double prv_guess_of_fewer(prv_direction *direction, const prv_aim *aim, double r
 {
     prv_aim fewer = *aim;
     fewer.saddle *= root;
-    prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+    prv_use_cells_of_aim(direction, aim);
     if (!aim->is_rare) {
         guess_epsilon(direction, &fewer);
         return fewer.epsilon;
@@ -459,9 +458,14 @@ void prv_widen_reach(prv_aim *aim)
     aim->reach = fmax(aim->reach, fmin(fmax(aim->width, LEAST_REACH * size), REACH_PART * size));
 }
 
-double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt)
+void prv_use_cells_of_aim(prv_direction *direction, const prv_aim *aim)
 {
     prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+}
+
+double prv_log_part(prv_direction *direction, const prv_aim *aim, double tilt)
+{
+    prv_use_cells_of_aim(direction, aim);
     return fmin(aim->log_delta - prv_composed_moments(direction, tilt).log_moment + tilt * aim->epsilon -
                     log(prv_kernel_maximum(tilt)),
                 0.0);

@@ -43,6 +43,9 @@ bool prv_chernoff_may_reach(prv_direction *direction, double delta, double epsil
 /* Saddle-point guess of epsilon at delta (the finite part's, > 0), whatever width is asked. O(cells). */
 double prv_rough_epsilon(prv_direction *direction, double delta);
 
+/* Has the cells in use above which each step has its part of what tops may cost, and below caps. */
+void prv_use_cells_of_aim(prv_direction *direction, const prv_aim *aim);
+
 /* Aims at a delta (its finite part, > 0): finds the saddle, and guesses epsilon. */
 void prv_aim_at_delta(prv_direction *direction, const prv_options *options, double delta, prv_aim *aim);
 

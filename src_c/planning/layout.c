@@ -235,7 +235,7 @@ double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine 
 {
     double *weight = new_weights(direction);
     if (weight == NULL) return HUGE_VAL;
-    prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+    prv_use_cells_of_aim(direction, aim);
     const double knots = prv_expected_knots(direction, aim, prv_first_spacing(direction, aim), engine,
                                             weight);
     prv_release(weight);
@@ -282,7 +282,7 @@ prv_status prv_layout_plan(prv_direction *direction, const prv_aim *aim, double 
                            bool exact_spacing, prv_engine engine, double memory_limit, prv_layout *layout)
 {
     /* Atoms cost what they do without the tops that lattices leave out. */
-    prv_use_cells(direction, aim->top_share * exp(aim->log_delta) / (double)direction->steps);
+    prv_use_cells_of_aim(direction, aim);
     spacing = exact_spacing
                   ? spacing
                   : fmax(fmin(spacing, PRV_WIDEST_CELL), MOST_ALIGNMENT * prv_narrowest_spacing(direction));

@@ -99,7 +99,7 @@ static bool is_below_least(prv_refinement *r)
         return true;
     }
     /* Chernoff's bound had its own cells in use. */
-    prv_use_cells(t->direction, r->aim.top_share * exp(r->aim.log_delta) / (double)t->direction->steps);
+    prv_use_cells_of_aim(t->direction, &r->aim);
     return false;
 }
 

@@ -174,7 +174,7 @@ static prv_status aim_plan(prv_count_range *r, size_t i, const prv_options *opti
     prv_aim *aim = &of_most->aim;
     of_most->task.options = options;
     prv_direction_set_count(d, r->most);
-    prv_use_cells(d, aim->top_share * exp(aim->log_delta));
+    prv_use_cells_of_aim(d, aim);
     prv_status status = prv_refine_aim(d, options, PRV_ASK_EPSILON, r->delta, aim);
     if (status != PRV_OK) return status;
     prv_direction_set_count(d, r->least);

@@ -641,10 +641,10 @@ static double points_of_convolution(const prv_refinement *r, double spacing)
     return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
 }
 
-/* A spacing at which a convolution does not take long, by its points at this one. */
-static double coarse_spacing(const prv_refinement *r, double spacing)
+/* A spacing at which a convolution has no more than so many points, by those at this one. */
+static double coarse_spacing(const prv_refinement *r, double spacing, double most)
 {
-    return spacing * fmax(points_of_convolution(r, spacing) / HOPELESS_POINTS, 1.0);
+    return spacing * fmax(points_of_convolution(r, spacing) / most, 1.0);
 }
 
 bool prv_is_long_in_vain(prv_refinement *r, double spacing)
@@ -666,7 +666,7 @@ static double multiplied_at(prv_refinement *r, double spacing, double factor)
 
 double prv_hopeless_spacing(prv_refinement *r, double spacing)
 {
-    const double coarse = coarse_spacing(r, spacing);
+    const double coarse = coarse_spacing(r, spacing, HOPELESS_POINTS);
     const double multiplied = multiplied_at(r, coarse, factor_to_multiply(r, coarse, MUCH_COARSER));
     return multiplied > 0.0 ? multiplied : coarse;
 }
@@ -674,7 +674,7 @@ double prv_hopeless_spacing(prv_refinement *r, double spacing)
 double prv_spacing_of_a_look(const prv_refinement *r, double spacing)
 {
     if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION || r->last.read.resolved) return spacing;
-    return spacing * fmax(points_of_convolution(r, spacing) / LONG_POINTS, 1.0);
+    return coarse_spacing(r, spacing, LONG_POINTS);
 }
 
 bool prv_is_drowned_again(const prv_refinement *r, double spacing)
@@ -709,7 +709,8 @@ bool prv_is_multiplied_out(prv_refinement *r)
     if (!may_multiply(&other) ||
         !(prv_log_part(r->task.direction, &r->aim, prv_next_tilt(&other)) < HOPELESS_PART))
         return false;
-    const double coarse = coarse_spacing(&other, prv_first_spacing(r->task.direction, &r->aim));
+    const double coarse = coarse_spacing(&other, prv_first_spacing(r->task.direction, &r->aim),
+                                         HOPELESS_POINTS);
     if (factor_to_multiply(&other, coarse, MUCH_COARSER) > 0.0) r->multiplied = 1;
     return r->multiplied > 0;
 }

@@ -89,7 +89,7 @@ static double cap_tops(prv_refinement *r)
     if (!r->aim.is_rare && !(r->aim.deviation > WIDE_DEVIATION * above)) return 0.0;
     const double at = r->aim.epsilon + (CAPPED_AT - 1.0) * above;
     prv_set_caps(d, at);
-    prv_use_cells(d, r->aim.top_share * exp(r->aim.log_delta) / (double)d->steps);
+    prv_use_cells_of_aim(d, &r->aim);
     if (prv_is_capped(d)) return at;
     prv_clear_caps(d);
     return 0.0;
