@@ -188,7 +188,8 @@ static prv_status first_passes(bracket *b, double *bytes)
             if (b->most_of_next > upper)
                 b->most_of_next = fmin(b->most_of_next, chernoff_bound(b, r->task.direction, upper));
             const double least = b->question == PRV_ASK_DELTA ? PRV_LEAST_DELTA : 0.0;
-            if (b->most_of_next <= (b->raises_lower ? fmax(f.bounds.lower, least) : upper)) break;
+            const double known = b->raises_lower ? fmax(f.bounds.lower, least) : HUGE_VAL;
+            if (b->most_of_next <= fmin(known, upper)) break;
             /* Chernoff's bound had its own cells in use. */
             prv_take_aim(r->task.direction, b->options, b->question, b->value, &r->aim);
         }

@@ -226,3 +226,37 @@ def test_wide_bounds_at_epsilons_below_0_come_with_a_warning():
         found = curve.delta(-1e-120)
     assert found.lower <= 5.2e-55 * 2**53 <= found.upper
     assert told or found.upper <= 1e-5
+
+
+def delta_of_two_losses(high_of_a, high_of_b, count, epsilon):
+    """Return the delta of so many runs whose greater loss has these probabilities."""
+    terms = (
+        math.comb(count, j)
+        * (
+            high_of_a**j * (1 - high_of_a) ** (count - j)
+            - arb(epsilon).exp() * high_of_b**j * (1 - high_of_b) ** (count - j)
+        )
+        for j in range(count + 1)
+    )
+    return sum((x for x in terms if x > 0), arb(0))
+
+
+@pytest.mark.parametrize(
+    ("own", "probability", "count", "mesh_size", "epsilon"),
+    [  # in the first two an added record costs more, in the others a removed one
+        (0.07299178573496844, 0.987403852949883, 1064, 0.01, 76.44599593914398),
+        (0.8663568524132425, 0.9995387659031443, 1986, 0.03, 1718.4919342772323),
+        (0.5244026136880163, 0.9997674068816949, 1499, 0.03, 785.7501282487817),
+        (0.15772266774915308, 0.9990668897651267, 1124, 0.01, 177.04199808249288),
+    ],
+)
+def test_the_worst_of_two_directions_on_a_mesh(own, probability, count, mesh_size, epsilon):
+    mechanism = prv.PoissonSubsampled(prv.PureDP(own), probability)
+    found = prv.compose(mechanism, count, mesh_size=mesh_size).delta(epsilon)
+    with Precision(300):
+        high = 1 / (1 + (-arb(own)).exp())
+        seen = arb(probability) * high + (1 - arb(probability)) * (1 - high)
+        removed = delta_of_two_losses(seen, 1 - high, count, epsilon)
+        added = delta_of_two_losses(high, 1 - seen, count, epsilon)
+        assert max(removed, added) < 1e-301
+        assert encloses(found, removed.max(added))
