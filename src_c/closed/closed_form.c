@@ -1,5 +1,6 @@
 #include "closed/closed_form.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -124,12 +125,13 @@ static bool add_certain_loss(const prv_mechanism *m, bool add, double count, par
     return p->certain_error <= MOST_CERTAIN_ERROR && p->finite_error <= MOST_FINITE_ERROR;
 }
 
-/* Whether finite losses are one of two numbers, whose masses are known relatively. */
+/* Whether finite losses are one of two numbers, whose masses are known relatively, as those are that are
+ * normal doubles. */
 static bool has_two_losses(const prv_mechanism *m, bool add)
 {
     const prv_atoms *a = m->atoms[add];
     return a->length == 2 && !a->unbounded && a->mass_error == 0.0 && a->q_only_error == 0.0 &&
-           m->density_error <= PRV_MOST_BLUR;
+           a->q[0] >= DBL_MIN && a->q[1] >= DBL_MIN && m->density_error <= PRV_MOST_BLUR;
 }
 
 static bool add_atoms(const prv_mechanism *m, bool add, double count, parts *p)

@@ -260,3 +260,20 @@ def test_the_worst_of_two_directions_on_a_mesh(own, probability, count, mesh_siz
         added = delta_of_two_losses(high, 1 - seen, count, epsilon)
         assert max(removed, added) < 1e-301
         assert encloses(found, removed.max(added))
+
+
+@pytest.mark.parametrize(
+    ("loss", "whole", "rare", "count", "epsilon"),
+    [
+        (3.0, 1.000000000465361, 3.375475064e-315, 10, 0.5),
+        (1.0, 0.9999999992888832, 6.38847073e-316, 900, 0.001),
+        (0.7, 1.0000000006093057, 1.001595743193e-311, 900, 0.5),
+    ],
+)
+def test_probabilities_below_the_normal_doubles(loss, whole, rare, count, epsilon):
+    # what makes their sum 1 takes digits from the smaller one
+    mechanism = prv.FromTable([0.0, loss], [whole, rare])
+    found = prv.delta_from_eps(mechanism, epsilon, counts=count)
+    with Precision(3000):
+        probability = arb(rare) / (arb(whole) + arb(rare))
+        assert encloses(found, delta_of_rare_losses(loss, probability, count, epsilon))
