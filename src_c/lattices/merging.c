@@ -270,6 +270,13 @@ static double loss_from_below(double tilt, double distance)
            (lam + prv_vm_expm1(-lam * distance) / prv_vm_expm1(fmin(distance, 600.0)));
 }
 
+/* A part d of mass that is dropped, as no other mass moves the rest by as much, takes all of its moment with
+ * it, and the rest moves down. */
+static double loss_of_dropping(double tilt)
+{
+    return 2.0 / fmax(tilt, LEAST_TILT);
+}
+
 /* What borrowing an excess loses. Infinite if there is too little within reach. */
 static double loss_of_borrowing(merge *s, double excess, size_t i)
 {
@@ -315,16 +322,19 @@ static bool going_down_is_cheaper(merge *s, size_t i, const pool *p, double next
 {
     const double c = s->target[i], below = s->target[i - 1], tilt = s->mesh->tilt;
     const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
-    double found = 0.0, reach = 2.0 / (tilt + 1.0);
-    for (size_t j = i - 1, looked = 0; j-- > 0 && looked < REACH && s->passed > 0; s->passed--) {
-        if (s->placed[j] > 0.0) looked++;
-        found += s->placed[j];
-        if (found >= 0.25 * p->mass) {
-            reach = fmin(reach, loss_from_below(tilt, below - s->target[j]));
-            break;
-        }
+    const double excess = -p->mass * prv_vm_expm1(up + below - c);
+    double left = excess, loss = 0.0;
+    for (size_t j = i - 1, looked = 0; j-- > 0 && left > 0.0 && looked < REACH && s->passed > 0;
+         s->passed--) {
+        if (!(s->placed[j] > 0.0)) continue;
+        looked++;
+        const double distance = below - s->target[j];
+        const double most = fmin(left, s->placed[j] * prv_vm_expm1(fmin(distance, 600.0)));
+        loss += most * loss_from_below(tilt, distance);
+        left -= most;
     }
-    return up * loss_from_above(tilt, far) > favour * (c - below - up) * reach;
+    loss += fmax(left, 0.0) * loss_of_dropping(tilt);
+    return p->mass * up * loss_from_above(tilt, far) > favour * loss;
 }
 
 /* One target, while its pool is made. */
