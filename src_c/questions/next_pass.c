@@ -46,6 +46,8 @@ enum { FIRST_PART = 2 };
 #define SPECTRUM_OPERATIONS 8.0
 #define PRECISE_OPERATIONS 16.0
 #define PLAIN_OPERATIONS 2.0
+/* Where a tilt falls by e over fewer points of a convolution than one in this, more of them do not count. */
+#define POINTS_OF_A_MASS 0.1
 
 /* A width of at most so many times what the cells' rounding alone takes cannot fall much further. */
 #define NEAR_UNAVOIDABLE 4.0
@@ -292,12 +294,14 @@ static double factor_to_multiply(prv_refinement *r, double spacing, double most)
     return 0.0;
 }
 
-/* Rounding errors of one mass, about, in units of MASS_ROUNDING. */
-static double rounding_growth(const prv_refinement *r)
+/* Rounding errors of delta at this tilt, about, in units of MASS_ROUNDING: a convolution sums those of the
+ * points within 1 / tilt. */
+static double rounding_growth(const prv_refinement *r, double tilt, double spacing)
 {
     const double total = r->task.direction->all.count;
     if (r->task.engine == PRV_ENGINE_SPECTRUM) return SPECTRUM_OPERATIONS + sqrt(total);
-    return r->task.precise ? PRECISE_OPERATIONS : PLAIN_OPERATIONS + total;
+    const double points = fmax(POINTS_OF_A_MASS / (spacing * tilt), 1.0);
+    return (r->task.precise ? PRECISE_OPERATIONS : PLAIN_OPERATIONS + total) * points;
 }
 
 /* The choice of a spectrum's tilt if rare jumps decide: one of the first parts from this one on. */
@@ -325,11 +329,13 @@ static bool choose_tilt(prv_refinement *r)
         return true;
     }
     const bool is_rare = r->aim.is_rare && is_spectrum;
-    const double error = log(MASS_ROUNDING * rounding_growth(r) * r->rounding_demand);
+    const double spacing = prv_first_spacing(r->task.direction, &r->aim);
     const double room = log(fmax(SLACK_PART * r->aim.slope * r->aim.width, PRV_FINEST_DELTA));
     double greatest = -HUGE_VAL;
     for (size_t choice = is_rare ? 0 : FIRST_PART; choice < PRV_TILT_PARTS; choice++) {
-        const double part = prv_log_part(r->task.direction, &r->aim, tilt_of(r, choice));
+        const double tilt = tilt_of(r, choice), growth = rounding_growth(r, tilt, spacing);
+        const double error = log(MASS_ROUNDING * growth * r->rounding_demand);
+        const double part = prv_log_part(r->task.direction, &r->aim, tilt);
         if (part > greatest) {
             greatest = part;
             r->tilt_choice = choice;

@@ -48,6 +48,8 @@
 #define MOST_WORK_OF_TRANSFORMS 1e8
 #define BRIEF_WORK 1.2e7
 #define WORK_OF_OTHER_SIDE 1.5
+/* The masses of a knot's cell take about as long as so many products. */
+#define WORK_OF_KNOT 150.0
 
 /* If a layout exceeds the memory limit, its spacing grows by the excess and 5 % more, but at least by 5 % and
  * at most 64 times, so often at most. */
@@ -164,13 +166,15 @@ static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const
     return like + fmin(of_point * n * log2(n), MOST_WORK_OF_TRANSFORMS);
 }
 
-/* Whether one block of frequencies takes more work than the spectrum may. */
+/* Whether lattices and one block of frequencies take more work than the spectrum may. */
 static bool is_spectrum_hopeless(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
 {
     if (layout->spacing.engine != PRV_ENGINE_SPECTRUM) return false;
-    double points = 0.0;
-    for (size_t j = 0; j < layout->steps; j++) points += (double)layout->meshes[j].length;
-    return points * (double)PRV_FREQUENCY_BLOCK > most_work_of_spectrum(t, aim, layout);
+    double work = 0.0;
+    for (size_t j = 0; j < layout->steps; j++)
+        work += (double)PRV_FREQUENCY_BLOCK * (double)layout->meshes[j].length +
+                WORK_OF_KNOT * (double)layout->cells[j].length;
+    return work > most_work_of_spectrum(t, aim, layout);
 }
 
 /* Buffers and plans of a convolution, or a spectrum. */

@@ -169,6 +169,7 @@ static bool convolve_instead(prv_refinement *r)
 {
     if (!prv_may_convolve_instead(r)) return false;
     r->task.engine = PRV_ENGINE_CONVOLUTION;
+    r->rounding_demand = fmax(r->rounding_demand, 1.0);
     if (r->aim.is_rare && r->aim.deviation > r->aim.epsilon)
         r->aim.strictness = fmax(r->aim.strictness, STRICTNESS_OF_WIDE_LAWS);
     /* Of what is not rare, lattices that end below tops see nothing, and what was cut for them stays cut. */
