@@ -11,7 +11,7 @@ from prvcore._names import public
 from prvcore._outward import DOWN, NEAREST, UP, RoundedDown, RoundedUp, formatted, laid_out, rounded
 from prvcore._tables import table_of
 
-__all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds"]
+__all__ = ["ArrayBounds", "Bounds", "EitherBounds", "ErrorBudget", "ScalarBounds", "no_arithmetic"]
 
 Number = TypeVar("Number", covariant=True)
 
@@ -42,11 +42,35 @@ def _no_number(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool
     return compared
 
 
+def no_arithmetic(instead: str) -> tuple[Callable[[Any, Any], Any], ...]:
+    """Return ``__add__``, ``__radd__``, ``__mul__`` and ``__rmul__`` of a tuple that is no number.
+
+    Twice a tuple of three numbers is one of six, and so is the sum of two: both are refused with
+    `instead`. Longer tuples are still made of such tuples.
+    """
+
+    def add(self: Any, other: Any) -> Any:
+        if isinstance(other, numbers.Real | type(self)):
+            raise TypeError(instead)
+        return tuple.__add__(self, other)
+
+    def add_to(_: Any, other: Any) -> Any:
+        if isinstance(other, numbers.Real):  # `sum` begins with 0
+            raise TypeError(instead)
+        return NotImplemented
+
+    def multiply(_: Any, __: Any) -> Any:
+        raise TypeError(instead)
+
+    return add, add_to, multiply, multiply
+
+
 @public
 class Bounds(_Three[Number]):
     """Bounds of a number: ``0 <= lower <= estimate <= upper``.
 
-    For type checkers it is ``Bounds[float]`` if a scalar was asked, else ``Bounds`` of an array.
+    A tuple whose first number, ``bounds[0]``, is the *lower* bound; report `upper`. For type
+    checkers it is ``Bounds[float]`` if a scalar was asked, else ``Bounds`` of an array.
 
     Attributes
     ----------
@@ -93,6 +117,9 @@ class Bounds(_Three[Number]):
     if not TYPE_CHECKING:  # checkers know that a tuple is compared with tuples alone
         __lt__, __le__ = _no_number(tuple.__lt__), _no_number(tuple.__le__)
         __gt__, __ge__ = _no_number(tuple.__gt__), _no_number(tuple.__ge__)
+        __add__, __radd__, __mul__, __rmul__ = no_arithmetic(
+            "bounds are no number: take their .upper or .lower"
+        )
 
     def __format__(self, specification: str) -> str:
         """Return ``[lower, upper]``, each in the format that floats take.

@@ -5,29 +5,32 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 __all__ = [
     "FORMER_MODULES",
     "by_name",
+    "did_you_mean",
     "find_former_modules",
     "hinting",
     "known_elsewhere",
     "likeliest",
     "loaded_when_asked",
     "public",
+    "question",
     "unknown_argument",
 ]
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _Thing = TypeVar("_Thing")
+_Kind: TypeAlias = Literal["argument", "method", "global", "command"]
 
 # Where the public names of modules are that were importable in an earlier version.
 FORMER_MODULES = {
@@ -52,7 +55,7 @@ FORMER_MODULES = {
 }
 
 # What other libraries and other people call an argument.
-_ALSO_CALLED = {
+_ARGUMENTS_ALSO_CALLED = {
     "noise_multiplier": "noise noise_scale noise_std scale sigma std stddev standard_deviation",
     "scale": "b",
     "sampling_probability": "p probability q rate sample_rate sampling_prob sampling_rate",
@@ -67,7 +70,7 @@ _ALSO_CALLED = {
     "neighbors": "adjacency neighboring_relation neighbouring_relation relation",
     "eps_error": "epsilon_error",
     # words that an argument may have
-    "add-or-remove": "add-remove both unbounded",
+    "add-or-remove": "add-remove add-or-remove-one both unbounded",
     "replace-one": "bounded change-one replace replacement substitute substitution swap",
     "random-allocation": "allocation",
 }
@@ -79,12 +82,20 @@ _TOO_MANY = re.compile(r"takes (from \d+ to )?\d+ positional arguments? but \d+ 
 
 # What other libraries call a method of an object that does the same here.
 _METHODS_ALSO_CALLED = {
+    # of a plan
+    "sampling_probability": "q sample_rate sampling_rate",
+    "steps": "n_steps num_steps total_steps",
     # of a filter, whose epsilon is the budget
     "spent": "compute_epsilon get_eps get_epsilon get_privacy_spent",
     "epsilon": "compute_epsilon get_eps get_epsilon get_epsilon_for_delta get_privacy_spent",
     "delta": "compute_delta get_delta get_delta_for_epsilon",
     "noise_multiplier": "find_noise_multiplier get_noise_multiplier",
     "add": "compose record",
+    "gaussian_mu": "gdp get_mu mu",
+    "power": "roc tpr true_positive_rate",
+    "renyi_divergence": "get_rdp rdp renyi renyi_dp",
+    "total_variation": "advantage membership_advantage total_variation_distance tv",
+    "trade_off": "beta fnr tradeoff",
     "to_json": "save state_dict",
     "from_json": "load load_state_dict",
 }
@@ -95,11 +106,12 @@ _GLOBALS_ALSO_CALLED = {
     "BoundedRange": "ExponentialMechanism",
     "DiscreteGaussian": "DiscreteGaussianMechanism",
     "DiscreteLaplace": "DiscreteLaplaceDpEvent DiscreteLaplaceMechanism",
-    "Gaussian": "GaussianDpEvent GaussianMechanism",
+    "Gaussian": "GDP GaussianDP GaussianDpEvent GaussianMechanism",
     "Laplace": "LaplaceDpEvent LaplaceMechanism",
     "PoissonSubsampled": "PoissonSampledDpEvent",
     "PoissonSubsampledGaussian": "PoissonSubsampledGaussianMechanism SampledGaussian "
     "SubsampledGaussian SubsampledGaussianMechanism",
+    "PrivacyCurve": "PrivacyLossDistribution",
     "PureDP": "PureDPMechanism",
     "RandomizedResponse": "RandomizedResponseDpEvent",
     "SubsampledWithoutReplacement": "SampledWithoutReplacementDpEvent",
@@ -108,6 +120,24 @@ _GLOBALS_ALSO_CALLED = {
     "dpsgd_epsilon": "compute_dp_sgd_privacy compute_dp_sgd_privacy_statement compute_epsilon "
     "get_epsilon get_privacy_spent",
     "dpsgd_noise_multiplier": "find_noise_multiplier get_noise_multiplier",
+    "eps_from_delta": "eps epsilon",
+    "delta_from_eps": "delta",
+}
+# What they call a command.
+_COMMANDS_ALSO_CALLED = {
+    "epsilon": "account compose compute eps get-epsilon spent",
+    "noise": "calibrate find-noise-multiplier get-noise-multiplier noise-multiplier sigma",
+    "risk": "advantage attack audit power",
+    "check": "claim",
+    "curve": "plot table",
+    "sweep": "grid",
+    "shuffled": "shuffle",
+}
+_ALSO_CALLED = {
+    "argument": _ARGUMENTS_ALSO_CALLED,
+    "method": _METHODS_ALSO_CALLED,
+    "global": _GLOBALS_ALSO_CALLED,
+    "command": _COMMANDS_ALSO_CALLED,
 }
 
 
@@ -122,33 +152,57 @@ def public(thing: _Thing) -> _Thing:
     return thing
 
 
-def likeliest(name: str, known: Collection[str]) -> str | None:
-    """Return which of the names that are known is most likely meant by another one, if any is."""
-    if name in known:
-        return name
-    meant = next((it for it in _also_called(_ALSO_CALLED, name) if it in known), None)
-    if meant is not None:
-        return meant
+def likeliest(
+    name: str, known: Iterable[str], kind: _Kind = "argument", *, near: bool = True
+) -> str | None:
+    """Return which of the names that are known is most likely meant by another one, if any is.
+
+    Capitals, and whether words are joined by hyphens, make no difference. If not `near`, names that
+    are spelt nearly so are left out: of an attribute, Python's own messages tell those.
+    """
+    spelt = {_spelt(each): each for each in known}
+    name = _spelt(name)
+    if name in spelt:
+        return spelt[name]
+    for here, others in _ALSO_CALLED[kind].items():
+        if name in _spelt(others).split() and _spelt(here) in spelt:
+            return spelt[_spelt(here)]
+    if not near:
+        return None
     from difflib import get_close_matches  # only errors need it
 
-    return next(iter(get_close_matches(name, known, 1, 0.8)), None)
+    return next((spelt[each] for each in get_close_matches(name, spelt, 1, 0.8)), None)
 
 
-def _also_called(others: dict[str, str], name: str) -> Iterator[str]:
-    """Yield what here has a name that others give it."""
-    return (here for here, names in others.items() if name in names.split())
+def _spelt(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def did_you_mean(
+    name: object,
+    known: Iterable[str],
+    kind: _Kind = "argument",
+    *,
+    near: bool = True,
+    shown: Callable[[str], str] = str,
+) -> str:
+    """Return how an error about a name ends: with the `likeliest`, as `shown`, or with nothing."""
+    meant = likeliest(name, known, kind, near=near) if isinstance(name, str) else None
+    return "" if meant is None else f": {question(shown(meant))}"
+
+
+def question(*meant: str) -> str:
+    """Return the question whether these names are meant."""
+    return f"did you mean {' and '.join(meant)}?"
 
 
 def unknown_argument(function: str, name: str, known: Collection[str]) -> TypeError:
     """Return the error of an argument that a function does not have, with the one that is meant."""
-    meant = likeliest(name, known)
-    if meant is not None:
-        told = f"did you mean {meant}?"
-    elif not {"steps", "sampling_probability"}.isdisjoint(known) and likeliest(name, _OF_TRAINING):
-        told = "dpsgd_schedule takes it"
-    else:
-        told = f"it takes {', '.join(known)}"
-    return TypeError(f"{function}() got an unexpected keyword argument {name!r}: {told}")
+    instead = f": it takes {', '.join(known)}"
+    if not {"steps", "sampling_probability"}.isdisjoint(known) and likeliest(name, _OF_TRAINING):
+        instead = ": dpsgd_schedule takes it"
+    told = did_you_mean(name, known) or instead
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{told}")
 
 
 def hinting(
@@ -229,14 +283,20 @@ def by_name(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
     return called
 
 
-def known_elsewhere(kind: type[_Thing]) -> type[_Thing]:
-    """Let objects tell what a method is called if asked for by a name that others give it."""
+def known_elsewhere(kind: type[_Thing], **made: type) -> type[_Thing]:
+    """Let objects tell what a method is called if asked for by a name that others give it.
+
+    `made` are the kinds of what methods without arguments return, whose methods are told, too.
+    """
 
     def find(_: _Thing, name: str) -> Any:
         told = f"{kind.__name__!r} object has no attribute {name!r}"
-        names = _also_called(_METHODS_ALSO_CALLED, name)
-        meant = next((it for it in names if hasattr(kind, it)), None)
-        raise AttributeError(told if meant is None else f"{told}: did you mean {meant}?")
+        if not name.startswith("_"):
+            known = {each: each for each in dir(kind)}
+            for method, returned in made.items():
+                known = {each: f"{method}().{each}" for each in dir(returned)} | known
+            told += did_you_mean(name, known, "method", near=False, shown=known.__getitem__)
+        raise AttributeError(told)
 
     kind.__getattr__ = find  # type: ignore[attr-defined]  # which promises no attribute
     return kind
@@ -298,13 +358,9 @@ def loaded_when_asked(
         if name in modules:
             return import_module(f"{package}.{name}")
         told = f"module {package!r} has no attribute {name!r}"
-        names = _also_called(_GLOBALS_ALSO_CALLED, name) if package == "prvcore" else iter(())
-        meant = next(names, None)
-        if meant is not None:
-            raise AttributeError(f"{told}: did you mean {meant}?")
         if not name.startswith("_") and find_spec(f"{package}.{name}") is not None:
             raise AttributeError(f"{told}: import {package}.{name}")
-        raise AttributeError(told)
+        raise AttributeError(told + did_you_mean(name, home, "global", near=False))
 
     def listed() -> list[str]:
         # What the package says of itself, without what it imports: completion shows the rest.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prvcore._arguments import scalars
-from prvcore._arguments.scalars import MAX_COUNT, hint, short
+from prvcore._arguments.scalars import MAX_COUNT, hint, number_in, short
 from prvcore._arguments.types import FloatArray
 
 
@@ -38,7 +38,7 @@ def array(values: ArrayLike, name: str, requirement: str = "") -> FloatArray:
     if found.dtype.kind not in "fiu" and (found.size or found.dtype.kind == "c"):
         if found.ndim == 0:
             real = f"a real number{said}"
-        raise TypeError(f"{name} must be {real}, got {short(values)}")
+        raise TypeError(f"{name} must be {real}, got {short(values)}{number_in(values)}")
     return np.asarray(found, dtype=np.float64)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prvcore._arguments.types import FloatArray
-from prvcore._names import likeliest
+from prvcore._names import did_you_mean
 
 MAX_COUNT = 2**53  # of runs of a mechanism, and of all together
 
@@ -24,6 +24,15 @@ def short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def number_in(value: object) -> str:
+    """Return what to say of a value that is no number, but has one: bounds, results, tensors."""
+    several = isinstance(value, np.ndarray) and value.size != 1
+    if several or isinstance(value, str | np.bool_):
+        return ""
+    has = {"value": ".value", "upper": ".upper or .lower", "item": ".item()"}
+    return next((f": give its {its}" for name, its in has.items() if hasattr(value, name)), "")
+
+
 def hint(name: str, value: float) -> str:
     """Return what to say of a value out of range: people give the size of a batch, or percents."""
     if name == "sampling_probability" and value > 1.0:
@@ -35,7 +44,9 @@ def real(value: object, name: str, requirement: str, allowed: Callable[[float], 
     """Return `value` as a float for which `allowed`, which `requirement` says in words."""
     # abstract types are slow to ask
     if isinstance(value, bool) or not isinstance(value, float | numbers.Real):
-        raise TypeError(f"{name} must be a real number, {requirement}, got {short(value)}")
+        raise TypeError(
+            f"{name} must be a real number, {requirement}, got {short(value)}{number_in(value)}"
+        )
     try:
         number = float(value)
     except OverflowError:  # an integer that no range allows
@@ -83,7 +94,9 @@ def integer(value: object, name: str, least: int, greatest: int) -> int:
     if isinstance(value, bool) or not isinstance(
         value, int | float | numbers.Integral | np.floating
     ):
-        raise TypeError(f"{name} must be an integer {requirement}, got {short(value)}")
+        raise TypeError(
+            f"{name} must be an integer {requirement}, got {short(value)}{number_in(value)}"
+        )
     if isinstance(value, float | np.floating) and not float(value).is_integer():
         raise ValueError(f"{name} must be an integer {requirement}, got {short(value)}")
     number = int(value)
@@ -115,16 +128,9 @@ def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         kind = ValueError if isinstance(value, str) else TypeError
         named = ", ".join(map(repr, choices))
-        raise kind(f"{name} must be one of {named}, got {short(value)}{_meant(value, choices)}")
+        meant = did_you_mean(value, choices, shown=repr)
+        raise kind(f"{name} must be one of {named}, got {short(value)}{meant}")
     return str(value)  # a str subclass is as good as its text
-
-
-def _meant(value: object, choices: tuple[str, ...]) -> str:
-    """Return the words of an error that tell which choice is likely meant by a value, if any is."""
-    written = str(value).lower() if isinstance(value, str) else ""
-    spellings = (written, written.replace("_", "-"))
-    meant = next(filter(None, (likeliest(spelling, choices) for spelling in spellings)), None)
-    return "" if meant is None else f": did you mean {meant!r}?"
 
 
 def function(value: object, name: str) -> Callable[[FloatArray], ArrayLike]:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, NoReturn
 
 from prvcore._cli.options import OPTIONS
-from prvcore._names import likeliest
+from prvcore._names import did_you_mean, likeliest, question
 
 BAD_OPTION = 2  # exit status
 
@@ -43,15 +43,25 @@ class Parser(argparse.ArgumentParser):
             command.error(f"unrecognized arguments: {' '.join(unknown)} ({command._hint(unknown)})")
         return found
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is no choice, with the one that is meant."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            kind: Any = "argument" if action.option_strings else "command"
+            error.message += did_you_mean(value, action.choices or (), kind, shown=repr)
+            raise
+
     def _hint(self, unknown: list[str]) -> str:
         known = {_as_name(option): option for option in self._option_string_actions}
+        found: dict[str, None] = {}
         for name in (_as_name(text) for text in unknown if text.startswith("--")):
             # cut short, unless it is all of an option that this command lacks
             begun = [] if name in OPTIONS else [each for each in known if each.startswith(name)]
             meant = begun[0] if len(begun) == 1 else likeliest(name, known)
             if meant is not None:
-                return f"did you mean {known[meant]}?"
-        return f"{self.prog} --help lists what it takes"
+                found[known[meant]] = None
+        return question(*found) if found else f"{self.prog} --help lists what it takes"
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_OPTION, f"{self.prog}: error: {message}\n")

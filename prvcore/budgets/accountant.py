@@ -131,7 +131,7 @@ def _step_of(
 
 
 @public
-@known_elsewhere
+@partial(known_elsewhere, curve=PrivacyCurve)
 class Accountant:
     """Keeps what has run, and bounds the privacy that it has cost.
 

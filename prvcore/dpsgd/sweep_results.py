@@ -1,11 +1,11 @@
 """What a sweep returns: bounds or calibrations at every setting, and the settings."""
 
 from collections.abc import Iterable
-from typing import Any, Generic, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 import numpy as np
 
-from prvcore._bounds import Bounds, Number
+from prvcore._bounds import Bounds, Number, no_arithmetic
 from prvcore._names import public
 from prvcore._outward import UP, formatted, laid_out, rounded
 from prvcore._plot import plot_sweep
@@ -144,6 +144,11 @@ class SweepCalibrations(NamedTuple, Generic[Number]):
     next_lower: Number
     next_upper: Number
     settings: dict[str, Any]
+
+    if not TYPE_CHECKING:  # type: ignore[misc]  # which allows no statement here
+        __add__, __radd__, __mul__, __rmul__ = no_arithmetic(
+            "what a search has found is no number: take its .value"
+        )
 
     @property
     def proven(self) -> Any:

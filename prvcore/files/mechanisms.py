@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from prvcore import mechanisms
 from prvcore._arguments import short
-from prvcore._names import likeliest
+from prvcore._names import did_you_mean
 from prvcore.mechanisms.base import Mechanism, check_mechanism
 
 __all__ = ["mechanism_from_dict", "mechanism_kinds", "mechanism_to_dict"]
@@ -83,8 +82,7 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     name = values.get("type")
     if not isinstance(name, str) or name not in kinds:
         files = ", ".join(sorted(name for name in kinds if not needs_functions(kinds[name])))
-        near = get_close_matches(name, kinds, 1) if isinstance(name, str) else []
-        meant = f": did you mean {near[0]!r}?" if near else ""
+        meant = did_you_mean(name, kinds, "global", shown=repr)
         raise ValueError(f"type must be one of {files}, got {short(name)}{meant}")
     kind = kinds[name]
     if needs_functions(kind):
@@ -98,9 +96,8 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
         unknown = [name for name in given if name not in names]
         missing = [field.name for field in parameters if field.name in needed - set(given)]
         if unknown:
-            likely = likeliest(unknown[0], names - set(given))
-            fault = f"it has no {short(unknown[0])}"
-            fault += "" if likely is None else f": did you mean {likely!r}?"
+            meant = did_you_mean(unknown[0], names - set(given), shown=repr)
+            fault = f"it has no {short(unknown[0])}{meant}"
         else:
             fault = f"{missing[0]!r} is missing"
         raise ValueError(f"{kind.__name__} must have {listed}, got {short(list(given))}: {fault}")
