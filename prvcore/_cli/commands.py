@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import math
 from importlib import import_module
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 import prvcore
 from prvcore import _arguments
-from prvcore._cli.composition import curve_of, steps_of, swept, trained
+from prvcore._cli.composition import bounds_of, curve_of, steps_of, swept, trained
 from prvcore._cli.output import (
     assumed,
+    check_picture,
     plain_step,
     print_bounds,
     print_csv,
@@ -33,7 +35,7 @@ def run_query(options: argparse.Namespace) -> None:
     given = "delta" if wanted == "epsilon" else "epsilon"
     point = getattr(options, given)
     curve = curve_of(options)
-    bounds = getattr(curve, wanted)(point)
+    bounds = bounds_of(options, curve, methodcaller(wanted, point))
     if options.json:
         budget = curve.error_budget(**{given: point})
         print_json(
@@ -127,15 +129,16 @@ def run_calibration(options: argparse.Namespace) -> int:
 def run_risk(options: argparse.Namespace) -> None:
     """Print the advantage of a membership test, and the other risks whose points are given."""
     curve = curve_of(options)
-    asked: dict[str, tuple[str, float | None, Any]] = {
-        "power": ("false_positive_rate", options.false_positive_rate, curve.power),
-        "bayes_risk": ("prior", options.prior, curve.bayes_risk),
-        "gaussian_mu": ("delta", options.delta, curve.gaussian_mu),
+    asked: dict[str, tuple[str, float | None]] = {
+        "power": ("false_positive_rate", options.false_positive_rate),
+        "bayes_risk": ("prior", options.prior),
+        "gaussian_mu": ("delta", options.delta),
     }
-    found: dict[str, Any] = {"advantage": ({}, curve.total_variation())}
-    for name, (of, point, ask) in asked.items():
+    advantage = bounds_of(options, curve, methodcaller("total_variation"))
+    found: dict[str, Any] = {"advantage": ({}, advantage)}
+    for name, (of, point) in asked.items():
         if point is not None:
-            found[name] = ({of: point}, ask(point))
+            found[name] = ({of: point}, bounds_of(options, curve, methodcaller(name, point)))
     if options.json:
         risks = {name: {**at, **bounds._asdict()} for name, (at, bounds) in found.items()}
         print_json({"query": "risk", **risks, "assumed": assumed(curve)})
@@ -151,7 +154,7 @@ def run_report(options: argparse.Namespace) -> None:
     wanted, point = _asked(options)
     plan = trained(options)
     if plan is None:
-        bounds = getattr(curve_of(options), wanted)(point)
+        bounds = bounds_of(options, curve_of(options), methodcaller(wanted, point))
     else:
         how = {"neighbors": options.neighbors, "eps_error": options.eps_error}
         bounds = getattr(plan, wanted)(options.noise_multiplier, point, **how)
@@ -213,8 +216,8 @@ def run_check(options: argparse.Namespace) -> int:
     """Say whether a claim of (epsilon, delta) is proven, disproved or neither."""
     _arguments.non_negative(options.epsilon, "epsilon")
     curve = curve_of(options)
-    epsilon: Any = curve.epsilon(options.delta)
-    delta: Any = curve.delta(options.epsilon)
+    epsilon: Any = bounds_of(options, curve, methodcaller("epsilon", options.delta))
+    delta: Any = bounds_of(options, curve, methodcaller("delta", options.epsilon))
     holds = epsilon.upper <= options.epsilon or delta.upper <= options.delta
     fails = epsilon.lower > options.epsilon or delta.lower > options.delta
     verdict = "holds" if holds else "does not hold" if fails else "is not decided"
@@ -255,13 +258,14 @@ def _undecided(curve: prvcore.PrivacyCurve, epsilon: prvcore.Bounds[float]) -> s
 
 
 def run_curve(options: argparse.Namespace) -> None:
+    check_picture(options.plot)
     curve = curve_of(options)
     epsilons = options.epsilons
     if epsilons is None:
         levels = curve.delta(0.0).upper * np.array([1e-10, 1e-6, 1e-3, 0.5])
         reached = [e for e in curve.epsilon(levels).upper if 0.0 < e < math.inf]
         epsilons = np.linspace(0.0, reached[0] if reached else 1.0, 50).tolist()
-    bounds = curve.delta(epsilons)
+    bounds = bounds_of(options, curve, methodcaller("delta", epsilons))
     rows = list(zip(epsilons, *(part.tolist() for part in bounds), strict=True))
     if options.plot is not None:
         save(curve.plot("delta", epsilons=epsilons), options.plot)
@@ -280,6 +284,7 @@ def run_curve(options: argparse.Namespace) -> None:
 
 
 def run_sweep(options: argparse.Namespace) -> None:
+    check_picture(options.plot)
     names, bounds = swept(options)
     columns = [*(bounds.settings[name] for name in names), *bounds]
     rows = list(zip(*(column.tolist() for column in columns), strict=True))

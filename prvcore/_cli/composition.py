@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from itertools import product
 from typing import Any
+
+import numpy as np
 
 import prvcore
 from prvcore._cli.options import OPTIONS
@@ -16,8 +19,8 @@ _SINGLE = ("noise_multiplier", "sampling_probability", "steps")
 _TRAINING = ("dataset_size", "batch_size", "epochs")
 
 
-def steps_of(options: argparse.Namespace) -> Any:
-    """Return what `compose` takes as mechanisms and counts."""
+def steps_of(options: argparse.Namespace, *, from_below: bool = False) -> Any:
+    """Return what `compose` takes as mechanisms and counts; `from_below`, for lower bounds."""
     given = [name for name in (*_SINGLE, *_TRAINING) if _given(options, name)]
     if options.schedule is not None:
         if options.sampler != "poisson":
@@ -32,7 +35,9 @@ def steps_of(options: argparse.Namespace) -> Any:
         return prvcore.PoissonSubsampledGaussian(noise, probability), steps
     if steps is None:
         options.parser.error("argument --sampler: must be poisson where steps are asked for")
-    mechanisms, counts = steps_of_sampler(options.sampler, noise, probability, steps)
+    mechanisms, counts = steps_of_sampler(
+        options.sampler, noise, probability, steps, from_below=from_below
+    )
     return (mechanisms[0], counts[0]) if len(mechanisms) == 1 else (mechanisms, counts)
 
 
@@ -129,8 +134,32 @@ def _schedule(name: str) -> Any:
     return read_schedule(sys.stdin.buffer if name == "-" else name)
 
 
-def curve_of(options: argparse.Namespace) -> prvcore.PrivacyCurve:
-    mechanisms, counts = steps_of(options)
+def bounds_of(
+    options: argparse.Namespace,
+    curve: prvcore.PrivacyCurve,
+    ask: Callable[[prvcore.PrivacyCurve], prvcore.Bounds[Any]],
+) -> prvcore.Bounds[Any]:
+    """Return the bounds that are asked of a curve, which `curve_of` returned.
+
+    If a part of an epoch is run with a probability that is no float, they enclose those of the
+    float above it, which the curve has, and of the float below.
+    """
+    bounds = ask(curve)
+    if options.sampler != "random-allocation":
+        return bounds
+    below = curve_of(options, from_below=True)
+    if below.mechanisms == curve.mechanisms:
+        return bounds
+    other = ask(below)
+    least, most = (np.minimum, np.maximum) if isinstance(bounds.upper, np.ndarray) else (min, max)
+    wider = bounds._replace(
+        lower=least(bounds.lower, other.lower), upper=most(bounds.upper, other.upper)
+    )
+    return wider._of(bounds._origin)
+
+
+def curve_of(options: argparse.Namespace, *, from_below: bool = False) -> prvcore.PrivacyCurve:
+    mechanisms, counts = steps_of(options, from_below=from_below)
     widths = {"eps_error": options.eps_error}
     if "delta_relative_error" in options:  # of the commands that ask for a delta
         widths["delta_relative_error"] = options.delta_relative_error

@@ -34,6 +34,7 @@ OPTIONS = {  # how the library's messages name what the options set
     "sampler": "--sampler",
     "batches": "--batches",
     "digits": "--digits",
+    "plot": "--plot",
     "workers": "--workers",
 }
 

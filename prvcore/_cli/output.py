@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import prvcore
@@ -62,6 +66,19 @@ def print_ends(lower: float | None, upper: float) -> None:
     if lower is not None:
         print(f"  lower     {formatted(lower, _FORMAT, DOWN)}")
     print(f"  upper     {formatted(upper, _FORMAT, UP)}")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a file in which no picture can be saved, before anything is computed for it."""
+    if path is None or find_spec("matplotlib") is None:  # of which drawing tells
+        return
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    folder, ending = Path(path).parent, Path(path).suffix
+    if ending and ending[1:].lower() not in FigureCanvasBase.filetypes:
+        raise ValueError(f"plot must be a file such as curve.png, .pdf or .svg, got {path!r}")
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
 
 def save(axes: Any, path: str) -> None:
