@@ -72,7 +72,9 @@ _ARGUMENTS_ALSO_CALLED = {
     # words that an argument may have
     "add-or-remove": "add-remove add-or-remove-one both unbounded",
     "replace-one": "bounded change-one replace replacement substitute substitution swap",
-    "random-allocation": "allocation",
+    "fixed-size": "fixed swor uniform without-replacement wor",
+    "random-allocation": "allocation redrawn-bins",
+    "balls-in-bins": "bins fixed-bin",
 }
 _OF_TRAINING = ("batch_size", "dataset_size", "epochs")
 # The words of errors that say nothing of the argument that is meant.

@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import math
 from importlib import import_module
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 import prvcore
 from prvcore import _arguments
-from prvcore._cli.composition import bounds_of, curve_of, steps_of, swept, trained
+from prvcore._cli.composition import (
+    bounds_of,
+    bounds_with,
+    curve_of,
+    steps_of,
+    swept,
+    trained,
+)
 from prvcore._cli.output import (
     assumed,
     check_picture,
@@ -35,7 +41,7 @@ def run_query(options: argparse.Namespace) -> None:
     given = "delta" if wanted == "epsilon" else "epsilon"
     point = getattr(options, given)
     curve = curve_of(options)
-    bounds = bounds_of(options, curve, methodcaller(wanted, point))
+    bounds = bounds_of(options, curve, wanted, point)
     if options.json:
         budget = curve.error_budget(**{given: point})
         print_json(
@@ -75,6 +81,8 @@ def run_verify(options: argparse.Namespace) -> int:
 
 
 def run_calibration(options: argparse.Namespace) -> int:
+    if options.sampler == "random-allocation" and options.schedule is None:
+        options.noise_multiplier = 1.0  # a factor of which, if there are two mechanisms, is a noise
     mechanisms, counts = steps_of(options)
     parameter: Any = "steps" if options.command == "steps" else "noise_multiplier"
     targets = {name: getattr(options, name) for name in Targets.__annotations__}
@@ -92,6 +100,8 @@ def run_calibration(options: argparse.Namespace) -> int:
         ("steps", False): "most steps",
         ("steps", True): "most repetitions of the schedule",
     }[options.command, options.schedule is not None]
+    bounds = bounds_with(options, found, found.value, found.bounds)
+    next_bounds = bounds_with(options, found, found.next_value or 0.0, found.next_bounds)
     status = NO_VALUE if found.value == 0 and parameter == "steps" else 0
     stated = {name: value for name, value in targets.items() if value is not None}
     if options.json:
@@ -100,11 +110,11 @@ def run_calibration(options: argparse.Namespace) -> int:
                 "query": options.command,
                 **stated,
                 "parameter": found.parameter,
-                "is_factor": found.is_factor,
+                "is_factor": found.is_factor and options.schedule is not None,
                 "value": found.value,
-                "bounds": found.bounds._asdict(),
+                "bounds": bounds._asdict(),
                 "next_value": found.next_value,
-                "next_bounds": None if found.next_bounds is None else found.next_bounds._asdict(),
+                "next_bounds": None if next_bounds is None else next_bounds._asdict(),
                 "proven": found.proven,
                 "assumed": assumed(found.curve),
             }
@@ -118,10 +128,10 @@ def run_calibration(options: argparse.Namespace) -> int:
         value = f"{value} (rounded up: {found:.4g})"
     print(f"{what} for {target}: {value}")
     print(f"{quantity} with it")
-    print_bounds(found.bounds)
-    if found.next_bounds is not None:
+    print_bounds(bounds)
+    if next_bounds is not None:
         print(f"{quantity} with {found.next_value!r}, which does not meet the target")
-        print_bounds(found.next_bounds)
+        print_bounds(next_bounds)
     print(f"assumed: {found.curve!r}")
     return status
 
@@ -134,11 +144,11 @@ def run_risk(options: argparse.Namespace) -> None:
         "bayes_risk": ("prior", options.prior),
         "gaussian_mu": ("delta", options.delta),
     }
-    advantage = bounds_of(options, curve, methodcaller("total_variation"))
+    advantage = bounds_of(options, curve, "total_variation")
     found: dict[str, Any] = {"advantage": ({}, advantage)}
     for name, (of, point) in asked.items():
         if point is not None:
-            found[name] = ({of: point}, bounds_of(options, curve, methodcaller(name, point)))
+            found[name] = ({of: point}, bounds_of(options, curve, name, point))
     if options.json:
         risks = {name: {**at, **bounds._asdict()} for name, (at, bounds) in found.items()}
         print_json({"query": "risk", **risks, "assumed": assumed(curve)})
@@ -154,7 +164,7 @@ def run_report(options: argparse.Namespace) -> None:
     wanted, point = _asked(options)
     plan = trained(options)
     if plan is None:
-        bounds = bounds_of(options, curve_of(options), methodcaller(wanted, point))
+        bounds = bounds_of(options, curve_of(options), wanted, point)
     else:
         how = {"neighbors": options.neighbors, "eps_error": options.eps_error}
         bounds = getattr(plan, wanted)(options.noise_multiplier, point, **how)
@@ -216,8 +226,8 @@ def run_check(options: argparse.Namespace) -> int:
     """Say whether a claim of (epsilon, delta) is proven, disproved or neither."""
     _arguments.non_negative(options.epsilon, "epsilon")
     curve = curve_of(options)
-    epsilon: Any = bounds_of(options, curve, methodcaller("epsilon", options.delta))
-    delta: Any = bounds_of(options, curve, methodcaller("delta", options.epsilon))
+    epsilon: Any = bounds_of(options, curve, "epsilon", options.delta)
+    delta: Any = bounds_of(options, curve, "delta", options.epsilon)
     holds = epsilon.upper <= options.epsilon or delta.upper <= options.delta
     fails = epsilon.lower > options.epsilon or delta.lower > options.delta
     verdict = "holds" if holds else "does not hold" if fails else "is not decided"
@@ -265,7 +275,7 @@ def run_curve(options: argparse.Namespace) -> None:
         levels = curve.delta(0.0).upper * np.array([1e-10, 1e-6, 1e-3, 0.5])
         reached = [e for e in curve.epsilon(levels).upper if 0.0 < e < math.inf]
         epsilons = np.linspace(0.0, reached[0] if reached else 1.0, 50).tolist()
-    bounds = bounds_of(options, curve, methodcaller("delta", epsilons))
+    bounds = bounds_of(options, curve, "delta", epsilons)
     rows = list(zip(epsilons, *(part.tolist() for part in bounds), strict=True))
     if options.plot is not None:
         save(curve.plot("delta", epsilons=epsilons), options.plot)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -135,27 +134,51 @@ def _schedule(name: str) -> Any:
 
 
 def bounds_of(
-    options: argparse.Namespace,
-    curve: prvcore.PrivacyCurve,
-    ask: Callable[[prvcore.PrivacyCurve], prvcore.Bounds[Any]],
+    options: argparse.Namespace, curve: prvcore.PrivacyCurve, quantity: str, *at: Any
 ) -> prvcore.Bounds[Any]:
-    """Return the bounds that are asked of a curve, which `curve_of` returned.
+    """Return bounds of what runs, whose curve is that of `curve_of`.
 
-    If a part of an epoch is run with a probability that is no float, they enclose those of the
-    float above it, which the curve has, and of the float below.
+    `quantity` is the name of the method that is asked. If a part of an epoch runs with a
+    probability that is no float, the curve has the float above, and what is lost at least is told
+    by the one below.
     """
-    bounds = ask(curve)
-    if options.sampler != "random-allocation":
+    bounds: prvcore.Bounds[Any] = getattr(curve, quantity)(*at)
+    if options.sampler == "random-allocation":
+        below = curve_of(options, from_below=True)
+        if below.mechanisms != curve.mechanisms:
+            return _enclosing(bounds, getattr(below, quantity)(*at), quantity)
+    return bounds
+
+
+def bounds_with(
+    options: argparse.Namespace, found: prvcore.Calibration, noise: float, bounds: Any
+) -> Any:
+    """Return the `bounds` that a search has found with a noise, as `bounds_of` does."""
+    if options.sampler != "random-allocation" or bounds is None:
         return bounds
-    below = curve_of(options, from_below=True)
-    if below.mechanisms == curve.mechanisms:
+    setting = argparse.Namespace(**{**vars(options), "noise_multiplier": noise})
+    mechanisms, counts = steps_of(setting, from_below=True)
+    if (mechanisms, counts) == steps_of(setting):
         return bounds
-    other = ask(below)
-    least, most = (np.minimum, np.maximum) if isinstance(bounds.upper, np.ndarray) else (min, max)
-    wider = bounds._replace(
-        lower=least(bounds.lower, other.lower), upper=most(bounds.upper, other.upper)
+    below = prvcore.compose(
+        mechanisms, counts, neighbors=options.neighbors, eps_error=found.curve.eps_error
     )
-    return wider._of(bounds._origin)
+    quantity = "total_variation" if found.quantity == "advantage" else found.quantity
+    at = () if found.at is None else (found.at,)
+    return _enclosing(bounds, getattr(below, quantity)(*at), quantity)
+
+
+def _enclosing(
+    above: prvcore.Bounds[Any], below: prvcore.Bounds[Any], quantity: str
+) -> prvcore.Bounds[Any]:
+    """Return bounds of what is between two runs; of the one above, more is lost."""
+    if quantity == "bayes_risk":  # which is less where more is lost
+        enclosing = above._replace(upper=below.upper)
+    else:
+        enclosing = above._replace(lower=below.lower)
+    most = np.maximum if isinstance(above.upper, np.ndarray) else max
+    enclosing = enclosing._replace(estimate=most(enclosing.lower, enclosing.estimate))
+    return enclosing._of(above._origin)
 
 
 def curve_of(options: argparse.Namespace, *, from_below: bool = False) -> prvcore.PrivacyCurve:

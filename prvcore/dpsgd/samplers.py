@@ -20,6 +20,7 @@ __all__ = [
     "batches_of_epoch",
     "checked_sampler",
     "least_steps_of_sampler",
+    "other_batches",
     "steps_of_sampler",
     "unshuffled",
 ]
@@ -32,6 +33,24 @@ _ROUNDING = 2.0**-50
 SHUFFLED = ("shuffl", "pytorch", "torch", "dataloader")  # how people begin to name what shuffles
 
 
+# How people begin to name other batches, and what to say of these.
+_OTHER_BATCHES = {
+    ("truncat", "capped", "max"): (
+        "TruncatedPoissonSubsampledGaussian has batches that are cut to a greatest size"
+    ),
+    ("cycl", "sequen", "order", "determin"): (
+        "batches in a known order are not amplified: if the place of a removed record stays empty, "
+        "an epoch costs as much as one Gaussian without sampling"
+    ),
+}
+
+
+def other_batches(text: str) -> str | None:
+    """Return what to say of batches that are those of no sampler here, if anything is known."""
+    kinds = _OTHER_BATCHES.items()
+    return next((told for names, told in kinds if text.lower().startswith(names)), None)
+
+
 def checked_sampler(sampler: object) -> str:
     """Return the name of a sampler."""
     return unshuffled(sampler, "sampler", get_args(Sampler))
@@ -42,12 +61,15 @@ def unshuffled(value: object, name: str, choices: tuple[str, ...]) -> str:
     try:
         return _arguments.choice(value, name, choices)
     except ValueError as error:
-        if not str(value).lower().startswith(SHUFFLED):
+        told = other_batches(str(value))
+        if str(value).lower().startswith(SHUFFLED):
+            told = (
+                "for shuffled batches only a lower bound is known, shuffled_lower_bound, and upper "
+                "bounds without amplification by sampling"
+            )
+        if told is None:
             raise
-        raise ValueError(
-            f"{error}: for shuffled batches only a lower bound is known, shuffled_lower_bound, and "
-            "upper bounds without amplification by sampling"
-        ) from None
+        raise ValueError(f"{error}: {told}") from None
 
 
 def batches_of_epoch(sampling_probability: float) -> int:

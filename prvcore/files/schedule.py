@@ -140,8 +140,11 @@ def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int]
     if not isinstance(values, Mapping):
         raise TypeError(f"a schedule must be a mapping, got {_arguments.short(values)}")
     if set(values) != {"steps"}:
+        saved = values.get("format") == "prvcore accountant"
+        hint = ": Accountant.from_json reads what an accountant has saved" if saved else ""
         raise ValueError(
-            f"a schedule must have steps and nothing else, got {_arguments.short(list(values))}"
+            "a schedule must have steps and nothing else, "
+            f"got {_arguments.short(list(values))}{hint}"
         )
     steps = values["steps"]
     if not isinstance(steps, list | tuple):

@@ -16,6 +16,8 @@ import shtab
 
 import prvcore as prv
 from prvcore import _cli as cli
+from prvcore._cli import commands
+from prvcore.dpsgd.samplers import steps_of_sampler
 
 SETTING = ["--noise-multiplier", "0.8", "--sampling-probability", "0.001", "--steps", "1000"]
 EPSILON = ["epsilon", *SETTING, "--delta", "1e-7"]
@@ -335,6 +337,11 @@ def test_bad_options_are_told_in_one_line(capsys, arguments, option, value):
         ("epsilon", ["--sigma=1.1"], "did you mean --noise-multiplier?"),
         ("epsilon", ["--neighbours", "add"], "did you mean --neighbors?"),
         ("epsilon", ["more", "--num-steps", "3"], "did you mean --steps?"),
+        (
+            "epsilon",
+            ["--sigma=1.1", "--q", "0.1"],
+            "did you mean --noise-multiplier and --sampling-probability?",
+        ),
         ("steps", ["--epochs", "20"], "prvcore steps --help lists what it takes"),
         ("epsilon", ["--batch", "256"], "did you mean --batch-size?"),
         ("epsilon", ["--eps", "1"], "did you mean --eps-error?"),
@@ -364,6 +371,28 @@ def test_an_option_is_not_taken_for_the_beginning_of_another(capsys, command, wr
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"prvcore {command}: error: unrecognized arguments: {' '.join(wrong)}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["calibrate"], "did you mean 'noise'?"),
+        (["Epsilon"], "did you mean 'epsilon'?"),
+        (["audit"], "did you mean 'risk'?"),
+        (["swep"], "did you mean 'sweep'?"),
+        ([*EPSILON, "--neighbors", "replace"], "did you mean 'replace-one'?"),
+        ([*EPSILON, "--sampler", "random_allocation"], "did you mean 'random-allocation'?"),
+        ([*EPSILON, "--sampler", "cyclic"], "costs as much as one Gaussian without sampling"),
+    ],
+)
+def test_a_choice_under_another_name_is_told_its_own(capsys, arguments, told):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(f": {told}\n" if told.startswith("did") else f"{told}\n")
+    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("option", ["--sampler", "--loader"])
@@ -624,6 +653,90 @@ def test_plots_are_files(capsys, tmp_path, arguments):
     path = tmp_path / "picture.png"
     printed(capsys, *arguments, "--plot", str(path))
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("picture.xyz", "argument --plot: plot must be a file such as curve.png, .pdf or .svg"),
+        ("nowhere/picture.png", "nowhere: No such file or directory"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [["curve", *SETTING], SWEEP], ids=["curve", "sweep"])
+def test_pictures_that_cannot_be_saved_are_refused_before_anything_is_computed(
+    capsys, monkeypatch, arguments, path, told
+):
+    def compute(*_, **__):
+        raise AssertionError("nothing was to be computed")
+
+    monkeypatch.setattr(commands, "curve_of", compute)
+    monkeypatch.setattr(commands, "swept", compute)
+    with pytest.raises(SystemExit) as stop:
+        cli.main([*arguments, "--plot", path])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert told in err
+
+
+# ---- Part of an epoch --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rest", [1, 118])  # of 235: floats above and below the quotients
+def test_bounds_of_part_of_an_epoch_are_those_of_the_floats_around_its_probability(capsys, rest):
+    noise, batches, delta, epsilon = 0.8, 235, 1e-5, 0.5
+    below, above = (
+        prv.compose(
+            *steps_of_sampler("random-allocation", noise, 1 / batches, rest, from_below=low)
+        )
+        for low in (True, False)
+    )
+    least, greatest = (
+        next(
+            m.sampling_probability for m in each.mechanisms if isinstance(m, prv.PoissonSubsampled)
+        )
+        for each in (below, above)
+    )
+    assert Fraction(least) < Fraction(rest, batches) < Fraction(greatest)
+    run = ["--noise-multiplier", str(noise), "--sampling-probability", f"1/{batches}"]
+    run += ["--steps", str(rest), "--sampler", "random-allocation", "--json"]
+
+    def around(ask):
+        return {"lower": ask(below)[0], "upper": ask(above)[2]}
+
+    def ends(found):
+        return {"lower": found["lower"], "upper": found["upper"]}
+
+    def of(*arguments):
+        return json.loads(printed(capsys, *arguments, *run))
+
+    assert ends(of("epsilon", "--delta", str(delta))) == around(lambda c: c.epsilon(delta))
+    assert ends(of("delta", "--epsilon", str(epsilon))) == around(lambda c: c.delta(epsilon))
+    risk = of("risk", "--prior", "0.5", "--false-positive-rate", "0.01")
+    assert ends(risk["advantage"]) == around(lambda c: c.total_variation())
+    less = {"lower": above.bayes_risk(0.5).lower, "upper": below.bayes_risk(0.5).upper}
+    assert ends(risk["bayes_risk"]) == less  # the more is lost, the less is the risk
+    assert ends(risk["power"]) == around(lambda c: c.power(0.01))
+    (point,) = of("curve", "--epsilons", str(epsilon))["points"]
+    assert ends(point) == around(lambda c: [float(part[0]) for part in c.delta([epsilon])])
+
+
+@pytest.mark.parametrize("steps", [353, 470])  # 353: one epoch of 235, and part of another
+@pytest.mark.parametrize("begin", [[], ["--noise-multiplier", "2"]])
+def test_the_noise_of_redrawn_batches_is_that_of_the_library(capsys, steps, begin):
+    run = ["--sampling-probability", "1/235", "--steps", str(steps)]
+    run += ["--sampler", "random-allocation", "--epsilon", "1", "--delta", "1e-5", *begin]
+    found = json.loads(printed(capsys, "noise", *run, "--json"))
+    swept = prv.dpsgd_noise_multiplier(
+        1 / 235, steps, epsilon=1.0, delta=1e-5, sampler="random-allocation"
+    )
+    assert found["is_factor"] is False
+    assert (found["value"], found["next_value"]) == (swept.value, swept.next_value)
+    for bounds, lower, upper in (
+        (found["bounds"], swept.lower, swept.upper),
+        (found["next_bounds"], swept.next_lower, swept.next_upper),
+    ):
+        assert (bounds["lower"], bounds["upper"]) == (lower, upper)
 
 
 # ---- Schedules ---------------------------------------------------------------------------------

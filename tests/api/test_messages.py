@@ -13,6 +13,7 @@ import pytest
 from scipy.special import ndtr
 
 import prvcore as prv
+from prvcore import _cli as cli
 from prvcore import _names, sampling
 
 GAUSSIAN = prv.Gaussian(1.0)
@@ -187,7 +188,15 @@ def test_arguments_that_need_a_name(call, told):
         (PLAN, "get_epsilon", "epsilon"),
         (prv.PrivacyFilter(prv.Accountant(), 1.0, 1e-5), "get_epsilon", "spent"),
         (PLAN, "get_noise_multiplier", "noise_multiplier"),
+        (PLAN, "sample_rate", "sampling_probability"),
+        (PLAN, "num_steps", "steps"),
+        (prv.compose([]), "advantage", "total_variation"),
+        (prv.compose([]), "mu", "gaussian_mu"),
+        (prv.compose([]), "tpr", "power"),
+        (prv.compose([]), "rdp", "renyi_divergence"),
         (prv, "get_noise_multiplier", "dpsgd_noise_multiplier"),
+        (prv, "gaussian", "Gaussian"),
+        (prv, "epsilon", "eps_from_delta"),
         (prv, "RDPAccountant", "Accountant"),
         (prv, "GaussianDpEvent", "Gaussian"),
         (prv, "PoissonSampledDpEvent", "PoissonSubsampled"),
@@ -198,6 +207,15 @@ def test_a_name_of_another_library_tells_the_one_here(thing, name, meant):
     with pytest.raises(AttributeError, match=rf"no attribute '{name}': did you mean {meant}\?$"):
         getattr(thing, name)
     assert hasattr(thing, meant)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("report", "report"), ("plot", "plot"), ("advantage", "total_variation")]
+)
+def test_what_the_curve_of_an_accountant_has_is_told(name, meant):
+    with pytest.raises(AttributeError, match=rf"'{name}': did you mean curve\(\)\.{meant}\?$"):
+        getattr(prv.Accountant(), name)
+    assert hasattr(prv.Accountant().curve(), meant)
 
 
 def test_a_module_that_nobody_has_imported(tmp_path):
@@ -220,6 +238,9 @@ def test_what_is_told_exists():
     assert set(_names._GLOBALS_ALSO_CALLED) <= set(prv.__all__)
     for others in _names._GLOBALS_ALSO_CALLED.values():
         assert not set(others.split()) & set(prv.__all__)
+    assert set(_names._COMMANDS_ALSO_CALLED) <= set(cli._COMMANDS)
+    for others in _names._COMMANDS_ALSO_CALLED.values():
+        assert not set(others.split()) & set(cli._COMMANDS)
 
 
 @pytest.mark.parametrize("thing", [prv, prv.Accountant(), prv.compose([]), PLAN])
@@ -250,8 +271,21 @@ def test_choices_that_are_like_no_other():
         prv.compose(prv.Gaussian(1.0), neighbors="zero-out")
     with pytest.raises(TypeError, match=r"got None$"):
         prv.compose(prv.Gaussian(1.0), neighbors=None)
-    with pytest.raises(ValueError, match="did you mean 'random-allocation'"):
-        prv.dpsgd_epsilon(1.1, 0.1, 10, 1e-5, sampler="random_allocation")
+
+
+@pytest.mark.parametrize(
+    ("sampler", "told"),
+    [
+        ("random_allocation", "did you mean 'random-allocation'"),
+        ("without_replacement", "did you mean 'fixed-size'"),
+        ("truncated", "TruncatedPoissonSubsampledGaussian has batches that are cut"),
+        ("Cyclic", "batches in a known order are not amplified"),
+        ("shuffle", "for shuffled batches only a lower bound"),
+    ],
+)
+def test_samplers_under_another_name(sampler, told):
+    with pytest.raises(ValueError, match=rf"got '{sampler}': {told}"):
+        prv.dpsgd_epsilon(1.1, 0.1, 10, 1e-5, sampler=sampler)
 
 
 def test_a_fraction_is_a_real_number_in_all_places():
@@ -281,6 +315,56 @@ def test_bounds_are_compared_by_their_ends(compare):
     assert compare(one, other) == compare(tuple(one), tuple(other))
     with pytest.raises(TypeError, match="not supported between"):
         compare(one, "3")
+
+
+FOUND = prv.dpsgd_noise_multiplier(0.1, 10, epsilon=2.0, delta=1e-5)
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda it: it + it,
+        lambda it: it + 1,
+        lambda it: 1.0 + it,
+        lambda it: 2 * it,
+        lambda it: it * 2,
+        lambda it: it * 1.5,
+        lambda it: sum([it, it]),
+    ],
+)
+def test_neither_bounds_nor_what_was_found_are_added_or_multiplied(count):
+    for bounds in (CURVE.epsilon(1e-5), PLAN.epsilon([1.0, 1.1], 1e-5)):
+        with pytest.raises(TypeError, match=r"^bounds are no number: take their \.upper or"):
+            count(bounds)
+    with pytest.raises(TypeError, match=r"^what a search has found is no number: take its \.value"):
+        count(FOUND)
+
+
+def test_bounds_are_parts_of_longer_tuples():
+    bounds = CURVE.epsilon(1e-5)
+    lower, estimate, upper = bounds
+    assert bounds[0] == lower
+    assert (1e-5, *bounds) == (1e-5,) + bounds == (1e-5, lower, estimate, upper)  # noqa: RUF005
+    assert bounds + (1e-5,) == (lower, estimate, upper, 1e-5)  # noqa: RUF005
+
+
+@pytest.mark.parametrize(
+    ("given", "has"),
+    [
+        (FOUND, r"\.value"),
+        (prv.calibrate(prv.Gaussian(1.0), epsilon=1.0, delta=1e-5), r"\.value"),
+        (CURVE.epsilon(1e-5), r"\.upper or \.lower"),
+        (np.array([1.1]), r"\.item\(\)"),
+    ],
+)
+def test_a_number_within_what_was_given_is_told(given, has):
+    with pytest.raises(TypeError, match=rf"^noise_multiplier must be a real .*: give its {has}$"):
+        prv.Gaussian(given)
+    with pytest.raises(TypeError, match=rf"^counts must be an integer .*: give its {has}$"):
+        prv.compose(prv.Gaussian(1.0), given)
+    for without in (np.array([1.0, 1.1]), "1.1", None, np.True_):
+        with pytest.raises(TypeError, match=r"got [^:]*$"):
+            prv.Gaussian(without)
 
 
 def test_a_truth_value_is_no_number():
