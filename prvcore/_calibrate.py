@@ -16,11 +16,12 @@ from prvcore._scaled_steps import PARAMETERS, Parameter, scaled_steps
 from prvcore._settings import ComposeOptions, Engine, Neighbors, memory_limit_of
 from prvcore._steps import Counts, Mechanisms, pairs, refuse_mixed_groups
 from prvcore._targets import target_of
+from prvcore.mechanisms.base import Mechanism
 
 __all__ = ["calibrate"]
 
 _NUDGE, _MOST_NUDGES = 2.0**-48, 64
-_LEAST_TOLERANCE, _GREATEST_TOLERANCE = 1e-9, 0.1
+_LEAST_TOLERANCE, _GREATEST_TOLERANCE, _TOLERANCE = 1e-9, 0.1, 1e-4
 
 
 @public
@@ -227,6 +228,40 @@ def calibrate(
         compositions=compositions,
         fine_compositions=fine_compositions,
     )
+
+
+def steps_left(
+    mechanism: Mechanism,
+    *,
+    epsilon: float,
+    delta: float,
+    after: "Mechanisms",
+    neighbors: Neighbors = "add-or-remove",
+    engine: Engine = "auto",
+    progress: "ProgressOption" = False,
+    memory_limit: int | None = None,
+) -> int | None:
+    """Return how many runs a budget allows after others, None where it has been exceeded.
+
+    Arguments are those of `calibrate`, whose number of steps it is but for what bounds as close as
+    the tolerance asks leave open.
+    """
+    target = target_of({"epsilon": epsilon, "delta": delta})
+    start = PrivacyCurve([(mechanism, 1)], neighbors=neighbors, engine=engine)
+    before = _before(after, start.neighbors)
+    _together(before, start)  # refuses what cannot be composed
+    memory_limit = memory_limit_of(memory_limit)
+    with reported(progress) as tell:
+        return before._composition.steps_left(
+            mechanism._build(start.neighbors),
+            epsilon=target.value,
+            delta=target.at,
+            tolerance=_TOLERANCE,
+            neighbors=start.neighbors,
+            engine=start.engine,
+            memory_limit=memory_limit,
+            progress=tell,
+        )
 
 
 def _together(before: PrivacyCurve, start: PrivacyCurve) -> Composition:

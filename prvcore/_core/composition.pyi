@@ -116,3 +116,15 @@ class Composition:
         all_changed: bool,
         progress: _Progress | None = None,
     ) -> tuple[float, float, _Bounds, float, float, _Bounds, bool, int, int]: ...
+    def steps_left(
+        self,
+        handle: Handle,
+        *,
+        epsilon: float,
+        delta: float,
+        tolerance: float,
+        neighbors: str,
+        engine: str,
+        memory_limit: int,
+        progress: _Progress | None = None,
+    ) -> int | None: ...

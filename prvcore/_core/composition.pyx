@@ -53,6 +53,7 @@ from prvcore._core.core cimport (
     prv_history_free,
     prv_history_new,
     prv_is_attained,
+    prv_mechanism,
     prv_neighbors,
     prv_options,
     prv_options_default,
@@ -65,6 +66,7 @@ from prvcore._core.core cimport (
     prv_risk,
     prv_status,
     prv_step,
+    prv_steps_left,
     prv_sweep,
     prv_sweep_epsilon,
     prv_sweep_free,
@@ -530,6 +532,34 @@ cdef class Composition:
             found.compositions,
             found.fine,
         )
+
+    def steps_left(
+        self,
+        Handle handle not None,
+        *,
+        double epsilon,
+        double delta,
+        double tolerance,
+        str neighbors not None,
+        str engine not None,
+        size_t memory_limit,
+        object progress=None,
+    ):
+        """Return how many runs of a mechanism a budget allows; None if it has been exceeded."""
+        cdef watch w
+        cdef prv_options options = new_options(neighbors, engine, memory_limit, progress, &w)
+        cdef size_t step_count = len(self.handles)
+        cdef const prv_mechanism *mechanism = handle.pointer
+        cdef uint64_t left = 0
+        cdef prv_status status
+        with nogil:
+            status = prv_steps_left(
+                self.steps, step_count, mechanism, epsilon, delta, tolerance, &options, &left
+            )
+        if status == PRV_ERR_TARGET:
+            return None
+        check_asked(status, &options)
+        return left
 
 
 cdef class Sweep:

@@ -503,6 +503,17 @@ cdef extern from "prvcore.h" nogil:
         size_t compositions
         size_t fine
 
+    prv_status prv_steps_left(
+        const prv_step *steps,
+        size_t step_count,
+        const prv_mechanism *mechanism,
+        double epsilon,
+        double delta,
+        double tolerance,
+        const prv_options *options,
+        uint64_t *left,
+    )
+
     prv_status prv_calibrate(
         const prv_step *steps,
         size_t step_count,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from prvcore import _arguments, _pickling
 from prvcore._arguments import Array, Scalar
 from prvcore._bounds import ArrayBounds, Bounds, EitherBounds, ScalarBounds
-from prvcore._calibrate import calibrate
+from prvcore._calibrate import calibrate, steps_left
 from prvcore._compose import compose
 from prvcore._core.composition import History
 from prvcore._core.mechanism import Handle
@@ -510,16 +510,11 @@ class Accountant:
     ) -> int | None:
         """Return how many more a budget allows, None where it has been exceeded."""
         options = {name: self._options[name] for name in _CALIBRATED if name in self._options}
+        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "after": held.history()}
+        if not isinstance(mechanism, Composed):
+            return steps_left(mechanism, **budget, **options, **how)
         try:
-            found = calibrate(
-                mechanism,
-                epsilon=epsilon,
-                delta=delta,
-                parameter="steps",
-                after=held.history(),
-                **options,
-                **how,
-            )
+            found = calibrate(mechanism, parameter="steps", **budget, **options, **how)
         except TargetError:
             return None
         return int(found.value)

@@ -225,16 +225,17 @@ prv_status prv_direction_profile(prv_direction *direction, size_t fineness, cons
     return PRV_OK;
 }
 
-void prv_direction_set_count(prv_direction *direction, double count)
+void prv_direction_set_count(prv_direction *direction, size_t j, double count)
 {
-    direction->counts[0] = count;
+    direction->counts[j] = count;
     memset(&direction->all, 0, sizeof direction->all);
-    prv_totals_add(&direction->all, direction->mechanisms[0], count, direction->add);
+    for (size_t i = 0; i < direction->steps; i++)
+        prv_totals_add(&direction->all, direction->mechanisms[i], direction->counts[i], direction->add);
 }
 
 prv_status prv_direction_restore(prv_direction *direction, double count, const prv_options *options)
 {
-    prv_direction_set_count(direction, count);
+    prv_direction_set_count(direction, 0, count);
     direction->moment_error = 0.0;
     prv_use_whole_profiles(direction);
     return direction->fineness == 1 ? PRV_OK : prv_direction_profile(direction, 1, options);

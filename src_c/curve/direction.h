@@ -47,8 +47,8 @@ prv_status prv_direction_refine(prv_direction *direction, double saddle, const p
                                 bool *changed);
 /* Replaces the profiles that have another fineness by ones of this one; all cells are in use. */
 prv_status prv_direction_profile(prv_direction *direction, size_t fineness, const prv_options *options);
-/* For a direction of one step: sets its count. */
-void prv_direction_set_count(prv_direction *direction, double count);
+/* Sets the count of step j. O(steps). */
+void prv_direction_set_count(prv_direction *direction, size_t j, double count);
 /* For a direction of one step: as it was made, for this count. */
 prv_status prv_direction_restore(prv_direction *direction, double count, const prv_options *options);
 void prv_direction_free(prv_direction *direction);

@@ -789,6 +789,15 @@ PRV_API prv_status prv_calibrate(const prv_step *steps, size_t step_count, size_
                                  prv_parameter parameter, double epsilon, double delta, double tolerance,
                                  const prv_options *options, prv_calibration *calibration);
 
+/* The most runs of a mechanism, after steps that have run already, for which an upper bound proves that all
+ * is (epsilon, delta)-DP: *left, which may be 0, and is at most so many that the counts add up to 2^53. It is
+ * what prv_calibrate finds with PRV_STEPS and all `steps` fixed, or differs from it by what bounds as close
+ * as the tolerance asks leave open; after many different steps it is found in a small part of the time.
+ * Arguments and statuses are those of prv_calibrate: PRV_ERR_TARGET if the steps exceed the target alone. */
+PRV_API prv_status prv_steps_left(const prv_step *steps, size_t step_count, const prv_mechanism *mechanism,
+                                  double epsilon, double delta, double tolerance, const prv_options *options,
+                                  uint64_t *left);
+
 /* Risks that say how well somebody can tell which of two neighbouring data sets was used. All fall as privacy
  * grows, but the Bayes risk, which is the chance of a wrong guess, and rises. */
 typedef enum prv_risk {

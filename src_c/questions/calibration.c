@@ -12,6 +12,7 @@
 #include "questions/calibration_proof.h"
 #include "questions/own_transforms.h"
 #include "questions/question.h"
+#include "questions/steps_left.h"
 
 /* Factors of noise, and of sampling probabilities from below, are searched between these. */
 #define LEAST_FACTOR 0x1p-200
@@ -242,4 +243,43 @@ prv_status prv_calibrate_risk(const prv_step *steps, size_t step_count, size_t f
                                 .target = prv_risk_level(&wanted, target),
                                 .tolerance = tolerance};
     return run_search(&s, options, calibration);
+}
+
+/* ---- Steps left ---------------------------------------------------------------------------------- */
+
+/* By prv_calibrate: *left is 0 too if the steps before exceed the budget alone. */
+static prv_status left_by_calibration(const prv_steps_left_question *q, const prv_options *options,
+                                      uint64_t *left)
+{
+    prv_calibration c;
+    const prv_status status = prv_calibrate(q->steps, q->step_count, q->step_count - 1, PRV_STEPS, q->epsilon,
+                                            q->delta, q->tolerance, options, &c);
+    *left = status == PRV_OK ? (uint64_t)c.factor : 0;
+    return status;
+}
+
+prv_status prv_steps_left(const prv_step *steps, size_t step_count, const prv_mechanism *mechanism,
+                          double epsilon, double delta, double tolerance, const prv_options *options,
+                          uint64_t *left)
+{
+    prv_status status = prv_check_arithmetic();
+    if (status != PRV_OK) return status;
+    if (!(epsilon >= 0.0 && isfinite(epsilon))) return PRV_ERR_EPSILON;
+    if (!(delta >= 0.0 && delta <= 1.0)) return PRV_ERR_DELTA;
+    status = check_arguments(PRV_STEPS, tolerance, options);
+    if (status != PRV_OK) return status;
+    prv_step *all = prv_allocate(step_count + 1, sizeof *all);
+    if (all == NULL) return PRV_ERR_MEMORY;
+    if (step_count > 0) memcpy(all, steps, step_count * sizeof *all);
+    all[step_count] = (prv_step){mechanism, 1};
+    const prv_steps_left_question q = {all, step_count + 1, epsilon, delta, tolerance};
+    bool found = false;
+    uint64_t runs = 0;
+    status = prv_check_steps(all, step_count + 1, options->neighbors);
+    if (status == PRV_OK && epsilon > 0.0 && delta > 0.0 && prv_is_engine_open(options))
+        status = prv_steps_left_by_growth(&q, options, &found, &runs);
+    if (status == PRV_OK && !found) status = left_by_calibration(&q, options, &runs);
+    if (status == PRV_OK) *left = runs;
+    prv_release(all);
+    return status;
 }

@@ -103,7 +103,7 @@ prv_status prv_count_range_begin(prv_direction *directions, const prv_options *o
 {
     r->directions = directions;
     for (size_t i = 0; i < r->count; i++) {
-        prv_direction_set_count(&directions[i], r->most);
+        prv_direction_set_count(&directions[i], 0, r->most);
         prv_refinement_begin(&directions[i], options, PRV_ASK_EPSILON, r->delta, &r->plans[i].refinement);
     }
     if (r->count > 1 && r->plans[1].refinement.aim.epsilon > r->plans[0].refinement.aim.epsilon) {
@@ -173,13 +173,13 @@ static prv_status aim_plan(prv_count_range *r, size_t i, const prv_options *opti
     prv_direction *d = of_most->task.direction;
     prv_aim *aim = &of_most->aim;
     of_most->task.options = options;
-    prv_direction_set_count(d, r->most);
+    prv_direction_set_count(d, 0, r->most);
     prv_use_cells_of_aim(d, aim);
     prv_status status = prv_refine_aim(d, options, PRV_ASK_EPSILON, r->delta, aim);
     if (status != PRV_OK) return status;
-    prv_direction_set_count(d, r->least);
+    prv_direction_set_count(d, 0, r->least);
     p->least_epsilon = prv_guess_of_fewer(d, aim, sqrt(r->most / r->least));
-    prv_direction_set_count(d, r->most);
+    prv_direction_set_count(d, 0, r->most);
     double width = width_of_most(r, p, options);
     if (i > 0) {
         const double distance = BELOW_KNOWN * (r->plans[0].refinement.aim.epsilon - aim->epsilon);
@@ -292,7 +292,7 @@ static prv_status make_first(prv_count_range *r, const prv_options *options)
      * one, it is too weak. */
     prv_direction *other = r->plans[1].refinement.task.direction;
     const double hopeful = HOPEFUL * p->least_epsilon;
-    prv_direction_set_count(other, r->least);
+    prv_direction_set_count(other, 0, r->least);
     prv_chernoff_cut_tops(other, r->delta);
     r->exclude_tilt = prv_chernoff_tilt(other, r->delta);
     r->may_exclude = prv_chernoff_epsilon_at(other, r->delta, hopeful, r->exclude_tilt) <= hopeful;
@@ -330,7 +330,7 @@ static prv_status see_other(prv_count_range *r, double count, const prv_options 
 {
     prv_direction *other = r->plans[1].refinement.task.direction;
     *found = true;
-    prv_direction_set_count(other, count);
+    prv_direction_set_count(other, 0, count);
     /* The best tilt falls about like the root of the count. */
     const double tilt = r->exclude_tilt * sqrt(r->least / count);
     if (r->may_exclude && prv_chernoff_epsilon_at(other, r->delta, bounds->lower, tilt) <= bounds->lower)

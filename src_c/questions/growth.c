@@ -3,6 +3,14 @@
 #include <string.h>
 
 #include "base/allocate.h"
+#include "curve/attained.h"
+
+bool prv_may_grow(const prv_step *distinct, size_t count, const prv_options *o)
+{
+    return count > 0 && o->discretization == PRV_BRACKETING && o->engine != PRV_ENGINE_CONVOLUTION &&
+           o->mesh_size == 0.0 && prv_attainment_of(distinct, count, o->neighbors) != PRV_NOT_ATTAINED &&
+           !prv_any_combined(distinct, count);
+}
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 

@@ -22,6 +22,10 @@ typedef struct prv_growth {
     prv_growth_sums now;     /* over all steps */
 } prv_growth;
 
+/* Whether a plan may bound a composition of these distinct steps. Plans bound pairs; data sets that are worst
+ * at one question or step are asked as a whole. */
+bool prv_may_grow(const prv_step *distinct, size_t count, const prv_options *options);
+
 /* Brings plan and sums up to all steps of `past`, and reads the answer off them; *found is false if there is
  * no plan or a step does not fit: then the composition has to be bounded as a whole. After any failure the
  * growth must be freed. The answer depends on the steps and their order, never on what is kept. */

@@ -10,22 +10,26 @@
 /* A composition is this much longer at the end of a plan than at its beginning. Plans follow one another like
  * a geometric sequence, so each step is enclosed about three times in all. */
 #define GROWTH 1.5
+/* The same of a plan for so many runs of the last step. */
+#define NARROW_GROWTH 1.16
 
 /* The numbers below choose a plan. No bound relies on them. */
 
 /* Products of an atom and a frequency that a plan's spectrum may take for each of its steps. */
 #define MOST_WORK 4e6
+#define MOST_NARROW_WORK 2e6
 /* The part of the width asked that is planned for: the mesh's part of the width grows with the steps, and the
  * width asked may be that of a smaller epsilon. */
 #define WIDTH_SHARE 0.8
-/* Epsilon may lie this part of itself from the one planned for. */
-#define REACH_SHARE 0.4
+/* Epsilon may lie this part of itself, for each part that the composition grows by, from the one planned for.
+ */
+#define REACH_SHARE 0.8
 /* Divides what truncation may cost, as tilts for the middle of the plan bound what lies outside the window.
  */
 #define STRICTNESS 50.0
-/* Steps that the period has room for, as a part of those planned for: steps of less noise may have far larger
- * moments, and a longer period costs little. */
-#define ROOM_TO_GROW 3.0
+/* Steps that the period has room for, as a part of those that the composition grows by: steps of less noise
+ * may have far larger moments, and a longer period costs little. */
+#define ROOM_TO_GROW 6.0
 /* The part of the shift of the tilt that is planned with: a smaller one bounds tails nearly as well. */
 #define SHIFT_SHARE 0.4
 /* Compositions of a size out of this range are not planned for. */
@@ -65,9 +69,30 @@ static double meshed_count(uint64_t count)
     return exp2(ceil(log2((double)count)));
 }
 
+/* The runs of step j that its mesh is made for. */
+static double runs_meshed(const prv_past *past, size_t j)
+{
+    const bool is_planned = past->planned > 0 && j + 1 == past->length;
+    return meshed_count(is_planned ? past->planned : past->steps[j].count);
+}
+
+/* All steps, with the runs of the last one that are planned. */
+static prv_growth_plan planned_beginning(const prv_past *past)
+{
+    prv_growth_plan plan = {.growth = NARROW_GROWTH};
+    const size_t last = past->length - 1;
+    plan.last_count = past->planned < past->steps[last].count ? past->planned : past->steps[last].count;
+    plan.last_meshed = runs_meshed(past, last);
+    for (size_t j = 0; j < past->length; j++)
+        plan.size += (double)(j < last ? past->steps[j].count : plan.last_count) * past->pairs[j].size;
+    if (plan.size > LEAST_SIZE && plan.size < GREATEST_SIZE) plan.steps = past->length;
+    return plan;
+}
+
 prv_growth_plan prv_choose_beginning(const prv_past *past)
 {
-    prv_growth_plan plan = {0};
+    if (past->planned > 0) return planned_beginning(past);
+    prv_growth_plan plan = {.growth = GROWTH};
     double size = 0.0;
     for (size_t j = 0; j < past->length; j++) size += (double)past->steps[j].count * past->pairs[j].size;
     if (!(size > LEAST_SIZE && size < GREATEST_SIZE)) return plan;
@@ -78,7 +103,7 @@ prv_growth_plan prv_choose_beginning(const prv_past *past)
         const double each = past->pairs[j].size, count = (double)past->steps[j].count;
         plan.steps = j + 1;
         plan.last_count = (uint64_t)fmin(fmax(ceil((plan.size - before) / each), 1.0), count);
-        plan.last_meshed = meshed_count(past->steps[j].count);
+        plan.last_meshed = runs_meshed(past, j);
         before += count * each;
         if (before >= plan.size) break;
     }
@@ -138,7 +163,8 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
                           const prv_options *options, prv_growth_plan *plan)
 {
     prv_aim *aim = &plan->aim;
-    lengthen(direction, sqrt(GROWTH));
+    const double more = plan->growth - 1.0;
+    lengthen(direction, sqrt(plan->growth));
     if (!needs_composition(direction, question, value)) return PRV_ERR_PRECISION;
     prv_take_aim(direction, options, question, value, aim);
     prv_status status = prv_refine_aim(direction, options, question, value, aim);
@@ -146,7 +172,7 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
     const double whole = 1.0 + direction->all.infinite.mass / exp(aim->log_delta);
     aim->asked = WIDTH_SHARE * prv_width_asked(options, aim->epsilon);
     aim->width = WIDTH_SHARE * prv_width_wanted(options, question, aim, aim->epsilon, whole);
-    if (question == PRV_ASK_EPSILON) aim->reach = fmax(aim->reach, REACH_SHARE * aim->epsilon);
+    if (question == PRV_ASK_EPSILON) aim->reach = fmax(aim->reach, REACH_SHARE * more * aim->epsilon);
     aim->strictness = STRICTNESS;
     plan->fineness = direction->fineness;
     const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
@@ -154,7 +180,7 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
     status = prv_layout_plan(direction, aim, tilt, spacing, false, PRV_ENGINE_SPECTRUM,
                              (double)options->memory_limit, &plan->layout);
     if (status != PRV_OK) return status;
-    plan->layout.window.room_to_grow = ROOM_TO_GROW;
+    plan->layout.window.room_to_grow = ROOM_TO_GROW * more;
     plan->layout.window.shift_up *= SHIFT_SHARE;
     return PRV_OK;
 }
@@ -169,7 +195,7 @@ prv_status prv_enclose_step(const prv_growth_plan *plan, const prv_past *past, s
     if (status != PRV_OK) return status;
     prv_layout layout;
     memset(&layout, 0, sizeof layout);
-    direction.counts[0] = meshed_count(past->steps[j].count);
+    direction.counts[0] = runs_meshed(past, j);
     if (plan->fineness > 1) status = prv_direction_profile(&direction, plan->fineness, options);
     if (status != PRV_OK) goto done;
     const double part = fmin(direction.counts[0] * pair->size / plan->size, 1.0);
@@ -198,11 +224,12 @@ static prv_status choose_frequencies(const prv_past *past, const prv_enclosure *
     prv_window window = plan->layout.window;
     window.options = options;
     for (size_t j = 0; j < n; j++) counts[j] = (double)planned_count(plan, past, j);
+    const double most_work = (past->planned > 0 ? MOST_NARROW_WORK : MOST_WORK) * (double)n;
     for (int side = PRV_DOMINATING; side <= PRV_DOMINATED; side++) {
         for (size_t j = 0; j < n; j++)
             list[j] = side == PRV_DOMINATING ? &enclosures[j].dominating : &enclosures[j].dominated;
         status = prv_growing_plan_new(list, counts, n, plan->layout.spacing.lattice, plan->layout.tilt,
-                                      &window, MOST_WORK * (double)n, &plan->side[side]);
+                                      &window, most_work, &plan->side[side]);
         if (status != PRV_OK) goto done;
     }
 done:

@@ -31,6 +31,7 @@ typedef struct prv_past {
     size_t length;              /* > 0 */
     const prv_step *steps;      /* [length] distinct, counts > 0 */
     const prv_step_pair *pairs; /* [length] */
+    uint64_t planned;           /* runs of the last step that plans are made for; 0: their level decides */
 } prv_past;
 
 typedef struct prv_growth_plan {
@@ -40,6 +41,7 @@ typedef struct prv_growth_plan {
     uint64_t last_count; /* runs of the last of these steps that belong to it */
     double last_meshed;  /* the count that the last one's mesh is made for */
     double size;
+    double growth; /* the composition is this much longer at the end of the plan */
     /* The plan for it: */
     bool fails; /* none can be made */
     size_t fineness;
@@ -48,7 +50,9 @@ typedef struct prv_growth_plan {
     prv_growing_plan side[2]; /* by prv_side: of the dominating and of the dominated lattices */
 } prv_growth_plan;
 
-/* The beginning of `past` that a plan is made for, and all else 0. No steps if nothing tells sizes. */
+/* The beginning of `past` that a plan is made for, and all else 0. No steps if nothing tells sizes. If runs
+ * of the last step are planned, it is all steps with so many of these, and the plan is a narrow one: for
+ * little more runs, and no more work than a composition of the whole. */
 prv_growth_plan prv_choose_beginning(const prv_past *past);
 bool prv_is_same_beginning(const prv_growth_plan *a, const prv_growth_plan *b);
 

@@ -10,7 +10,6 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
-#include "curve/attained.h"
 #include "curve/gate.h"
 #include "questions/growth.h"
 #include "questions/own_transforms.h"
@@ -209,7 +208,7 @@ static prv_status ask_growths(const asking *a, double value, const prv_options *
     *found = false;
     for (size_t i = 0; i < a->directions; i++) {
         const bool add = a->adds[i];
-        const prv_past past = {add, h->length, h->steps, h->pairs[add]};
+        const prv_past past = {add, h->length, h->steps, h->pairs[add], .planned = 0};
         const prv_status status = prv_growth_answer(&kept->directions[add], &past, a->question, value,
                                                     options, found, &readings[i]);
         if (status != PRV_OK || !*found) return status;
@@ -239,15 +238,6 @@ static prv_status answer(void *context, const prv_options *options, size_t i, pr
     const prv_status status = ask_growths(a, a->values[i], options, b, r, &found);
     if (status != PRV_OK || found) return status;
     return ask_whole(a, options, &a->values[i], 1, b, r);
-}
-
-/* Whether a plan may bound a composition of these distinct steps. Plans bound pairs; data sets that are worst
- * at one question or step are asked as a whole. */
-static bool may_grow(const prv_step *distinct, size_t count, const prv_options *o)
-{
-    return count > 0 && o->discretization == PRV_BRACKETING && o->engine != PRV_ENGINE_CONVOLUTION &&
-           o->mesh_size == 0.0 && prv_attainment_of(distinct, count, o->neighbors) != PRV_NOT_ATTAINED &&
-           !prv_any_combined(distinct, count);
 }
 
 /* Brings the history up to these distinct steps, and fills directions and totals. */
@@ -289,7 +279,7 @@ static prv_status ask(asking *a, const prv_options *options, size_t length, prv_
     if (status != PRV_OK) goto done;
     status = prv_check_steps(distinct, count, options->neighbors);
     if (status != PRV_OK) goto done;
-    grows = may_grow(distinct, count, options);
+    grows = prv_may_grow(distinct, count, options);
     if (grows) status = bring_up(a, distinct, count, options);
     if (status != PRV_OK) goto done;
     if (grows)

@@ -192,6 +192,12 @@ static prv_status call_prv_calibrate(void)
     return prv_calibrate(&step, 1, 0, PRV_NOISE_SCALE, 1.0, 1e-5, 1e-2, &options, &found);
 }
 
+static prv_status call_prv_steps_left(void)
+{
+    uint64_t left;
+    return prv_steps_left(&step, 1, step.mechanism, 50.0, 1e-5, 1e-2, &options, &left);
+}
+
 static prv_status call_prv_dpsgd_noise(void)
 {
     prv_calibration found;
@@ -311,6 +317,7 @@ static const function functions[] = {
     COMPUTES(prv_renyi_divergence),
     COMPUTES(prv_calibrate),
     COMPUTES(prv_calibrate_risk),
+    COMPUTES(prv_steps_left),
     TELLS(prv_mechanism_check_neighbors),
     TELLS(prv_check_steps),
     TELLS(prv_history_new),

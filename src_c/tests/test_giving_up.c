@@ -285,6 +285,27 @@ static prv_status q_calibrated_risk(const prv_step *steps, const prv_options *o)
     return status;
 }
 
+static prv_status q_steps_left(const prv_step *steps, const prv_options *o)
+{
+    enum { MANY = 9 };
+    prv_mechanism *each[MANY];
+    prv_step many[MANY];
+    prv_options other = *o;
+    uint64_t left = 0;
+    other.eps_error = 0.0;
+    size_t made = 0;
+    prv_status status = PRV_OK;
+    for (; made < MANY && status == PRV_OK; made += status == PRV_OK) {
+        status = prv_mechanism_truncated_poisson_gaussian(2.0 + (double)made, 0.01, 1000, 1000, &each[made]);
+        if (status == PRV_OK) many[made] = (prv_step){each[made], 2};
+    }
+    if (status == PRV_OK)
+        status = prv_steps_left(many, MANY, steps[1].mechanism, 0.5, delta, 0.01, &other, &left);
+    answers[0] = (prv_bounds){(double)left, (double)left, (double)left};
+    for (size_t j = 0; j < made; j++) prv_mechanism_free(each[j]);
+    return status;
+}
+
 /* Asks again if it was disturbed, so that what was left must not disturb it: the answer has the same bits. */
 static prv_status q_history(const prv_step *steps, const prv_options *o)
 {
@@ -479,6 +500,7 @@ static void each_question(void)
     gives_up(ask, q_witness, "a witness", "");
     gives_up(ask, q_calibration, "a calibration", "");
     gives_up(ask, q_calibrated_risk, "a calibrated risk", "");
+    gives_up(ask, q_steps_left, "steps left", "");
     gives_up(ask, q_history, "a history", "");
     gives_up(ask, q_sweep, "a sweep", "");
     gives_up(ask, q_accountant, "an accountant", "");

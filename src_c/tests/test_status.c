@@ -126,6 +126,9 @@ static void mixed_groups(const prv_step *records)
             for (size_t fixed = 0; fixed < 2; fixed++)
                 expect(prv_calibrate(mixed[i], 2, fixed, (prv_parameter)p, 1.0, 1e-3, 1e-3, &o, &c),
                        PRV_ERR_GROUPS, "... a calibration");
+        uint64_t left;
+        expect(prv_steps_left(mixed[i], 1, mixed[i][1].mechanism, 1.0, 1e-3, 1e-3, &o, &left), PRV_ERR_GROUPS,
+               "... steps left");
         expect(prv_epsilon(same[i], 2, &o, &delta, 1, &b, NULL), PRV_OK, "the same unit");
         expect(prv_history_epsilon(history, same[i], 2, &o, &delta, 1, &b, NULL), PRV_OK, "... of a history");
     }

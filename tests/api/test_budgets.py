@@ -42,6 +42,20 @@ def test_remaining_steps_are_the_most():
     assert accountant.remaining_steps(epsilon=0.1, delta=DELTA, **STEP) == 0  # too much has run
 
 
+def test_remaining_steps_after_many_mechanisms_are_the_most():
+    accountant = prv.Accountant()
+    for i in range(12):
+        accountant.step(noise_multiplier=0.8 + 0.02 * i, sampling_probability=2e-3, count=5)
+    left = accountant.remaining_steps(epsilon=1.0, delta=1e-6, **STEP)
+    assert left == prv.PrivacyFilter(accountant, 1.0, 1e-6).remaining_steps(**STEP)
+    # bounds may cost less than one step
+    for more, within in ((left, True), (left + 2, False)):
+        other = accountant.copy()
+        other.step(**STEP, count=more)
+        bounds = certified(other.history)
+        assert bounds.lower <= 1.0 if within else bounds.lower > 1.0
+
+
 def test_a_filter_lets_through_all_that_is_left_and_no_more(budget):
     left = budget.remaining_steps(**STEP)
     assert left == prv.dpsgd_steps(*STEP.values(), EPSILON, DELTA).value
