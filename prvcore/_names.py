@@ -73,6 +73,7 @@ _ARGUMENTS_ALSO_CALLED = {
     "add-or-remove": "add-remove add-or-remove-one both unbounded",
     "replace-one": "bounded change-one replace replacement substitute substitution swap",
     "fixed-size": "fixed swor uniform without-replacement wor",
+    "trade-off": "beta power roc",
     "random-allocation": "allocation redrawn-bins",
     "balls-in-bins": "bins fixed-bin",
 }
@@ -224,7 +225,7 @@ def hinting(
         except TypeError as error:
             known = _arguments_of(function, options)
             if _TOO_MANY.search(str(error)) and error.__traceback__.tb_next is None:  # type: ignore[union-attr]
-                raise _too_many(function, len(arguments)) from None
+                raise _too_many(function, len(arguments), known) from None
             first = next((name for name in given if name not in known), None)
             if first is None or not any(words in str(error) for words in _OF_PYTHON):
                 raise
@@ -238,14 +239,14 @@ def _called(function: Callable[..., Any]) -> str:
     return function.__qualname__.removesuffix(".__init__")
 
 
-def _too_many(function: Callable[..., Any], given: int) -> TypeError:
-    """Return the error of more arguments without names than a function takes."""
+def _too_many(function: Callable[..., Any], given: int, known: Iterable[str]) -> TypeError:
+    """Return the error of more arguments without names than a function takes, with all names."""
     kinds = {name: p.kind for name, p in inspect.signature(function).parameters.items()}
     given -= kinds.pop("self", None) is not None
-    placed = [
+    placed = {
         name for name, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    ]
-    shown = ", ".join([*placed, *(["name=..."] if len(placed) < len(kinds) else [])])
+    }
+    shown = ", ".join(name if name in placed else f"{name}=..." for name in known)
     called = _called(function)
     number = "an argument without its name" if given == 1 else f"{given} arguments without names"
     return TypeError(f"{called}() got {number}: it is {called}({shown})")

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from prvcore import _arguments
-from prvcore.mechanisms.base import Mechanism
+from prvcore.mechanisms.base import Mechanism, taken_for_mechanism
 
 __all__ = ["Counts", "Mechanisms", "Steps", "merged", "pairs", "refuse_mixed_groups"]
 
@@ -31,7 +31,9 @@ def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[
     except TypeError:
         items = None
     if items is None:
-        hint = ": a mapping has them as its items()" if isinstance(mechanisms, Mapping) else ""
+        hint = taken_for_mechanism(mechanisms)
+        if isinstance(mechanisms, Mapping):
+            hint = ": a mapping has them as its items()"
         raise TypeError(
             f"{name} must be a mechanism, or an iterable of mechanisms and (mechanism, count) "
             f"pairs, got {mechanisms!r}{hint}"
@@ -40,7 +42,10 @@ def pairs(mechanisms: Any, counts: Any, name: str = "mechanisms") -> list[tuple[
         return [_pair(item, i, name) for i, item in enumerate(items)]
     for i, item in enumerate(items):
         if not isinstance(item, Mechanism):
-            raise TypeError(f"{name}[{i}] must be a mechanism where counts is given, got {item!r}")
+            raise TypeError(
+                f"{name}[{i}] must be a mechanism where counts is given, "
+                f"got {item!r}{taken_for_mechanism(item)}"
+            )
     try:
         numbers = list(counts)
     except TypeError:
@@ -63,6 +68,8 @@ def _pair(item: Any, i: int, name: str) -> tuple[Mechanism, int]:
     message = f"{name}[{i}] must be a mechanism or a pair (mechanism, count), got {item!r}"
     if i == 1 and isinstance(item, int):
         message += ": a single pair stands in a list, [(mechanism, count)]"
+    else:
+        message += taken_for_mechanism(item)
     raise TypeError(message)
 
 

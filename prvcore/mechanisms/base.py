@@ -11,7 +11,7 @@ from prvcore._arguments import short
 from prvcore._core import mechanism as core
 from prvcore._names import public
 
-__all__ = ["Mechanism", "OfArrays", "check_mechanism"]
+__all__ = ["Mechanism", "OfArrays", "check_mechanism", "taken_for_mechanism"]
 
 
 @public
@@ -104,7 +104,18 @@ class OfArrays(Mechanism):
 def check_mechanism(value: object) -> None:
     """Refuse what is no mechanism; who gives a list is told that one is taken at a time."""
     if not isinstance(value, Mechanism):
-        told = (
-            ": give each by itself, with its count after it" if type(value) in (list, tuple) else ""
-        )
+        told = taken_for_mechanism(value)
+        if type(value) in (list, tuple):
+            told = ": give each by itself, with its count after it"
         raise TypeError(f"mechanism must be a mechanism of prvcore, got {short(value)}{told}")
+
+
+def taken_for_mechanism(value: object) -> str:
+    """Return what to say of a value that is no mechanism, but easily taken for one."""
+    if isinstance(value, type) and issubclass(value, Mechanism):
+        return f": a class is none, give {value.__name__}(...)"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f": a number is none, Gaussian({value!r}) is"
+    if callable(value):
+        return ": a function is none; calibrate changes the noise of a mechanism with any noise"
+    return ""

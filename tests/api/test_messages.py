@@ -163,10 +163,10 @@ def test_an_argument_under_another_name_is_told_its_own(call, told):
             lambda: prv.SubsampledWithoutReplacement(prv.Gaussian(1.1), 256, 60_000),
             "got 3 arguments without names: it is SubsampledWithoutReplacement(mechanism, samp",
         ),
-        (lambda: prv.Accountant("rdp"), "without its name: it is Accountant(name=...)"),
+        (lambda: prv.Accountant("rdp"), "without its name: it is Accountant(eps_error=..., "),
         (
             lambda: prv.dpsgd_epsilon(1.1, 0.1, 1, 1e-5, "replace-one"),
-            "it is dpsgd_epsilon(noise_multiplier, sampling_probability, steps, delta, name=...)",
+            "it is dpsgd_epsilon(noise_multiplier, sampling_probability, steps, delta, sampler=...",
         ),
     ],
 )
@@ -295,6 +295,32 @@ def test_a_fraction_is_a_real_number_in_all_places():
     assert swept == prv.dpsgd_epsilon(1.1, 0.004, 10, 1e-5)
     with pytest.raises(ValueError, match="noise_multiplier must be finite and >= 0, got Fraction"):
         prv.dpsgd_epsilon(Fraction(10**400), probability, 10, delta)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (prv.Gaussian, r"a class is none, give Gaussian\(\.\.\.\)"),
+        (1.1, r"a number is none, Gaussian\(1\.1\) is"),
+        (lambda noise: prv.Gaussian(noise), "a function is none; calibrate changes the noise"),
+    ],
+)
+@pytest.mark.parametrize(
+    "take",
+    [
+        prv.Accountant().add,
+        prv.compose,
+        lambda given: prv.compose([given]),
+        lambda given: prv.compose([given], [3]),
+        lambda given: prv.calibrate(given, epsilon=1.0, delta=1e-5),
+        lambda given: prv.RandomAllocation(given, 10),
+        lambda given: prv.PoissonSubsampled(given, 0.1),
+        lambda given: sampling.PoissonBatches(100, 0.1, 10).accounted(given),
+    ],
+)
+def test_what_is_taken_for_a_mechanism(take, given, told):
+    with pytest.raises(TypeError, match=rf"must be a mechanism.*, got .*: {told}"):
+        take(given)
 
 
 def test_mechanisms_in_a_list_are_added_one_by_one():
