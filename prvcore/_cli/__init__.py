@@ -33,6 +33,7 @@ from prvcore._cli.commands import (
     run_verify,
     run_witness,
 )
+from prvcore._cli.composition import has_meaningless_delta
 from prvcore._cli.options import (
     OPTIONS,
     add_check,
@@ -49,6 +50,7 @@ from prvcore._cli.options import (
     add_witness,
 )
 from prvcore._cli.parser import BAD_OPTION, Parser, add_completion
+from prvcore.dpsgd.reports import MEANINGLESS
 
 _CUT_OFF, _INTERRUPTED = 1, 130
 
@@ -137,6 +139,8 @@ def _run(options: argparse.Namespace) -> int:
     for warning in caught:
         text = str(warning.message).replace("memory_limit", "--memory-limit")
         print(f"{options.parser.prog}: warning: {text}", file=sys.stderr)
+    if options.command not in ("report", "risk") and has_meaningless_delta(options):
+        print(f"{options.parser.prog}: warning: {MEANINGLESS}", file=sys.stderr)
     return status
 
 

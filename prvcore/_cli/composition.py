@@ -11,6 +11,7 @@ import numpy as np
 
 import prvcore
 from prvcore._cli.options import OPTIONS
+from prvcore.dpsgd.reports import is_meaningless
 from prvcore.dpsgd.samplers import steps_of_sampler
 from prvcore.files.schedule import read_schedule
 
@@ -101,6 +102,13 @@ def trained(options: argparse.Namespace) -> prvcore.TrainingSchedule | None:
     steps_of(options)  # which says what is missing
     training = [getattr(options, name) for name in _TRAINING]
     return None if None in training else _plan(options, *training)
+
+
+def has_meaningless_delta(options: argparse.Namespace) -> bool:
+    """Return whether a delta that is given is too large for a number of records that is given."""
+    if not (_given(options, "delta") and _given(options, "dataset_size")):
+        return False
+    return is_meaningless(max(_listed(options.delta)), max(_listed(options.dataset_size)))
 
 
 def swept(options: argparse.Namespace) -> tuple[tuple[str, ...], prvcore.SweepBounds[Any]]:

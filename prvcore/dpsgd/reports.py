@@ -11,14 +11,19 @@ from prvcore._report import OfCurve
 from prvcore._settings import ComposeOptions
 from prvcore.dpsgd.samplers import steps_of_sampler
 
-__all__ = ["report_of", "trainings_in_words"]
+__all__ = ["MEANINGLESS", "is_meaningless", "report_of", "trainings_in_words"]
 
 
 # A random one of n records is published by a mechanism with epsilon 0 and delta 1 / n.
-_MEANINGLESS = (
-    " This delta is not below 1 over the number of records, so that publishing a record at random "
-    "would be allowed."
+MEANINGLESS = (
+    "delta is not below 1 over the number of records, so that publishing a record at random "
+    "would be allowed"
 )
+
+
+def is_meaningless(delta: float, dataset_size: int) -> bool:
+    """Return whether a delta is as large as that of publishing a record at random."""
+    return delta * dataset_size >= 1.0
 
 
 def report_of(
@@ -65,5 +70,6 @@ def trainings_in_words(settings: dict[str, Any], shape: tuple[int, ...]) -> Iter
         together = f", {parts:,} of which make a step" if parts > 1 else ""
         yield (
             f"The training: {size:,} records, {times!r} epoch{'s' * (times != 1)}, "
-            f"{batches}{together}{drawn}.{_MEANINGLESS if delta * size >= 1.0 else ''}"
+            f"{batches}{together}{drawn}."
+            f"{f' This {MEANINGLESS}.' if is_meaningless(delta, size) else ''}"
         )

@@ -739,6 +739,27 @@ def test_the_noise_of_redrawn_batches_is_that_of_the_library(capsys, steps, begi
         assert (bounds["lower"], bounds["upper"]) == (lower, upper)
 
 
+@pytest.mark.parametrize(
+    ("delta", "too_large"), [(1 / 1024, True), (math.nextafter(1 / 1024, 0.0), False)]
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["epsilon", "--noise-multiplier", "1.1"],
+        ["epsilon", "--noise-multiplier", "1.1", "--json"],
+        ["noise", "--epsilon", "1"],
+        ["sweep", "--noise-multiplier", "1.1"],
+    ],
+    ids=" ".join,
+)
+def test_a_delta_that_allows_publishing_a_record_is_warned_of(capsys, command, delta, too_large):
+    training = ["--dataset-size", "1024", "--batch-size", "64", "--epochs", "1"]
+    assert cli.main([*command, *training, "--delta", str(delta)]) == 0
+    told = f"prvcore {command[0]}: warning: delta is not below 1 over the number of records, so "
+    err = capsys.readouterr().err
+    assert err.startswith(told) if too_large else err == ""
+
+
 # ---- Schedules ---------------------------------------------------------------------------------
 
 
