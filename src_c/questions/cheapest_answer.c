@@ -70,6 +70,25 @@ static void tell_of_wide_deltas(const prv_options *options, double epsilon, cons
     r->limit = PRV_LIMIT_ROUNDING;
 }
 
+/* Where no lattice can be made: no epsilon is above the greatest loss. True if that is within the width
+ * asked.
+ */
+static bool is_known_by_greatest_loss(const pairs *p, const prv_options *options, double delta, prv_bounds *b,
+                                      prv_report *r)
+{
+    prv_bounds worst = {0.0, 0.0, 0.0};
+    for (size_t i = 0; i < p->count; i++) {
+        prv_bounds known = {0.0, 0.0, HUGE_VAL};
+        if (prv_gate_close(&p->directions[i].all, PRV_ASK_EPSILON, delta, &known) != PRV_OK) return false;
+        prv_gate_worst(&worst, &known);
+    }
+    if (!(worst.upper <= prv_width_asked(options, 0.0))) return false;
+    *b = worst;
+    prv_report_known(options, r);
+    r->width = r->rounding = worst.upper;
+    return true;
+}
+
 /* Where neither totals nor closed forms answer: inequalities, or lattices. */
 static prv_status bracket_open_pairs(const pairs *p, const prv_options *options, double value, prv_bounds *b,
                                      prv_report *r)
@@ -90,7 +109,10 @@ static prv_status bracket_open_pairs(const pairs *p, const prv_options *options,
         if (status != PRV_OK || found) return status;
     }
     status = prv_bracket(p->directions, p->count, options, p->question, value, b, r);
-    if (p->question == PRV_ASK_EPSILON || options->mesh_size > 0.0) return status;
+    if (options->mesh_size > 0.0) return status;
+    if (p->question == PRV_ASK_EPSILON)
+        return prv_is_too_fine(status) && is_known_by_greatest_loss(p, options, value, b, r) ? PRV_OK
+                                                                                             : status;
     if (prv_is_too_fine(status) && prv_is_known_by_variation(p->directions, p->count, options, value,
                                                              prv_limit_of_enclosing(status), b, r))
         return PRV_OK;

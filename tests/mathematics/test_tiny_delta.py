@@ -277,3 +277,18 @@ def test_probabilities_below_the_normal_doubles(loss, whole, rare, count, epsilo
     with Precision(3000):
         probability = arb(rare) / (arb(whole) + arb(rare))
         assert encloses(found, delta_of_rare_losses(loss, probability, count, epsilon))
+
+
+@pytest.mark.parametrize("neighbors", ["add", "remove", "add-or-remove"])
+@pytest.mark.parametrize("delta", [5e-324, 1.275e-321])
+def test_losses_that_no_lattice_tells_apart(delta, neighbors):
+    own, probability = 1.9312225918193488e-16, 3.0892253273312675e-305
+    mechanism = prv.PoissonSubsampled(prv.PureDP(own), probability)
+    found = prv.eps_from_delta(mechanism, delta, counts=2, neighbors=neighbors)
+    assert found.lower == 0.0
+    assert found.upper <= 1e-6
+    with Precision(3000):
+        high = 1 / (1 + (-arb(own)).exp())
+        seen = arb(probability) * high + (1 - arb(probability)) * (1 - high)
+        for a, b in [(seen, 1 - high), (high, 1 - seen)]:
+            assert not delta_of_two_losses(a, b, 2, found.upper) > delta
