@@ -139,6 +139,7 @@ setup(
             extension("_core.fft_plans", "src_c/pyfftw_build_stub", numpy.get_include()),
         ],
         build_dir="build/cython",
+        cache="CYTHON_CACHE_DIR" in os.environ,
         compiler_directives={
             "language_level": 3,
             "boundscheck": False,
