@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 import numpy as np
 from numpy.typing import NDArray
 
-from prvcore._names import public
+from prvcore._names import known_elsewhere, public
 from prvcore._outward import DOWN, NEAREST, UP, RoundedDown, RoundedUp, formatted, laid_out, rounded
 from prvcore._tables import table_of
 
@@ -66,6 +66,7 @@ def no_arithmetic(instead: str) -> tuple[Callable[[Any, Any], Any], ...]:
 
 
 @public
+@known_elsewhere
 class Bounds(_Three[Number]):
     """Bounds of a number: ``0 <= lower <= estimate <= upper``.
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from prvcore import _pickling
 from prvcore._bounds import ScalarBounds
 from prvcore._curve import PrivacyCurve
-from prvcore._names import public
+from prvcore._names import known_elsewhere, public
 from prvcore._outward import DOWN, UP, formatted, rounded
 from prvcore._report import OfCurve
 from prvcore._targets import Target
@@ -20,6 +20,7 @@ _Rounded = TypeVar("_Rounded", str, float)
 
 
 @public
+@known_elsewhere
 @dataclass(frozen=True, slots=True)
 class Calibration(_pickling.Pickled):
     """The cheapest value of a parameter that meets a target, and the proof that it is.

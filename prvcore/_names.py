@@ -99,6 +99,11 @@ _METHODS_ALSO_CALLED = {
     "renyi_divergence": "get_rdp rdp renyi renyi_dp",
     "total_variation": "advantage membership_advantage total_variation_distance tv",
     "trade_off": "beta fnr tradeoff",
+    # of an odometer
+    "read": "epsilon eps get_epsilon spent",
+    # of results
+    "upper": "eps epsilon upper_bound value",
+    "value": "noise noise_multiplier sigma",
     "to_json": "save state_dict",
     "from_json": "load load_state_dict",
 }
@@ -292,10 +297,10 @@ def known_elsewhere(kind: type[_Thing], **made: type) -> type[_Thing]:
     `made` are the kinds of what methods without arguments return, whose methods are told, too.
     """
 
-    def find(_: _Thing, name: str) -> Any:
-        told = f"{kind.__name__!r} object has no attribute {name!r}"
+    def find(self: _Thing, name: str) -> Any:
+        told = f"{type(self).__name__!r} object has no attribute {name!r}"
         if not name.startswith("_"):
-            known = {each: each for each in dir(kind)}
+            known = {each: each for each in dir(type(self))}
             for method, returned in made.items():
                 known = {each: f"{method}().{each}" for each in dir(returned)} | known
             told += did_you_mean(name, known, "method", near=False, shown=known.__getitem__)

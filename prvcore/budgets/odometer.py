@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from prvcore import _arguments
 from prvcore._bounds import ScalarBounds
-from prvcore._names import hinting, public
+from prvcore._names import hinting, known_elsewhere, public
 from prvcore.budgets.accountant import Accountant
 from prvcore.budgets.chain import Link
 
@@ -47,6 +47,7 @@ class _Taken(Link):
 
 
 @public
+@known_elsewhere
 class PrivacyOdometer:
     """Readings of what is spent that hold together, wherever one stops.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 import numpy as np
 
 from prvcore._bounds import Bounds, Number, no_arithmetic
-from prvcore._names import public
+from prvcore._names import known_elsewhere, public
 from prvcore._outward import UP, formatted, laid_out, rounded
 from prvcore._plot import plot_sweep
 from prvcore._settings import ComposeOptions
@@ -108,6 +108,7 @@ class SweepBounds(Bounds[Number]):
 
 
 @public
+@known_elsewhere
 class SweepCalibrations(NamedTuple, Generic[Number]):
     """The cheapest value of a parameter at every setting of a sweep, with the proof.
 

@@ -190,6 +190,12 @@ def test_arguments_that_need_a_name(call, told):
         (PLAN, "get_noise_multiplier", "noise_multiplier"),
         (PLAN, "sample_rate", "sampling_probability"),
         (PLAN, "num_steps", "steps"),
+        (CURVE.epsilon(1e-5), "value", "upper"),
+        (CURVE.epsilon(1e-5), "epsilon", "upper"),
+        (PLAN.epsilon(1.1, 1e-5), "epsilon", "upper"),
+        (PLAN.noise_multiplier(1.0, 1e-5), "noise_multiplier", "value"),
+        (prv.calibrate(GAUSSIAN, epsilon=1.0, delta=1e-5), "sigma", "value"),
+        (prv.PrivacyOdometer(prv.Accountant(), 1e-5), "get_epsilon", "read"),
         (prv.compose([]), "advantage", "total_variation"),
         (prv.compose([]), "mu", "gaussian_mu"),
         (prv.compose([]), "tpr", "power"),
@@ -231,10 +237,16 @@ def test_a_module_that_nobody_has_imported(tmp_path):
 
 
 def test_what_is_told_exists():
-    methods = {
-        name for kind in (prv.Accountant, prv.PrivacyCurve, prv.PrivacyFilter) for name in dir(kind)
-    }
-    assert set(_names._METHODS_ALSO_CALLED) <= methods | set(dir(prv.TrainingSchedule))
+    kinds = (
+        prv.Accountant,
+        prv.Bounds,
+        prv.Calibration,
+        prv.PrivacyCurve,
+        prv.PrivacyFilter,
+        prv.PrivacyOdometer,
+        prv.TrainingSchedule,
+    )
+    assert set(_names._METHODS_ALSO_CALLED) <= {name for kind in kinds for name in dir(kind)}
     assert set(_names._GLOBALS_ALSO_CALLED) <= set(prv.__all__)
     for others in _names._GLOBALS_ALSO_CALLED.values():
         assert not set(others.split()) & set(prv.__all__)
