@@ -11,9 +11,13 @@
  * target at first order. Tightness alone depends on these numbers. */
 enum { MOST_SHIFTS = 3, NEIGHBOURHOOD = 32 };
 
+/* If no mesh cell has this share, the mesh resolves the law. */
+#define CROWDED 0.025
+
 typedef struct heavy_cell {
-    size_t at;    /* mesh cell */
-    double share; /* its part of all mass, about */
+    size_t at;     /* mesh cell */
+    double share;  /* its part of all mass, about */
+    bool is_alone; /* no other one far from it is crowded */
 } heavy_cell;
 
 /* The mesh cell with the most tilted mass. `scratch` has room for the mesh, and the lattice is scratch too.
@@ -34,9 +38,11 @@ static heavy_cell heaviest_cell(const prv_cells *cells, const prv_mesh *mesh, do
         prv_tilt(lattice->loss, lattice->mass, n, tilt, scratch);
         share = scratch;
     }
-    heavy_cell h = {0, 0.0};
+    heavy_cell h = {0, 0.0, true};
     for (size_t k = 0; k < n; k++)
-        if (share[k] > h.share) h = (heavy_cell){k, share[k]};
+        if (share[k] > h.share) h = (heavy_cell){k, share[k], true};
+    for (size_t k = 0; k < n; k++)
+        if (share[k] >= CROWDED && (k + NEIGHBOURHOOD < h.at || k > h.at + NEIGHBOURHOOD)) h.is_alone = false;
     return h;
 }
 
@@ -59,11 +65,14 @@ static double merged_shift(const prv_cells *cells, const prv_mesh *mesh, size_t 
     return above < 0.0 ? above + mesh->spacing : above;
 }
 
-/* The cells around a mesh cell, and their mesh: merging them alone tells which shift is best. */
-static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, size_t at, prv_cells *near)
+/* The cells that tell which shift is best when they alone are merged, and their mesh: those around a heavy
+ * cell; all, if there is another heavy one far from it, for which that shift may be a poor one. */
+static prv_mesh neighbourhood(const prv_cells *cells, const prv_mesh *mesh, const heavy_cell *h,
+                              prv_cells *near)
 {
-    const size_t first = at > NEIGHBOURHOOD ? at - NEIGHBOURHOOD : 0;
-    const size_t end = at + NEIGHBOURHOOD + 2 < mesh->length ? at + NEIGHBOURHOOD + 2 : mesh->length;
+    const size_t reach = h->is_alone ? NEIGHBOURHOOD : mesh->length, at = h->at;
+    const size_t first = at > reach ? at - reach : 0;
+    const size_t end = at + reach + 2 < mesh->length ? at + reach + 2 : mesh->length;
     prv_mesh part = *mesh;
     part.index += first;
     part.knot += first;
@@ -88,20 +97,20 @@ void prv_lattice_dominated(const prv_cells *cells, prv_mesh *mesh, double *scrat
 {
     const bool shifts = !mesh->on_knots || mesh->may_shift;
     mesh->shift = mesh->on_knots ? 0.0 : 0.5 * mesh->spacing;
-    const double crowded = 0.025; /* if no mesh cell has this share, the mesh resolves the law */
     prv_mesh best = *mesh;
     double greatest = -HUGE_VAL;
-    heavy_cell last = {SIZE_MAX, 0.0};
+    heavy_cell last = {SIZE_MAX, 0.0, true};
     for (int tilted = 1; tilted >= 0 && shifts; tilted--) { /* the tilted bulk, then the law's own */
         const heavy_cell h = heaviest_cell(cells, mesh, tilted ? mesh->tilt : 0.0, scratch, lattice);
-        if (h.share < crowded || h.at == last.at) continue;
+        if (h.share < CROWDED || h.at == last.at) continue;
         last = h;
         prv_cells near;
-        prv_mesh part = neighbourhood(cells, mesh, h.at, &near);
+        prv_mesh part = neighbourhood(cells, mesh, &h, &near);
         if (mesh->on_knots) greatest = fmax(greatest, merged_moment(&near, &part, scratch, lattice));
         part.on_knots = false;
-        for (size_t reach = 0; reach < MOST_SHIFTS; reach++) {
-            part.shift = merged_shift(cells, mesh, h.at, reach);
+        /* Several heavy cells may be atoms that all lie on lattice points. */
+        for (int reach = h.is_alone ? 0 : -1; reach < MOST_SHIFTS; reach++) {
+            part.shift = reach < 0 ? mesh->spacing : merged_shift(cells, mesh, h.at, (size_t)reach);
             const double moment = merged_moment(&near, &part, scratch, lattice);
             if (!(moment > greatest)) continue;
             greatest = moment;

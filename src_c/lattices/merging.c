@@ -127,6 +127,43 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0, 0.0, 0.0, PASSED * mesh->length};
 }
 
+/* ---- What merging loses --------------------------------------------------------------------- */
+
+/* These decide tightness alone. Mass m that is merged with mass at a distance D, which moves m by a small d,
+ * loses m d lam (lam + 1) / 2 times one of these of the moment at the tilt lam: D itself, if D is small. Mass
+ * from farther above matters the more to the moment, and from far below costs no more than to drop m d. */
+static double loss_from_above(double tilt, double distance)
+{
+    const double lam = fmax(tilt, LEAST_TILT), far = fmin(lam * distance, 600.0);
+    return 2.0 / (lam * (lam + 1.0)) * (prv_vm_expm1(far) / -prv_vm_expm1(-distance) - lam);
+}
+
+static double loss_from_below(double tilt, double distance)
+{
+    const double lam = fmax(tilt, LEAST_TILT);
+    return 2.0 / (lam * (lam + 1.0)) *
+           (lam + prv_vm_expm1(-lam * distance) / prv_vm_expm1(fmin(distance, 600.0)));
+}
+
+/* A part d of mass that is dropped, as no other mass moves the rest by as much, takes all of its moment with
+ * it, and the rest moves down. */
+static double loss_of_dropping(double tilt)
+{
+    return 2.0 / fmax(tilt, LEAST_TILT);
+}
+
+/* Whether dropping the excess of a part that lies above its target loses less than moving it up to the next
+ * one, where it merges with mass that is no nearer than that. */
+static bool is_dropping_cheaper(const merge *s, const pool *part, size_t i)
+{
+    if (i + 1 >= s->mesh->length) return false;
+    const double between = s->target[i + 1] - s->target[i], above = log(part->mass / part->relative);
+    return above * loss_of_dropping(s->mesh->tilt) <
+           (between - above) * loss_from_above(s->mesh->tilt, between);
+}
+
+/* ---- Pools ----------------------------------------------------------------------------------- */
+
 /* P's mass of a cell, times e^c for target i, which is the next target to be done. */
 static inline double cell_relative(const merge *s, size_t cell, size_t i)
 {
@@ -174,7 +211,8 @@ static double give_back(merge *s, pool *p, pool carried, size_t first, double fi
         const double before = cell == first ? first_left : 1.0;
         const pool part = held(s, cell, before, i);
         const double excess = p->mass - p->relative, gain = part.mass - part.relative;
-        if (excess + gain <= 0.0) {
+        /* An atom that lies on the target within rounding stays in the pool. */
+        if (excess + gain <= s->cells->tail_error * (p->mass + part.mass)) {
             add(p, part, 1.0);
             continue;
         }
@@ -184,6 +222,11 @@ static double give_back(merge *s, pool *p, pool carried, size_t first, double fi
             p->relative = p->mass;
             left = before * (1.0 - share);
             break;
+        }
+        if (excess <= s->cells->tail_error * p->mass && is_dropping_cheaper(s, &part, i)) {
+            add(p, part, 1.0);
+            p->mass = p->relative;
+            continue;
         }
         left = before;
         break;
@@ -252,30 +295,7 @@ static double borrow(merge *s, pool *p, size_t i)
     return excess;
 }
 
-/* ---- What merging loses --------------------------------------------------------------------- */
-
-/* These decide tightness alone. Mass m that is merged with mass at a distance D, which moves m by a small d,
- * loses m d lam (lam + 1) / 2 times one of these of the moment at the tilt lam: D itself, if D is small. Mass
- * from farther above matters the more to the moment, and from far below costs no more than to drop m d. */
-static double loss_from_above(double tilt, double distance)
-{
-    const double lam = fmax(tilt, LEAST_TILT), far = fmin(lam * distance, 600.0);
-    return 2.0 / (lam * (lam + 1.0)) * (prv_vm_expm1(far) / -prv_vm_expm1(-distance) - lam);
-}
-
-static double loss_from_below(double tilt, double distance)
-{
-    const double lam = fmax(tilt, LEAST_TILT);
-    return 2.0 / (lam * (lam + 1.0)) *
-           (lam + prv_vm_expm1(-lam * distance) / prv_vm_expm1(fmin(distance, 600.0)));
-}
-
-/* A part d of mass that is dropped, as no other mass moves the rest by as much, takes all of its moment with
- * it, and the rest moves down. */
-static double loss_of_dropping(double tilt)
-{
-    return 2.0 / fmax(tilt, LEAST_TILT);
-}
+/* ---- Going down ---------------------------------------------------------------------------- */
 
 /* What borrowing an excess loses. Infinite if there is too little within reach. */
 static double loss_of_borrowing(merge *s, double excess, size_t i)
