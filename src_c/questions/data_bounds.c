@@ -17,8 +17,9 @@
 #define PART_OF_GAP 0.05
 
 /* Epsilons of data sets of a single mechanism are expected to lie far below the pair's if they do by this
- * part of it. */
+ * part of it; and logarithms of their deltas if they do by so much. */
 #define FAR_PART 0.8
+#define FAR_LOG 10.0
 
 /* Up to FEW_STEPS, of bounded ranges and discrete losses, the best of 2 OFFSETS + 1 choices of data sets is
  * taken; of more than SOME_STEPS, for which saddle points are good guesses, of the COMPOSED that look best.
@@ -46,6 +47,13 @@ static prv_options loosened(const prv_options *options, prv_question question, d
 static double gap_below(prv_question question, double above, double upper)
 {
     return question == PRV_ASK_EPSILON ? above - upper : log(above / upper);
+}
+
+/* Where log of delta, which falls by `slope` for each nat, is expected to lie so far below the pair's. */
+static void widen_if_far(prv_options *loose, double epsilon, double gap, double slope)
+{
+    if (gap > FAR_LOG && slope > 0.0)
+        loose->eps_error = fmax(prv_width_asked(loose, epsilon), PART_OF_GAP * gap / slope);
 }
 
 /* Whether bounds of this width (nats) are as close as these options ask. */
@@ -76,20 +84,38 @@ static bool is_list_of(const prv_direction *data)
     return data->steps > 1;
 }
 
+/* A guess of the answer of one direction. */
+typedef struct guess {
+    double at;    /* epsilon, or log of delta */
+    double slope; /* by how much log of delta falls for each nat; 0 if that is not known */
+} guess;
+
+static guess guess_of(prv_direction *direction, const prv_options *options, prv_question question,
+                      double value)
+{
+    const double least = question == PRV_ASK_EPSILON ? direction->all.infinite.mass : 0.0;
+    prv_aim aim = {0};
+    if (!(value > least && isfinite(value))) return (guess){0.0, 0.0}; /* known without aims */
+    prv_take_aim(direction, options, question, value, &aim);
+    return (guess){question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta, aim.slope};
+}
+
 /* Raises *lower to a lower bound by data sets in one direction. Of lists, which may take long: first
  * coarsely, to tell how close bounds need be, unless the gap that is guessed says that the width asked is
  * needed. The passes of an epsilon begin coarsely anyway; those of a delta do not, which is therefore coarse
  * unless the gap may close. Where a lower bound is known, it matters first whether there is more. */
 static prv_status ask_data_once(prv_direction *data, const prv_options *options, prv_question question,
-                                double value, double above, double guessed_gap, double *lower)
+                                double value, double above, double pair, guess data_guess, double *lower)
 {
     prv_bounds found;
     const bool decides = *lower > 0.0 && !(options->threshold > 0.0);
     const bool ask_epsilon = question == PRV_ASK_EPSILON;
+    const double guessed_gap = pair - data_guess.at;
     const double asked = ask_epsilon ? prv_width_asked(options, above) : options->delta_relative_error;
     const double needed = ask_epsilon ? PART_OF_GAP * guessed_gap : guessed_gap;
     const double coarse = needed <= asked ? 0.0 : COARSE_DATA;
     prv_options loose = loosened(options, question, above, ask_epsilon ? above : 1.0, coarse);
+    if (!ask_epsilon) widen_if_far(&loose, value, guessed_gap, data_guess.slope);
     if (decides) loose.threshold = *lower;
     prv_report told;
     prv_status status = prv_answer_cheapest(data, 1, &loose, question, &value, 1, &found, &told);
@@ -100,21 +126,11 @@ static prv_status ask_data_once(prv_direction *data, const prv_options *options,
     /* Closer bounds would not raise it, or not by much; or there are none. */
     if (!told.accurate || !(found.upper > *lower) || width <= PART_OF_GAP * gap) return PRV_OK;
     loose = loosened(options, question, above, gap, PART_OF_GAP);
+    if (!ask_epsilon) widen_if_far(&loose, value, gap, data_guess.slope);
     if (is_as_close(&loose, question, value, &found, told.width)) return PRV_OK;
     status = prv_answer_cheapest(data, 1, &loose, question, &value, 1, &found, NULL);
     if (status == PRV_OK) *lower = fmax(*lower, found.lower);
     return status;
-}
-
-/* A guess of the answer of one direction, or of its logarithm. */
-static double guess_of(prv_direction *direction, const prv_options *options, prv_question question,
-                       double value)
-{
-    const double least = question == PRV_ASK_EPSILON ? direction->all.infinite.mass : 0.0;
-    prv_aim aim = {0};
-    if (!(value > least && isfinite(value))) return 0.0; /* known without aims */
-    prv_take_aim(direction, options, question, value, &aim);
-    return question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta;
 }
 
 /* Whether no answer of this direction is above `lower`, by Chernoff's inequality. */
@@ -128,19 +144,18 @@ static bool has_less(prv_direction *direction, prv_question question, double val
  * looks worst is asked first: the other one need not be asked if it has no more, or if no bound could be much
  * higher. */
 static prv_status ask_directions(prv_directions *data, const prv_options *options, prv_question question,
-                                 double value, double above, double pair_guess, double *lower)
+                                 double value, double above, double pair, double *lower)
 {
-    double guess[2] = {0.0, 0.0};
-    for (size_t v = 0; v < data->count; v++) guess[v] = guess_of(&data->each[v], options, question, value);
-    const size_t first = data->count > 1 && guess[1] > guess[0] ? 1 : 0;
+    guess guesses[2] = {{0.0, 0.0}, {0.0, 0.0}};
+    for (size_t v = 0; v < data->count; v++) guesses[v] = guess_of(&data->each[v], options, question, value);
+    const size_t first = data->count > 1 && guesses[1].at > guesses[0].at ? 1 : 0;
     for (size_t n = 0; n < data->count; n++) {
         const size_t v = n == 0 ? first : 1 - first;
         prv_direction *d = &data->each[v];
         if (*lower > 0.0 &&
             (is_near(options, question, *lower, above) || has_less(d, question, value, *lower)))
             continue;
-        const prv_status status = ask_data_once(d, options, question, value, above, pair_guess - guess[v],
-                                                lower);
+        const prv_status status = ask_data_once(d, options, question, value, above, pair, guesses[v], lower);
         if (status != PRV_OK) return status;
     }
     return PRV_OK;
@@ -159,17 +174,17 @@ static prv_status ask_together(prv_directions *data, const prv_options *options,
     return status;
 }
 
-/* Whether epsilons of a single mechanism's data sets are expected to lie so far below the pair's that they
+/* Whether answers of a single mechanism's data sets are expected to lie so far below the pair's that they
  * need not be as close as asked. */
 static bool are_data_far(prv_directions *data, const prv_options *options, prv_question question,
                          double value, const prv_bounds *pair)
 {
-    if (question != PRV_ASK_EPSILON || !(data->each[0].all.count > 1.0 && isfinite(pair->upper)))
-        return false;
-    double guess = 0.0;
+    if (!(data->each[0].all.count > 1.0 && isfinite(pair->upper))) return false;
+    double most = -HUGE_VAL;
     for (size_t v = 0; v < data->count; v++)
-        guess = fmax(guess, guess_of(&data->each[v], options, question, value));
-    return guess < (1.0 - FAR_PART) * pair->upper;
+        most = fmax(most, guess_of(&data->each[v], options, question, value).at);
+    return question == PRV_ASK_EPSILON ? most < (1.0 - FAR_PART) * pair->upper
+                                       : most < log(pair->upper) - FAR_LOG;
 }
 
 /* Raises lower[length] to lower bounds by data sets that are chosen by these tilts, one for each direction.
@@ -191,7 +206,7 @@ static prv_status ask_data(prv_direction *directions, size_t direction_count, co
         if (question == PRV_ASK_DELTA && !(bounds[i].lower > 0.0)) continue;
         double pair = -HUGE_VAL;
         for (size_t v = 0; v < direction_count; v++)
-            pair = fmax(pair, guess_of(&directions[v], options, question, values[i]));
+            pair = fmax(pair, guess_of(&directions[v], options, question, values[i]).at);
         status = ask_directions(&data, options, question, values[i], bounds[i].upper, pair, &lower[i]);
     }
     prv_directions_free(&data);
