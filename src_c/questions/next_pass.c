@@ -458,11 +458,17 @@ static bool adapt_window(prv_refinement *r, double width)
     return true;
 }
 
-/* Whether jumps were separated by the last pass, and an earlier one came closer. */
+/* nats: if what is left out moves epsilon by more than this, nothing is known of it. */
+#define FAR_OUT 1e100
+
+/* Whether jumps were separated by the last pass, and an earlier one came closer; or what the bulk makes up
+ * hid the answer, though it was to be less than before. */
 static bool is_separate_in_vain(const prv_refinement *r)
 {
-    return r->task.jumps == PRV_JUMPS_SEPARATE && r->task.engine == PRV_ENGINE_SPECTRUM &&
-           isfinite(r->narrowest.read.width) && !(r->last.read.width <= r->narrowest.read.width);
+    const prv_reading *read = &r->last.read;
+    if (r->task.jumps != PRV_JUMPS_SEPARATE || r->task.engine != PRV_ENGINE_SPECTRUM) return false;
+    if (isfinite(r->narrowest.read.width)) return !(read->width <= r->narrowest.read.width);
+    return r->stricter > 0 && !read->resolved && read->wrap_around > FAR_OUT;
 }
 
 static bool is_same_way(const prv_refinement *r, const prv_refinement *before)
@@ -535,8 +541,9 @@ static double part_of_delta_asked(const prv_refinement *r)
     return r->task.options->delta_relative_error * b->upper / (b->upper - b->lower);
 }
 
-/* The next mesh. `changed` tells whether the next pass is another one already. */
-static bool adapt_mesh(const prv_refinement *r, double width, bool changed, double *spacing)
+/* The next mesh. `changed` tells whether the next pass is another one already, and `way` whether it composes
+ * otherwise. */
+static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool way, double *spacing)
 {
     const prv_outcome *last = &r->last;
     const prv_reading *read = &last->read;
@@ -551,9 +558,12 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
         return true;
     }
     /* If the next pass rounds like the last one, no width is reached that is much less than the rounding. */
-    const bool is_rounding_wider = !changed && read->rounding > width;
+    const bool is_rounding_wider = !way && read->rounding > width;
     if (is_rounding_wider && read->width <= NEARLY_ROUNDING * read->rounding) return false;
-    if (is_rounding_wider) width = read->rounding;
+    if (is_rounding_wider) {
+        *spacing *= sqrt(read->rounding / width);
+        width = read->rounding;
+    }
     /* What the mesh may cost beside the slack, over what it did cost; of a delta, in either of the ways in
      * which bounds are close enough: near 1 a width in epsilon is far more than the part of delta that it
      * moves. */
@@ -579,6 +589,7 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, doub
 bool prv_adapt(prv_refinement *r, double width, double *spacing)
 {
     const prv_reading *read = &r->last.read;
+    const prv_refinement before = *r;
     bool changed = false;
     /* For the lower bound alone three passes suffice. */
     if (is_delta_hidden(&r->task) && r->passes >= 3) {
@@ -600,6 +611,7 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
         }
     }
     if (is_separate_in_vain(r)) {
+        if (!read->resolved) r->aim.strictness = 1.0; /* it was for the bulk */
         r->task.jumps = PRV_JUMPS_TOGETHER;
         prv_choose_way(r);
         changed = true;
@@ -612,7 +624,7 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     if (is_stricter) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;
     const bool otherwise = changed;
-    changed = adapt_mesh(r, width, changed, spacing);
+    changed = adapt_mesh(r, width, changed, !is_same_way(r, &before), spacing);
     /* Lattices of atoms that are exact have no finer mesh. */
     if (!otherwise && *spacing < r->last.spacing &&
         prv_align_spacing(r->task.direction, &r->aim, *spacing, r->task.engine) == r->last.spacing)
@@ -625,10 +637,23 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     return changed && (!r->last.capped || (is_stricter && !read->resolved));
 }
 
+/* Tilts that differ by no more than this part show what transforms do alike. */
+#define SAME_TILT 1e-3
+
+/* Whether the last pass was a convolution by transforms, taken the precise way at the tilt of the next one,
+ * that shows the answer. */
+static bool is_shown_by_transforms(const prv_refinement *r)
+{
+    const prv_outcome *last = &r->last;
+    return r->passes > 0 && last->precise && last->read.transforms > 0 && last->read.resolved &&
+           fabs(last->tilt - prv_next_tilt(r)) <= SAME_TILT * last->tilt;
+}
+
 /* Whether transforms would hide the answer of the next pass, a convolution. */
 static bool is_hidden(const prv_refinement *r)
 {
-    if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION) return false;
+    if (!r->task.precise || r->task.engine != PRV_ENGINE_CONVOLUTION || is_shown_by_transforms(r))
+        return false;
     return r->noise_at_saddle > 0.0 ||
            prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < HOPELESS_PART;
 }
@@ -645,6 +670,39 @@ static double points_of_convolution(const prv_refinement *r, double spacing)
     /* Too long for memory is long. */
     const prv_status status = plan_of_convolution(r, prv_next_tilt(r), spacing, &layout);
     return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
+}
+
+/* Rounding of a convolution taken the precise way, of each mass that adds up to delta: of 1 / (tilt spacing)
+ * points, about. */
+#define PRECISE_ROUNDING 5e-14
+
+/* The rounding of delta, as a part of it, that is expected of a convolution by transforms taken the precise
+ * way, of which the last pass told nothing; 0 of others. */
+static double expected_noise(prv_refinement *r, double spacing)
+{
+    const prv_task *t = &r->task;
+    const bool is_by_transforms = t->precise && t->engine == PRV_ENGINE_CONVOLUTION && !may_multiply(r);
+    if (!is_by_transforms || t->options->mesh_size > 0.0 || is_shown_by_transforms(r)) return 0.0;
+    /* What is multiplied out has none. */
+    if (products_of(t->direction->all.count, points_of_convolution(r, spacing)) <= MOST_MULTIPLIED)
+        return 0.0;
+    const double tilt = prv_next_tilt(r);
+    return PRECISE_ROUNDING * (1.0 + 1.0 / (tilt * spacing)) *
+           exp(-prv_log_part(t->direction, &r->aim, tilt));
+}
+
+bool prv_is_rounding_wider(prv_refinement *r, double spacing)
+{
+    const double noise = expected_noise(r, spacing);
+    if (r->passes == 0 || !isfinite(r->narrowest.read.width)) return false;
+    /* Of 1 and more it leaves no lower bound. */
+    return noise >= 1.0 || noise > r->aim.slope * r->narrowest.read.width;
+}
+
+double prv_spacing_within_rounding(prv_refinement *r, double spacing)
+{
+    const double over = log1p(expected_noise(r, spacing)) / (r->aim.slope * r->aim.width);
+    return over > 1.0 ? spacing * fmin(sqrt(over), MOST_COARSER) : spacing;
 }
 
 /* A spacing at which a convolution has no more than so many points, by those at this one. */

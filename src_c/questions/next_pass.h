@@ -58,4 +58,11 @@ double prv_spacing_of_a_look(const prv_refinement *refinement, double spacing);
  * whose answer rounding of transforms hid. */
 bool prv_is_drowned_again(const prv_refinement *refinement, double spacing);
 
+/* Whether rounding of the next pass, if that is a convolution by transforms taken the precise way, is
+ * expected to be wider than the narrowest bounds so far. */
+bool prv_is_rounding_wider(prv_refinement *refinement, double spacing);
+
+/* `spacing` (nats), or one so much coarser that its width is about that of the rounding that is expected. */
+double prv_spacing_within_rounding(prv_refinement *refinement, double spacing);
+
 #endif

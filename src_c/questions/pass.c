@@ -307,6 +307,7 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
     o->spacing = layout.spacing.law;
     o->coarsened = layout.spacing.lattice > layout.spacing.law;
     o->tilt = layout.tilt;
+    o->precise = t->precise && layout.spacing.engine == PRV_ENGINE_CONVOLUTION;
     o->cells = l.sums.knots;
     o->cells_rounding = prv_enclosed_rounding(&l.sums);
     o->read = prv_reading_begin(aim->epsilon);

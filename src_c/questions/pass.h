@@ -37,6 +37,7 @@ typedef struct prv_outcome {
     bool without_tops; /* the tops of lattices, which were planned for, could not be counted */
     bool capped;       /* the memory limit made the mesh coarser than asked */
     bool too_large;    /* there was no pass, since it was to be a small one (PRV_ENGINE_SMALL) */
+    bool precise;      /* a convolution taken the precise way */
     double spacing;    /* of the error law, nats */
     size_t cells, transform_length;
     prv_engine engine; /* PRV_ENGINE_AUTO if nothing was composed */

@@ -243,6 +243,7 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;
         r->task.brief = r->is_at_saddle;
+        if (!exact) spacing = prv_spacing_within_rounding(r, spacing);
         if (!exact && prv_is_long_in_vain(r, spacing)) {
             if (r->hopeless) break;
             spacing = prv_hopeless_spacing(r, spacing);
@@ -489,6 +490,8 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
         if (prv_is_drowned_again(r, spacing)) return stop(r, PRV_LIMIT_ROUNDING);
     }
     if (!exact && r->passes > 0) spacing = prv_spacing_of_a_look(r, spacing);
+    if (!exact && prv_is_rounding_wider(r, spacing)) return stop(r, PRV_LIMIT_ROUNDING);
+    if (!exact) spacing = prv_spacing_within_rounding(r, spacing);
     prv_outcome o;
     bool is_counted;
     const prv_status status = pass_with_remedies(r, spacing, exact, &o, &is_counted);
