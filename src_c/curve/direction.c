@@ -7,7 +7,6 @@
 #include "base/allocate.h"
 #include "base/progress.h"
 #include "mechanisms/replace_one.h"
-#include "mechanisms/support.h"
 
 #define FINEST 16
 
@@ -40,6 +39,7 @@ static prv_status add_step(prv_direction *direction, const prv_step *step, prv_n
     direction->replaced[k] = pair;
     direction->enclosed[k] = enclosed;
     direction->mechanisms[k] = m;
+    direction->features[k] = prv_mechanism_features(m, direction->add);
     direction->counts[k] = (double)step->count;
     direction->first[k] = 0;
     direction->end[k] = direction->profiles[k].length;
@@ -58,6 +58,7 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
     direction->mechanisms = prv_allocate(step_count, sizeof *direction->mechanisms);
     direction->counts = prv_allocate(step_count, sizeof *direction->counts);
     direction->profiles = prv_allocate(step_count, sizeof *direction->profiles);
+    direction->features = prv_allocate(step_count, sizeof *direction->features);
     direction->first = prv_allocate(2 * step_count, sizeof *direction->first);
     direction->replaced = prv_allocate(step_count, sizeof *direction->replaced);
     direction->enclosed = prv_allocate(step_count, sizeof *direction->enclosed);
@@ -65,8 +66,8 @@ prv_status prv_direction_new(const prv_step *steps, size_t step_count, prv_neigh
     direction->capped = prv_allocate(step_count, sizeof *direction->capped);
     direction->enclosing = first != NULL ? *first : coarse;
     if (direction->mechanisms == NULL || direction->counts == NULL || direction->profiles == NULL ||
-        direction->first == NULL || direction->replaced == NULL || direction->enclosed == NULL ||
-        direction->cap == NULL || direction->capped == NULL) {
+        direction->features == NULL || direction->first == NULL || direction->replaced == NULL ||
+        direction->enclosed == NULL || direction->cap == NULL || direction->capped == NULL) {
         prv_direction_free(direction);
         return PRV_ERR_MEMORY;
     }
@@ -94,6 +95,7 @@ void prv_direction_free(prv_direction *direction)
     prv_release(direction->mechanisms);
     prv_release(direction->counts);
     prv_release(direction->profiles);
+    prv_release(direction->features);
     prv_release(direction->first);
     prv_release(direction->cap);
     prv_release(direction->capped);
@@ -145,6 +147,7 @@ prv_status prv_direction_enclose(prv_direction *direction, const prv_fineness *f
         if (made != PRV_OK) break;
         prv_mechanism_free(direction->enclosed[j]);
         direction->mechanisms[j] = direction->enclosed[j] = enclosed;
+        direction->features[j] = prv_mechanism_features(enclosed, direction->add);
         prv_profile_free(&direction->profiles[j]);
     }
     if (made == PRV_OK) direction->enclosing = *fineness;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "mechanisms/support.h"
 #include "lattices/combining.h"
 #include "lattices/profile.h"
 #include "curve/gate.h"
@@ -21,6 +22,7 @@ typedef struct prv_direction {
     prv_mechanism **enclosed; /* [steps] of combined mechanisms: what encloses them, or NULL */
     prv_fineness enclosing;   /* how finely */
     prv_profile *profiles;    /* [steps] */
+    prv_features *features;   /* [steps] of the mechanisms, which take long to find among many atoms */
     size_t *first, *end;      /* [steps] range of the profile's cells in use */
     /* [steps] nats: losses above decide alone at the epsilon that is asked about (tops.h), so that the
      * lattices of a pass may end there; HUGE_VAL if that is not so. No bound relies on these. */

@@ -36,10 +36,10 @@ enum { OCTAVES = 4, TRIED = 160, MOST_ATOMS = 48 };
  * to go. */
 #define ENOUGH_MASS 0.25
 
-bool prv_is_off_lattice(const prv_mechanism *m, bool add, double spacing)
+bool prv_is_off_lattice(const prv_direction *direction, size_t j, double spacing)
 {
-    if (m->base != PRV_BASE_ATOMS) return false;
-    const prv_features f = prv_mechanism_features(m, add);
+    if (direction->mechanisms[j]->base != PRV_BASE_ATOMS) return false;
+    const prv_features f = direction->features[j];
     const double periods = f.period / spacing;
     return !f.is_lattice ||
            (f.period > spacing && !(fabs(periods - nearbyint(periods)) <= ON_LATTICE * periods));
@@ -50,13 +50,13 @@ static double common_period(const prv_direction *direction)
 {
     double least = HUGE_VAL;
     for (size_t j = 0; j < direction->steps; j++) {
-        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        const prv_features f = direction->features[j];
         if (direction->mechanisms[j]->base != PRV_BASE_ATOMS || !f.is_lattice || !(f.period > 0.0))
             return 0.0;
         least = fmin(least, f.period);
     }
     for (size_t j = 0; j < direction->steps; j++)
-        if (prv_is_off_lattice(direction->mechanisms[j], direction->add, least)) return 0.0;
+        if (prv_is_off_lattice(direction, j, least)) return 0.0;
     return least; /* no period is finer */
 }
 
@@ -65,7 +65,7 @@ static double on_period(const prv_direction *direction, double spacing)
 {
     double period = 0.0, count = 0.0, finer = FINER_IF_EXACT;
     for (size_t j = 0; j < direction->steps; j++) {
-        const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+        const prv_features f = direction->features[j];
         if (f.period > 0.0 && direction->counts[j] > count) {
             period = f.period;
             count = direction->counts[j];
@@ -159,7 +159,7 @@ static bool has_two_atoms(const prv_mechanism *m)
 static void add_lower_atom(const prv_direction *direction, size_t j, double tilt, double least,
                            loose_atoms *l)
 {
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const prv_features f = direction->features[j];
     const prv_profile *p = &direction->profiles[j];
     const prv_moments all = prv_tilt(p->center, p->mass, direction->end[j], tilt, NULL);
     const double share = p->mass[0] * exp(tilt * p->center[0] - all.log_moment);
@@ -174,7 +174,7 @@ static void add_step(const prv_direction *direction, size_t j, const prv_aim *ai
 {
     const prv_mechanism *m = direction->mechanisms[j];
     const prv_atoms *a = m->atoms[direction->add];
-    const double count = direction->counts[j], anchor = prv_mechanism_features(m, direction->add).anchor;
+    const double count = direction->counts[j], anchor = direction->features[j].anchor;
     const double top = direction->profiles[j].high[direction->end[j] - 1];
     const prv_moments all = prv_tilt(direction->profiles[j].center, direction->profiles[j].mass,
                                      direction->end[j], aim->saddle, NULL);
@@ -215,7 +215,7 @@ double prv_fine_about_atoms(const prv_direction *direction, const prv_aim *aim, 
     for (int round = 0; round < 2; round++) {
         loose_atoms l = {.count = 0};
         for (size_t j = 0; j < direction->steps; j++)
-            if (prv_is_off_lattice(direction->mechanisms[j], direction->add, spacing))
+            if (prv_is_off_lattice(direction, j, spacing))
                 add_step(direction, j, aim, MEAN_DISTANCE * fine, 0.0, &l);
         fine = part * aim->width / (MEAN_DISTANCE * l.all);
         if (!(fine < spacing)) fine = spacing;
@@ -276,7 +276,7 @@ static double near_lattice(const prv_direction *direction, const prv_aim *aim, d
             }
             if (i > 0) continue;
             for (size_t j = 0; j < direction->steps && lowest > enough; j++) {
-                const double period = prv_mechanism_features(direction->mechanisms[j], direction->add).period;
+                const double period = direction->features[j].period;
                 /* A finer one is sought in a finer octave, or is too fine. */
                 if (!(period > 0.5 * top)) continue;
                 const double first = ceil(period / top);
@@ -303,7 +303,7 @@ double prv_align_spacing(const prv_direction *direction, const prv_aim *aim, dou
     if (engine == PRV_ENGINE_SPECTRUM) return aligned;
     bool off = false;
     for (size_t j = 0; j < direction->steps; j++)
-        off = off || prv_is_off_lattice(direction->mechanisms[j], direction->add, aligned) ||
+        off = off || prv_is_off_lattice(direction, j, aligned) ||
               (direction->steps > 1 && has_two_atoms(direction->mechanisms[j]));
     return off ? near_lattice(direction, aim, fmax(aligned, 0.5 * spacing)) : aligned;
 }

@@ -8,7 +8,7 @@
 
 /* Whether the losses are atoms that lie off the lattice of this spacing (nats) through the heaviest of them,
  * other than those on a lattice that is finer. */
-bool prv_is_off_lattice(const prv_mechanism *mechanism, bool add, double spacing);
+bool prv_is_off_lattice(const prv_direction *direction, size_t step, double spacing);
 
 /* The spacing (nats), `spacing` at most, of a lattice that is fine enough for the atoms of steps that lie off
  * the one of this spacing, wherever they lie: they cost a small part of aim->width. O(atoms). */

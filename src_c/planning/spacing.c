@@ -324,7 +324,7 @@ static cell_laws weigh_cells(const prv_direction *direction, size_t j, const prv
                              const prv_spacing *shared, double *scratch)
 {
     const prv_profile *p = &direction->profiles[j];
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const prv_features f = direction->features[j];
     const cell_laws l = laws_of(direction, j, scratch);
     const size_t first = direction->first[j];
     importance(direction, j, aim, l.weight);
@@ -402,7 +402,7 @@ static double spacings(const prv_direction *direction, size_t j, const prv_aim *
                        const prv_spacing *shared, const cell_laws *l, double *spacing)
 {
     const prv_profile *p = &direction->profiles[j];
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const prv_features f = direction->features[j];
     const bool edge = has_edge(&f);
     const size_t first = direction->first[j], end = direction->end[j];
     const double split = most_split(aim);
@@ -435,7 +435,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
 {
     const double saddle = aim->saddle, lattice = shared->lattice;
     const prv_profile *p = &direction->profiles[j];
-    const prv_features f = prv_mechanism_features(direction->mechanisms[j], direction->add);
+    const prv_features f = direction->features[j];
     const size_t first = direction->first[j], end = direction->end[j];
     double *spacing = scratch;
     const cell_laws laws = weigh_cells(direction, j, aim, shared, scratch);
@@ -471,8 +471,7 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
                       .beside = convolves,
                       .most_knots = most};
     /* Both engines take no time for lattice points without mass. */
-    const prv_atoms *atoms = !shared->exact &&
-                                     prv_is_off_lattice(direction->mechanisms[j], direction->add, shared->law)
+    const prv_atoms *atoms = !shared->exact && prv_is_off_lattice(direction, j, shared->law)
                                  ? direction->mechanisms[j]->atoms[direction->add]
                                  : NULL;
     const double rest = atoms != NULL
