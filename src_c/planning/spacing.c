@@ -383,6 +383,8 @@ static double mesh_error(const prv_direction *direction, size_t j, double *scrat
  * split over x / tilt adds x^2 / 8 of itself to a tilted mass, of which a wide width allows more. */
 #define MOST_SPLIT 0.5
 #define WIDEST_SPLIT 1.5
+/* A step has no more knots than about so many for the widest split. */
+#define MOST_SPLITS 4096.0
 
 static double most_split(const prv_aim *aim)
 {
@@ -396,6 +398,17 @@ static double most_spacing(const prv_aim *aim, double split, double loss)
     return split / aim->slope + fmin(0.25 * fmax(loss - aim->epsilon, 0.0), 0.25);
 }
 
+/* The largest spacing at any loss of a step. A convolution's window and rounding are those of its lattices at
+ * the saddle or a little beyond, where wide splits of rare jumps have most of the mass; of a spectrum's small
+ * tilt they have not. */
+static double widest_split(const prv_profile *p, size_t first, size_t end, const prv_aim *aim,
+                           prv_engine engine)
+{
+    if (engine == PRV_ENGINE_SPECTRUM) return PRV_WIDEST_CELL;
+    const double least = (p->high[end - 1] - p->low[first]) / MOST_SPLITS;
+    return fmin(fmax(WIDEST_SPLIT / aim->saddle, least), PRV_WIDEST_CELL);
+}
+
 /* Spacings wanted in each cell of a step's profile, nats: those at which the sum of the cells' errors is what
  * it is at the fewest knots of all steps together. Returns the least that is not an atom's. */
 static double spacings(const prv_direction *direction, size_t j, const prv_aim *aim,
@@ -405,13 +418,13 @@ static double spacings(const prv_direction *direction, size_t j, const prv_aim *
     const prv_features f = direction->features[j];
     const bool edge = has_edge(&f);
     const size_t first = direction->first[j], end = direction->end[j];
-    const double split = most_split(aim);
+    const double split = most_split(aim), widest = widest_split(p, first, end, aim, shared->engine);
     double least = HUGE_VAL;
     fill_spacings(l->near + first, l->root + first, l->steep + first, end - first, shared->scale,
                   shared->scale * sqrt(shared->scale), spacing + first);
     for (size_t c = first; c < end; c++) {
         const double length = p->high[c] - p->low[c], wanted = spacing[c];
-        double most = prv_vm_min(wanted, prv_vm_min(most_spacing(aim, split, p->center[c]), PRV_WIDEST_CELL));
+        double most = prv_vm_min(wanted, prv_vm_min(most_spacing(aim, split, p->center[c]), widest));
         if (!edge) most = prv_vm_min(most, 0.5 * length);
         spacing[c] = most;
         if (length > 0.0) least = prv_vm_min(least, wanted);
