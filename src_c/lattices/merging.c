@@ -19,6 +19,9 @@ typedef struct pool {
  * linear. Tightness alone depends on these numbers. */
 enum { REACH = 64, PASSED = 16 };
 
+/* What comes from beyond reach loses so many times as much as what comes from there. */
+#define BEYOND_REACH 4.0
+
 /* Mass farther below is looked for only if the next target is so many spacings away, and taken if that loses
  * less than this part of what going there does. */
 #define TOO_FAR 2.0
@@ -38,6 +41,7 @@ typedef struct merge {
     double roundings;      /* bound of the pool's rounding so far, in units of u */
     double most_roundings; /* the greatest of these bounds among pools that were placed */
     size_t passed;         /* targets that searches may still pass */
+    size_t ahead;          /* cells that they may */
 } merge;
 
 /* Roundings, in units of u, of a cell's masses as a part of a pool: a product or two, the exponential of a
@@ -124,7 +128,17 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
     }
     scale_relative(cells->relative + 1, cells->length - 1, scratch + 1);
     growths(target, mesh->length, lattice->mass);
-    return (merge){cells, mesh, target, scratch, lattice->mass, 1, 1.0, 0.0, 0.0, PASSED * mesh->length};
+    return (merge){cells,
+                   mesh,
+                   target,
+                   scratch,
+                   lattice->mass,
+                   1,
+                   1.0,
+                   0.0,
+                   0.0,
+                   PASSED * mesh->length,
+                   PASSED * mesh->length};
 }
 
 /* ---- What merging loses --------------------------------------------------------------------- */
@@ -335,14 +349,32 @@ static void place_below(merge *s, pool *p, size_t i, double c)
     }
 }
 
-/* Whether moving the pool one target down, and merging it with mass below, loses less than completing it from
- * the next cell; `favour` < 1 leans to moving down. */
-static bool going_down_is_cheaper(merge *s, size_t i, const pool *p, double next_mass, double next_relative,
-                                  double favour)
+/* What completing a pool that lacks so much from the next cells loses, the first of which gains: of each, as
+ * much as it gains. What those within reach do not gain comes from farther above than the last of them. */
+static double loss_of_completing(merge *s, size_t i, double lack)
+{
+    double loss = 0.0, each = 0.0, share = s->left;
+    for (size_t j = s->next, looked = 0; j < s->cells->length && looked < REACH; j++, looked++) {
+        const double mass = s->cells->mass[j] * share, relative = cell_relative(s, j, i) * share;
+        const double gain = fmin(mass - relative, lack);
+        share = 1.0;
+        if (gain > 0.0) {
+            each = loss_from_above(s->mesh->tilt, log(mass / relative));
+            loss += gain * each;
+            lack -= gain;
+        }
+        if (!(lack > 0.0)) return loss;
+        if (s->ahead == 0) break;
+        s->ahead--;
+    }
+    return loss + BEYOND_REACH * lack * each;
+}
+
+/* Whether moving the pool one target down, and merging it with mass below, loses less than completing it. */
+static bool going_down_is_cheaper(merge *s, size_t i, const pool *p)
 {
     const double c = s->target[i], below = s->target[i - 1], tilt = s->mesh->tilt;
-    const double up = log(p->relative / p->mass), far = log(next_mass / next_relative);
-    const double excess = -p->mass * prv_vm_expm1(up + below - c);
+    const double excess = p->mass - p->relative * prv_vm_exp(below - c);
     double left = excess, loss = 0.0;
     for (size_t j = i - 1, looked = 0; j-- > 0 && left > 0.0 && looked < REACH && s->passed > 0;
          s->passed--) {
@@ -354,7 +386,7 @@ static bool going_down_is_cheaper(merge *s, size_t i, const pool *p, double next
         left -= most;
     }
     loss += fmax(left, 0.0) * loss_of_dropping(tilt);
-    return p->mass * up * loss_from_above(tilt, far) > favour * loss;
+    return loss_of_completing(s, i, p->relative - p->mass) > loss;
 }
 
 /* One target, while its pool is made. */
@@ -392,9 +424,7 @@ PRV_VECTOR_PART bool complete(merge *s, const target *t, pool *p)
          * followed by others, farther away. */
         const bool enough = gain > lack;
         const bool near = !s->mesh->lone_atoms && gain <= 2.0 * (t->c_next - t->c) * mass;
-        if (t->i > 0 && gain > 0.0 && !(enough && near) &&
-            going_down_is_cheaper(s, t->i, p, mass, relative, enough ? 1.0 : 0.25))
-            return false;
+        if (t->i > 0 && gain > 0.0 && !(enough && near) && going_down_is_cheaper(s, t->i, p)) return false;
         if (enough) {
             const double part = lack / gain;
             p->mass += part * mass;
