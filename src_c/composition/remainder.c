@@ -146,6 +146,10 @@ static double decay(const prv_source *s, double gap)
 /* A decay so many times the one wanted is enough: what it leaves is negligible. */
 #define ENOUGH 2.0
 
+/* Smaller subsets are tried where an interval shows this times the decay wanted, or that with which they were
+ * last tried in vain. */
+#define A_LITTLE_MORE 1.1
+
 /* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use,
  * whose next_square gets |A|^2 there. A width of one frequency needs no interpolation. The steps whose
  * subsets are the smallest are looked at first, and if these suffice, others are left UNKNOWN: no step's
@@ -260,15 +264,17 @@ static bool resize_subsets(prv_march *m, double radius)
     return changed;
 }
 
-/* Subsets of half the distance, if at theta these show this decay. */
-static void try_smaller_subsets(prv_march *m, double theta, double enough)
+/* Subsets of half the distance, if at theta these show this decay: true if so. */
+static bool try_smaller_subsets(prv_march *m, double theta, double enough)
 {
     const double before = m->radius;
     memcpy(m->saved, m->sources, m->steps * sizeof *m->saved);
-    if (!resize_subsets(m, 0.5 * before) || decay_at(m, theta, enough) >= enough) return;
+    if (!resize_subsets(m, 0.5 * before)) return false;
+    if (decay_at(m, theta, enough) >= enough) return true;
     memcpy(m->sources, m->saved, m->steps * sizeof *m->saved);
     m->radius = before;
     sort_steps(m);
+    return false;
 }
 
 static prv_status keep(prv_march *m, double first)
@@ -355,6 +361,7 @@ static prv_status march_on(prv_march *m, double first, double points, double uni
     const double wanted = fmax(log(points * unit / (4.0 * first * tolerance)), 0.5);
     double at = first - 1.0, width = floor(0.1 * first) + 1.0; /* in frequencies; those up to `at` are done */
     pace latest = start_of(m, at);
+    double tried = wanted; /* the decay shown when smaller subsets were last tried in vain */
     progress way = {m->work, 0.0, false};
     m->radius = 1.0;
     for (size_t i = 0; i < m->steps; i++) {
@@ -397,9 +404,15 @@ static prv_status march_on(prv_march *m, double first, double points, double uni
             at += width;
             move_on(m);
         }
-        if (reached > ENOUGH * wanted) try_smaller_subsets(m, scale * at, 1.5 * wanted);
-        /* An interval twice as long as one that was found by halving is likely to be halved as well. */
-        width = fmin(attempt > 1 && reached < ENOUGH * wanted ? width : 2.0 * width, floor(0.25 * at) + 1.0);
+        bool smaller = false;
+        if (reached > fmin(ENOUGH * wanted, A_LITTLE_MORE * tried)) {
+            smaller = try_smaller_subsets(m, scale * at, A_LITTLE_MORE * wanted);
+            tried = smaller ? wanted : reached;
+        }
+        /* An interval twice as long as one that was found by halving is likely to be halved as well, unless
+         * the curvature has fallen with the subsets. */
+        const bool longer = attempt == 1 || smaller || reached >= ENOUGH * wanted;
+        width = fmin(longer ? 2.0 * width : width, floor(0.25 * at) + 1.0);
     }
     /* A sum over intervals, each off by u for each step and each unit of its logarithm. */
     *result *= PRV_SECOND_ORDER;

@@ -6,7 +6,6 @@
 #include "base/allocate.h"
 #include "curve/chernoff.h"
 #include "planning/layout.h"
-#include "questions/jump_passes.h"
 #include "questions/next_pass.h"
 #include "questions/question.h"
 
@@ -15,11 +14,12 @@
 /* So many ranges for each factor of 2 of the count. */
 #define RANGES_OF_OCTAVE 1.0
 
-/* Counts below this are asked alone. */
-#define LEAST_COUNT 160.0
+/* Counts below this are asked alone: of so few runs the spectrum falls slowly, and a convolution is short. */
+#define LEAST_COUNT 17.0
 
-/* Where the excess kurtosis of the sum at this part of the saddle is larger, the spectrum falls slowly. */
-#define MOST_KURTOSIS 6.0
+/* Where the excess kurtosis of the sum at this part of the saddle is larger, the spectrum falls slowly, and
+ * large losses may be so rare that they are counted. */
+#define MOST_KURTOSIS 40.0
 #define PART_OF_SADDLE 0.5
 
 /* Up to this number of knots a plan is made by the guess of epsilon. A mesh of more needs a better one, from
@@ -84,18 +84,19 @@ bool prv_is_same_range(const prv_count_range *a, const prv_count_range *b)
 
 /* ---- The plan --------------------------------------------------------------------------------- */
 
-/* Whether a plan is worth while: not where counting jumps is cheaper, or where the spectrum falls slowly. */
+/* Whether a plan is worth while. It has a spectrum, though a convolution may be what a count of so few runs
+ * takes alone: the transforms of one count serve no other. */
 static prv_status see_whether_planned(prv_count_range *r)
 {
     prv_refinement *first = &r->plans[0].refinement;
     const prv_direction *d = first->task.direction;
     r->fails = true;
-    if (first->task.engine != PRV_ENGINE_SPECTRUM || !(first->aim.epsilon > 0.0)) return PRV_OK;
+    if (!(first->aim.epsilon > 0.0)) return PRV_OK;
     double *weight = prv_allocate(d->profiles[0].length, sizeof *weight);
     if (weight == NULL) return PRV_ERR_MEMORY;
     const double kurtosis = prv_composed_kurtosis(d, PART_OF_SADDLE * first->aim.saddle, weight);
     prv_release(weight);
-    r->fails = !(kurtosis <= MOST_KURTOSIS) || prv_is_counting_cheapest(first);
+    r->fails = !(kurtosis <= MOST_KURTOSIS);
     return PRV_OK;
 }
 
@@ -105,6 +106,7 @@ prv_status prv_count_range_begin(prv_direction *directions, const prv_options *o
     for (size_t i = 0; i < r->count; i++) {
         prv_direction_set_count(&directions[i], 0, r->most);
         prv_refinement_begin(&directions[i], options, PRV_ASK_EPSILON, r->delta, &r->plans[i].refinement);
+        r->plans[i].refinement.task.engine = PRV_ENGINE_SPECTRUM;
     }
     if (r->count > 1 && r->plans[1].refinement.aim.epsilon > r->plans[0].refinement.aim.epsilon) {
         const prv_refinement swap = r->plans[0].refinement;

@@ -28,7 +28,7 @@ typedef struct prv_count_range {
     double delta;              /* asked */
     prv_direction *directions; /* [count] the caller's */
     size_t count;              /* 1 or 2 */
-    bool fails;                /* counting jumps, or another engine, is expected to be cheaper */
+    bool fails;                /* another way is expected to be cheaper */
     bool may_exclude;          /* Chernoff's inequality may show that the second direction has less */
     double exclude_tilt;       /* by which it may, of the least count */
     prv_range_plan plans[2];   /* [count] the direction that looks larger first */

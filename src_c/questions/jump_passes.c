@@ -462,14 +462,6 @@ bool prv_is_counting_later(prv_refinement *r)
     return !is_discrete(&s) && expected_work(&s) > MOST_BEFORE_OTHERS;
 }
 
-bool prv_is_counting_cheapest(prv_refinement *r)
-{
-    search s;
-    if (!may_count(r)) return false;
-    begin(r, &s);
-    return is_cheapest(&s);
-}
-
 prv_status prv_jump_passes(prv_refinement *r)
 {
     const prv_task *t = &r->task;

@@ -12,9 +12,6 @@
  * PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED, PRV_ERR_BOUNDS. */
 prv_status prv_jump_passes(prv_refinement *refinement);
 
-/* Whether counting jumps is expected to be the cheapest way for this refinement. O(cells). */
-bool prv_is_counting_cheapest(prv_refinement *refinement);
-
 /* Whether a delta is to be left to other engines first: counting may answer, but take long. O(cells). */
 bool prv_is_counting_later(prv_refinement *refinement);
 

@@ -3,7 +3,7 @@
 
 #include "asking.h"
 
-enum { COUNTS = 12 };
+enum { COUNTS = 16 };
 
 static int same_bits(const void *a, const void *b, size_t size)
 {
@@ -11,7 +11,8 @@ static int same_bits(const void *a, const void *b, size_t size)
 }
 
 /* Both ends of ranges of counts, and counts that are asked alone; up and down, and one again. */
-static const uint64_t counts[COUNTS] = {0, 1, 90, 300, 511, 512, 513, 1024, 900, 5000, 4097, 900};
+static const uint64_t counts[COUNTS] = {0,   1,   16,  17,   32,  90,   65,   300,
+                                        511, 512, 513, 1024, 900, 5000, 4097, 900};
 
 static void have_the_bits_of_counts_alone(double noise, double p, prv_neighbors neighbors, double eps_error)
 {
