@@ -15,11 +15,13 @@
 #define LIMITING_ROUNDING 0.3
 
 /* So many passes in a row of meshes that are finer by this factor, whose width is above this part of the
- * narrowest, tell that something else than the mesh is in the way: no more are made if the last one was LARGE
- * (bytes), or if a convolution that takes long is to take the place of a spectrum. */
+ * narrowest, or above that factor to the power SLOWLY of it, tell that something else than the mesh is in the
+ * way: no more are made if the last one was LARGE (bytes), or if a convolution that takes long is to take the
+ * place of a spectrum. */
 #define MOST_IN_VAIN 2
 #define FINER 0.5
 #define CLOSER 0.9
+#define SLOWLY 0.1
 #define LARGE 8e6
 
 /* So many precise passes in a row after which the bounds are hardly closer than before, whatever their
@@ -287,8 +289,10 @@ static void record(prv_refinement *r, const prv_outcome *o)
     r->first_order = r->passes > 0 && isfinite(last->read.width) && o->spacing < last->spacing &&
                      width_without_slack(&o->read) > last->read.width * o->spacing / last->spacing;
     const bool is_finer = r->passes > 0 && o->spacing <= FINER * r->narrowest.spacing;
-    if (is_finer) /* two infinite widths are no closer */
-        r->in_vain = o->read.width < CLOSER * r->narrowest.read.width ? 0 : r->in_vain + 1;
+    if (is_finer) { /* two infinite widths are no closer */
+        const double most = fmin(CLOSER, pow(o->spacing / r->narrowest.spacing, SLOWLY));
+        r->in_vain = o->read.width < most * r->narrowest.read.width ? 0 : r->in_vain + 1;
+    }
     const double before = r->passes > 0 || r->counted ? distance(&r->task, &r->bounds) : HUGE_VAL;
     const bool repeats = (r->passes > 0 && are_alike(o, last)) ||
                          (r->passes > 1 && are_alike(o, &r->earlier));
