@@ -27,13 +27,13 @@ typedef struct prv_aim {
     double deviation; /* nats: standard deviation of the composed loss at that tilt */
     double slope;     /* -d log(delta) / d epsilon: the saddle, or what jumps make of it, until a pass has
                          measured it */
-    bool is_rare;     /* rare jumps decide epsilon, which a saddle point guesses too large */
-    double frequent_epsilon; /* nats: that guess */
+    double frequent_epsilon; /* nats: what a saddle point guesses, too large where rare jumps decide */
     double width;            /* nats: width in epsilon that the next pass is to have */
     double asked;            /* nats, at most `width`: a reading without digits of delta is judged by it */
     double top_share;        /* part of delta that the mass above the steps' tops may cost */
     double strictness;       /* divides the cost that truncation may have; 1 to begin with */
     double loose_part;       /* of the guess of what atoms off lattices cost, at most; 0 until a pass tells */
+    bool is_rare;            /* rare jumps decide epsilon; the last field, as next_pass.c compares aims */
 } prv_aim;
 
 /* False if Chernoff's bound of epsilon at delta (prv_chernoff_epsilon) hardly gets down to this epsilon > 0.

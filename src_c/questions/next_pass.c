@@ -1,6 +1,8 @@
 #include "questions/next_pass.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/allocate.h"
 #include "mechanisms/support.h"
@@ -219,23 +221,23 @@ static double products_of(double count, double points)
     return ceil(log2(count + 1.0)) * points * (0.5 * points + fmin(points, ATOMS_OF_FACTOR));
 }
 
+/* All fields before the last one, and those that may be added there, are doubles, between which there is no
+ * padding. */
 static bool are_same_aims(const prv_aim *a, const prv_aim *b)
 {
-    return a->log_delta == b->log_delta && a->epsilon == b->epsilon && a->reach == b->reach &&
-           a->saddle == b->saddle && a->deviation == b->deviation && a->slope == b->slope &&
-           a->is_rare == b->is_rare && a->frequent_epsilon == b->frequent_epsilon && a->width == b->width &&
-           a->asked == b->asked && a->top_share == b->top_share && a->strictness == b->strictness &&
-           a->loose_part == b->loose_part;
+    _Static_assert(offsetof(prv_aim, is_rare) + sizeof(double) >= sizeof(prv_aim),
+                   "is_rare is the last field");
+    return memcmp(a, b, offsetof(prv_aim, is_rare)) == 0 && a->is_rare == b->is_rare;
 }
 
 /* Windows at this tilt and at smaller ones. */
 static const prv_windows *windows_at(prv_refinement *r, double tilt, double spacing)
 {
-    for (size_t i = 0; i < r->windows_planned && i < PRV_KEPT_WINDOWS; i++) {
-        const prv_windows *kept = &r->windows[i];
+    for (size_t i = 0; i < r->plans.windows_planned && i < PRV_KEPT_WINDOWS; i++) {
+        const prv_windows *kept = &r->plans.windows[i];
         if (kept->tilt == tilt && kept->spacing == spacing && are_same_aims(&kept->aim, &r->aim)) return kept;
     }
-    prv_windows *w = &r->windows[r->windows_planned++ % PRV_KEPT_WINDOWS];
+    prv_windows *w = &r->plans.windows[r->plans.windows_planned++ % PRV_KEPT_WINDOWS];
     *w = (prv_windows){
         .aim = r->aim, .tilt = tilt, .spacing = spacing, .longest = window_at(r, tilt, spacing)};
     for (size_t choice = FIRST_PART + 1; choice < PRV_TILT_PARTS; choice++) {
@@ -454,7 +456,7 @@ static bool adapt_window(prv_refinement *r, double width)
     if (!(wrap_around > SLACK_PART * width && r->aim.strictness < MOST_STRICTNESS)) return false;
     const double factor = fmin(20.0 * wrap_around / width, MOST_CHANGE);
     /* If a stricter window was asked for in vain, its cost is misjudged by far. */
-    r->aim.strictness *= pow(factor, fmin((double)++r->stricter, MOST_STRICTER));
+    r->aim.strictness *= pow(factor, fmin((double)++r->plans.stricter, MOST_STRICTER));
     return true;
 }
 
@@ -468,7 +470,7 @@ static bool is_separate_in_vain(const prv_refinement *r)
     const prv_reading *read = &r->last.read;
     if (r->task.jumps != PRV_JUMPS_SEPARATE || r->task.engine != PRV_ENGINE_SPECTRUM) return false;
     if (isfinite(r->narrowest.read.width)) return !(read->width <= r->narrowest.read.width);
-    return r->stricter > 0 && !read->resolved && read->wrap_around > FAR_OUT;
+    return r->plans.stricter > 0 && !read->resolved && read->wrap_around > FAR_OUT;
 }
 
 static bool is_same_way(const prv_refinement *r, const prv_refinement *before)
@@ -524,9 +526,9 @@ static bool coarsen(prv_refinement *r, double width, double *spacing)
     if (r->narrowest.engine == PRV_ENGINE_CONVOLUTION && r->narrowest.read.transforms == 0) return false;
     /* Of so many runs, that would take long, too. */
     if (r->hopeless && r->task.direction->all.count > MOST_RUNS) return false;
-    if (r->drowned++ >= MOST_DROWNED) return false;
+    if (r->plans.drowned++ >= MOST_DROWNED) return false;
     const double rounding = fmax(last->read.rounding, last->read.noise / r->aim.slope);
-    r->finest = fmax(r->finest, last->spacing);
+    r->plans.finest = fmax(r->plans.finest, last->spacing);
     *spacing = last->spacing * fmin(fmax(cbrt(0.5 * rounding / width), LEAST_COARSER), MOST_COARSER);
     /* Atoms may need the lattice that they had. */
     return prv_align_spacing(r->task.direction, &r->aim, *spacing, r->task.engine) != last->spacing;
@@ -629,9 +631,9 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     if (!otherwise && *spacing < r->last.spacing &&
         prv_align_spacing(r->task.direction, &r->aim, *spacing, r->task.engine) == r->last.spacing)
         return false;
-    if (r->task.precise && *spacing < LEAST_COARSER * r->finest) {
-        if (r->last.spacing <= LEAST_COARSER * LEAST_COARSER * r->finest) return false;
-        *spacing = fmax(*spacing, sqrt(r->finest * r->last.spacing));
+    if (r->task.precise && *spacing < LEAST_COARSER * r->plans.finest) {
+        if (r->last.spacing <= LEAST_COARSER * LEAST_COARSER * r->plans.finest) return false;
+        *spacing = fmax(*spacing, sqrt(r->plans.finest * r->last.spacing));
     }
     /* Beside the same memory a larger window has a coarser mesh, which is worth it if the window hid all. */
     return changed && (!r->last.capped || (is_stricter && !read->resolved));
@@ -743,7 +745,7 @@ double prv_spacing_of_a_look(const prv_refinement *r, double spacing)
 
 bool prv_is_drowned_again(const prv_refinement *r, double spacing)
 {
-    return r->drowned > 0 && r->last.engine == PRV_ENGINE_CONVOLUTION &&
+    return r->plans.drowned > 0 && r->last.engine == PRV_ENGINE_CONVOLUTION &&
            prv_align_spacing(r->task.direction, &r->aim, spacing, PRV_ENGINE_CONVOLUTION) <= r->last.spacing;
 }
 
@@ -764,19 +766,19 @@ double prv_multiplied_spacing(prv_refinement *r, double spacing)
 
 bool prv_is_multiplied_out(prv_refinement *r)
 {
-    if (r->multiplied != 0) return r->multiplied > 0;
+    if (r->plans.multiplied != 0) return r->plans.multiplied > 0;
     prv_refinement other = *r;
     other.task.engine = PRV_ENGINE_CONVOLUTION;
     other.task.precise = true;
     other.tilt_choice = PRV_TILT_PARTS - 1;
-    r->multiplied = -1;
+    r->plans.multiplied = -1;
     if (!may_multiply(&other) ||
         !(prv_log_part(r->task.direction, &r->aim, prv_next_tilt(&other)) < HOPELESS_PART))
         return false;
     const double coarse = coarse_spacing(&other, prv_first_spacing(r->task.direction, &r->aim),
                                          HOPELESS_POINTS);
-    if (factor_to_multiply(&other, coarse, MUCH_COARSER) > 0.0) r->multiplied = 1;
-    return r->multiplied > 0;
+    if (factor_to_multiply(&other, coarse, MUCH_COARSER) > 0.0) r->plans.multiplied = 1;
+    return r->plans.multiplied > 0;
 }
 
 bool prv_is_convolution_large(const prv_refinement *r, double spacing)

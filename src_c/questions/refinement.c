@@ -459,7 +459,7 @@ static prv_status stop(prv_refinement *r, prv_limit limit)
 
 prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
 {
-    r->windows_planned = 0; /* pairs that enclose combined mechanisms may be others now */
+    r->plans.windows_planned = 0; /* pairs that enclose combined mechanisms may be others now */
     const prv_status enclosed = enclose_finely(r, width);
     if (prv_is_too_fine(enclosed) && r->passes > 0) {
         r->stopped_by = prv_limit_of_enclosing(enclosed);

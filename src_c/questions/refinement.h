@@ -18,6 +18,16 @@ typedef struct prv_windows {
     double points[PRV_TILT_PARTS], longest;
 } prv_windows;
 
+/* What the choice of a next pass leaves to the following ones. */
+typedef struct prv_plans {
+    double finest;  /* nats: on finer meshes rounding of transforms hides the answer; 0 if unknown */
+    int drowned;    /* passes whose answer it hid */
+    int stricter;   /* times that the window was made stricter */
+    int multiplied; /* whether prv_is_multiplied_out: 1 or -1; 0 if unknown */
+    prv_windows windows[PRV_KEPT_WINDOWS]; /* the last ones, as one choice asks for several */
+    size_t windows_planned;
+} prv_plans;
+
 typedef struct prv_refinement {
     prv_task task;
     prv_aim aim;
@@ -33,11 +43,7 @@ typedef struct prv_refinement {
     int over_same_pairs;     /* passes since the pairs that enclose them were made */
     double capped_at; /* nats: an epsilon asked for may lie up to here, about, for tops to be counted; or 0 */
     bool tops_failed; /* lattices ended above an expected epsilon, in vain */
-    double finest;    /* nats: on finer meshes rounding of transforms hides the answer; 0 if unknown */
-    int stricter;     /* times that the window was made stricter */
-    int drowned;      /* passes whose answer it hid */
     int in_vain;      /* passes of finer meshes, one after another, that came no closer */
-    int multiplied;   /* whether prv_is_multiplied_out: 1 or -1; 0 if unknown */
     int repeated;     /* passes, one after another, that repeated one of the two before */
     int idle;         /* precise passes, one after another, after which the bounds were hardly closer */
     bool jumps_later; /* jumps are to be counted if the first passes of other engines do not answer */
@@ -49,9 +55,7 @@ typedef struct prv_refinement {
     bool first_order;       /* the width falls like the spacing or more slowly, not like its square */
     bool rounding_decides;  /* rounding alone is wider than asked, or hides the answer */
     prv_limit stopped_by;   /* PRV_LIMIT_NONE as long as something is left to try */
-    prv_windows
-        windows[PRV_KEPT_WINDOWS]; /* the last ones of the next pass, as one choice asks for several */
-    size_t windows_planned;
+    prv_plans plans;
 } prv_refinement;
 
 /* A refinement without passes, aimed at the value by the direction's coarse profiles. */
