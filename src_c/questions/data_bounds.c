@@ -221,17 +221,17 @@ static double offset_of(int choice)
 /* A guess of the answer for each choice of data sets, by saddle points. */
 static prv_status guess_choices(const prv_direction *directions, size_t direction_count,
                                 const prv_options *options, const double *lam, prv_question question,
-                                double value, double guess[CHOICES])
+                                double value, double guesses[CHOICES])
 {
     for (int i = 0; i < CHOICES; i++) {
         prv_directions data = {0};
         const prv_status status = prv_data_directions_new(directions, direction_count, options, lam,
                                                           offset_of(i), &data);
-        guess[i] = -HUGE_VAL;
+        guesses[i] = -HUGE_VAL;
         for (size_t v = 0; v < data.count && status == PRV_OK; v++) {
             prv_aim aim = {0};
             prv_take_aim(&data.each[v], options, question, value, &aim);
-            guess[i] = fmax(guess[i], question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta);
+            guesses[i] = fmax(guesses[i], question == PRV_ASK_EPSILON ? aim.epsilon : aim.log_delta);
         }
         prv_directions_free(&data);
         if (status != PRV_OK) return status;
@@ -244,19 +244,19 @@ static prv_status ask_range_data(prv_direction *directions, size_t direction_cou
                                  const prv_options *options, prv_question question, double value,
                                  const prv_bounds *bounds, double *lower)
 {
-    double lam[2], guess[CHOICES];
+    double lam[2], guesses[CHOICES];
     prv_most_of_all_ranges(directions, direction_count, question, value, lam);
     if (!(directions[0].all.count <= FEW_STEPS && prv_are_data_discrete(&directions[0])))
         return ask_data(directions, direction_count, options, lam, 0.0, question, &value, 1, bounds, lower);
     const bool all = directions[0].all.count <= SOME_STEPS;
     prv_status status = PRV_OK;
-    for (int i = 0; i < CHOICES; i++) guess[i] = 0.0;
-    if (!all) status = guess_choices(directions, direction_count, options, lam, question, value, guess);
+    for (int i = 0; i < CHOICES; i++) guesses[i] = 0.0;
+    if (!all) status = guess_choices(directions, direction_count, options, lam, question, value, guesses);
     for (int n = 0; n < (all ? CHOICES : COMPOSED) && status == PRV_OK; n++) {
         int best = 0;
         for (int i = 1; i < CHOICES; i++)
-            if (guess[i] > guess[best]) best = i;
-        guess[best] = -HUGE_VAL;
+            if (guesses[i] > guesses[best]) best = i;
+        guesses[best] = -HUGE_VAL;
         status = ask_data(directions, direction_count, options, lam, offset_of(best), question, &value, 1,
                           bounds, lower);
     }
