@@ -647,7 +647,8 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
 static bool is_shown_by_transforms(const prv_refinement *r)
 {
     const prv_outcome *last = &r->last;
-    return r->passes > 0 && last->precise && last->read.transforms > 0 && last->read.resolved &&
+    const bool shows = last->read.resolved && isfinite(last->read.width);
+    return r->passes > 0 && last->precise && last->read.transforms > 0 && shows &&
            fabs(last->tilt - prv_next_tilt(r)) <= SAME_TILT * last->tilt;
 }
 
