@@ -8,12 +8,14 @@
 
 prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                                 double spacing, double tilt, const prv_window *window, double most_work,
-                                prv_growing_plan *plan)
+                                prv_growing_plan *plan, prv_growing_spectrum *before)
 {
     prv_composed composed;
     memset(plan, 0, sizeof *plan);
-    prv_status status = prv_spectrum_new(lattices, counts, steps, tilt, window, most_work, &plan->beginning,
-                                         &composed);
+    prv_growing_clear(before);
+    const prv_status status = prv_spectrum_beginning(lattices, counts, steps, tilt, window, most_work,
+                                                     &plan->beginning, &composed, &before->exponents,
+                                                     &before->composed);
     if (status != PRV_OK) return status;
     plan->window = *window;
     plan->window.options = NULL; /* they live as long as the call that made the plan */
@@ -22,12 +24,7 @@ prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double
     plan->divisor = (int64_t)fmin(rint(composed.spacing / spacing), 0x1p53);
     const bool is_multiple = plan->divisor > 0 && plan->unit == spacing * (double)plan->divisor;
     if (!is_multiple || plan->beginning.count == 0) return PRV_ERR_PRECISION;
-    prv_growing_spectrum sums = {0};
-    status = prv_growing_begin(plan, &sums);
-    if (status == PRV_OK)
-        status = prv_kernels_new(&sums.exponents, plan->unit, tilt, plan->beginning.points, &plan->kernels);
-    prv_growing_free(&sums);
-    return status;
+    return prv_kernels_new(&before->exponents, plan->unit, tilt, plan->beginning.points, &plan->kernels);
 }
 
 prv_status prv_growing_plan_once(const prv_lattice *lattice, double least, double tilt,

@@ -17,20 +17,19 @@ typedef struct prv_growing_plan {
     prv_kernels kernels;    /* of its frequencies */
 } prv_growing_plan;
 
-/* Fixes it for a beginning with these lattices of this spacing, by prv_spectrum_new. PRV_ERR_PRECISION also
- * if there is no frequency to be kept, or the unit is no multiple of the spacing. *plan may be freed in any
- * case.
- */
-prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                                double spacing, double tilt, const prv_window *window, double most_work,
-                                prv_growing_plan *plan);
-void prv_growing_plan_free(prv_growing_plan *plan);
-
 /* Sums over steps at the frequencies of a plan. All 0 before prv_growing_begin. */
 typedef struct prv_growing_spectrum {
     prv_exponents exponents;
     prv_composed composed;
 } prv_growing_spectrum;
+
+/* Fixes it for a beginning with these lattices of this spacing, by prv_spectrum_beginning. PRV_ERR_PRECISION
+ * also if there is no frequency to be kept, or the unit is no multiple of the spacing. *before, of which
+ * nothing is kept, becomes the sums over all of these steps but the last. Both may be freed in any case. */
+prv_status prv_growing_plan_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                                double spacing, double tilt, const prv_window *window, double most_work,
+                                prv_growing_plan *plan, prv_growing_spectrum *before);
+void prv_growing_plan_free(prv_growing_plan *plan);
 
 /* Fixes it for `least` runs of one step or more, and sums over one run of it, which prv_growing_repeat
  * lengthens. Further steps cannot be added. PRV_ERR_PRECISION, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */

@@ -54,6 +54,19 @@ prv_status prv_exponents_append(prv_exponents *e, double number, size_t count)
     return PRV_OK;
 }
 
+prv_status prv_exponents_append_from(prv_exponents *e, const prv_exponents *from, size_t first, size_t count)
+{
+    const size_t at = e->count;
+    const prv_status status = prv_exponents_append(e, from->number[first], count);
+    if (status != PRV_OK) return status;
+    prv_exponents source = *from;
+    double **in[ARRAYS], **out[ARRAYS];
+    arrays_of(&source, in);
+    arrays_of(e, out);
+    for (size_t i = 0; i < ARRAYS; i++) memcpy(*out[i] + at, *in[i] + first, count * sizeof(double));
+    return PRV_OK;
+}
+
 /* Adds k log1p(j / b) of one step, b known to relative b_error and j to absolute j_error. */
 static void add_jumps(prv_exponents *e, size_t at, const prv_source *jumps, prv_complex b, double b_error,
                       prv_complex j, double j_error)
@@ -129,16 +142,7 @@ void prv_exponents_add(prv_exponents *e, size_t first, size_t count, const prv_s
 prv_status prv_exponents_copy(const prv_exponents *from, prv_exponents *to)
 {
     to->count = 0;
-    const prv_status status = reserve(to, from->count);
-    if (status != PRV_OK) return status;
-    prv_exponents source = *from;
-    double **in[ARRAYS], **out[ARRAYS];
-    arrays_of(&source, in);
-    arrays_of(to, out);
-    for (size_t i = 0; i < ARRAYS && from->count > 0; i++)
-        memcpy(*out[i], *in[i], from->count * sizeof(double));
-    to->count = from->count;
-    return PRV_OK;
+    return from->count > 0 ? prv_exponents_append_from(to, from, 0, from->count) : PRV_OK;
 }
 
 prv_status prv_exponents_repeat(const prv_exponents *once, double k, prv_exponents *to)

@@ -22,6 +22,11 @@ typedef struct prv_exponents {
  */
 prv_status prv_exponents_append(prv_exponents *exponents, double number, size_t count);
 
+/* Appends the `count` frequencies of `from` that begin with its `first`, and what is summed at them.
+ * PRV_ERR_MEMORY. */
+prv_status prv_exponents_append_from(prv_exponents *exponents, const prv_exponents *from, size_t first,
+                                     size_t count);
+
 /* Adds one step, whose rare jumps are separate unless `jumps` is NULL, at `count` <= PRV_FREQUENCY_BLOCK
  * frequencies from the one at `first` on, one after another, of N = points. O(length * count), vectorised. */
 void prv_exponents_add(prv_exponents *exponents, size_t first, size_t count, const prv_source *source,

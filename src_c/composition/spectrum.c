@@ -90,10 +90,10 @@ static prv_status separate_jumps(const prv_lattice *y, double count, size_t heav
 
 /* The sources in a common unit, and the lattice of sums in `composed`. With window->separate, sources[steps +
  * m] has the jumps of step m, and *log_bulk is the log-moment of all without them at window->bulk_tilt, from
- * above. */
+ * above. *before, unless NULL, becomes what `composed` is without the last step. */
 static prv_status sources_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
                               double tilt, const prv_window *window, prv_source *sources, double *log_bulk,
-                              prv_composed *composed)
+                              prv_composed *composed, prv_composed *before)
 {
     size_t longest = 0;
     for (size_t m = 0; m < steps; m++)
@@ -106,6 +106,7 @@ static prv_status sources_new(const prv_lattice *const *lattices, const double *
     *log_bulk = 0.0;
     for (size_t m = 0; m < steps; m++) {
         const prv_lattice *y = lattices[m];
+        if (before != NULL && m + 1 == steps) *before = *composed;
         const size_t heaviest = add_law(y, counts[m], weight, composed);
         divisor = prv_unit(y, weight, divisor);
         if (window->separate)
@@ -127,6 +128,7 @@ done:
 /* Frequencies added block by block. */
 typedef struct builder {
     prv_exponents *e;
+    prv_exponents *before; /* without the last step; NULL: not asked for */
     const prv_source *sources, *jumps;
     size_t steps;
     double runs; /* of the sources, that the frequencies are chosen for */
@@ -148,9 +150,13 @@ static prv_status extend(builder *b, double first)
     const size_t at = b->e->count;
     status = prv_exponents_append(b->e, first, (size_t)count);
     if (status != PRV_OK) return status;
-    for (size_t m = 0; m < b->steps; m++)
+    for (size_t m = 0; m < b->steps; m++) {
+        if (b->before != NULL && m + 1 == b->steps)
+            status = prv_exponents_append_from(b->before, b->e, at, (size_t)count);
+        if (status != PRV_OK) return status;
         prv_exponents_add(b->e, at, (size_t)count, &b->sources[m], b->jumps != NULL ? &b->jumps[m] : NULL,
                           b->points);
+    }
     return PRV_OK;
 }
 
@@ -195,6 +201,7 @@ static prv_status look_ahead_of(const builder *b, double last, double log_most, 
         prv_exponents e = {0};
         builder ahead = *b;
         ahead.e = &e;
+        ahead.before = NULL;
         ahead.work = 0.0;
         *falls = first + PRV_FREQUENCY_BLOCK > last;
         if (*falls) break;
@@ -268,9 +275,10 @@ static void sum_nothing(prv_tilted *t, prv_spectrum *out)
     out->points = 1.0;
 }
 
-prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
-                            double tilt, const prv_window *window, double most_work, prv_spectrum *out,
-                            prv_composed *composed)
+/* `before` and `before_composed`: of the sums over all steps but the last, or NULL. */
+static prv_status spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                               double tilt, const prv_window *window, double most_work, prv_spectrum *out,
+                               prv_composed *composed, prv_exponents *before, prv_composed *before_composed)
 {
     memset(out, 0, sizeof *out);
     memset(composed, 0, sizeof *composed);
@@ -284,12 +292,14 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     memset(sources, 0, source_count * sizeof *sources);
     prv_source *jumps = window->separate ? sources + steps : NULL;
     double log_bulk;
-    prv_status status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed);
+    prv_status status = sources_new(lattices, counts, steps, tilt, window, sources, &log_bulk, composed,
+                                    before_composed);
     if (status != PRV_OK) goto done;
 
     const double period = period_of(&composed->tilted, window, &out->low);
     composed->spacing = fmin(composed->spacing, fmax(period, 1.0));
     const double unit = composed->spacing, points = 2.0 * ceil(0.5 * period / unit) + 1.0;
+    if (before_composed != NULL) before_composed->spacing = unit;
     double work = FREQUENCY_WORK * (double)steps, expected = 0.0; /* work: at each frequency */
     bool nothing = false;
     for (size_t m = 0; m < steps; m++) {
@@ -307,7 +317,7 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
     if (nothing) {
         sum_nothing(&composed->tilted, out);
     } else {
-        builder b = {&e, sources, jumps, steps, 1.0, points, work, most_work, 0.0, window->options};
+        builder b = {&e, before, sources, jumps, steps, 1.0, points, work, most_work, 0.0, window->options};
         walk.sources = sources;
         walk.jumps = jumps;
         walk.kept_work = work;
@@ -333,6 +343,24 @@ done:
     return status;
 }
 
+prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                            double tilt, const prv_window *window, double most_work, prv_spectrum *out,
+                            prv_composed *composed)
+{
+    return spectrum_new(lattices, counts, steps, tilt, window, most_work, out, composed, NULL, NULL);
+}
+
+prv_status prv_spectrum_beginning(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                                  double tilt, const prv_window *window, double most_work, prv_spectrum *out,
+                                  prv_composed *composed, prv_exponents *before,
+                                  prv_composed *before_composed)
+{
+    memset(out, 0, sizeof *out);
+    if (window->separate) return PRV_ERR_PRECISION;
+    return spectrum_new(lattices, counts, steps, tilt, window, most_work, out, composed, before,
+                        before_composed);
+}
+
 /* As prv_spectrum_new does it for `least` runs, but for the coefficients. */
 prv_status prv_spectrum_once(const prv_lattice *y, double least, double tilt, const prv_window *window,
                              double most_work, prv_spectrum *out, prv_exponents *once, prv_composed *composed)
@@ -345,7 +373,7 @@ prv_status prv_spectrum_once(const prv_lattice *y, double least, double tilt, co
     double log_bulk;
     prv_source source = {0}, of_least;
     prv_march walk = {.steps = 1, .options = window->options};
-    prv_status status = sources_new(&y, &one, 1, tilt, window, &source, &log_bulk, composed);
+    prv_status status = sources_new(&y, &one, 1, tilt, window, &source, &log_bulk, composed, NULL);
     if (status != PRV_OK) goto done;
     const prv_tilted tilted = prv_tilted_repeat(&composed->tilted, y, least);
     const double period = period_of(&tilted, window, &out->low);
@@ -357,7 +385,7 @@ prv_status prv_spectrum_once(const prv_lattice *y, double least, double tilt, co
     of_least = source;
     of_least.count = least;
     const double work = FREQUENCY_WORK + (double)source.length;
-    builder b = {once, &source, NULL, 1, least, points, work, most_work, 0.0, window->options};
+    builder b = {once, NULL, &source, NULL, 1, least, points, work, most_work, 0.0, window->options};
     walk.sources = &of_least;
     walk.kept_work = work;
     status = add_frequencies(&b, &walk, unit, tilt, window->tolerance, &out->left_out);

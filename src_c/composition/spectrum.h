@@ -55,6 +55,14 @@ prv_status prv_spectrum_new(const prv_lattice *const *lattices, const double *co
                             prv_composed *composed);
 void prv_spectrum_free(prv_spectrum *spectrum);
 
+/* The same, and the sums over all steps but the last at its frequencies: *before and *before_composed, as
+ * prv_spectrum_add makes them. They cost nothing more. *before is to be freed whatever is returned.
+ * PRV_ERR_PRECISION also if window->separate. */
+prv_status prv_spectrum_beginning(const prv_lattice *const *lattices, const double *counts, size_t steps,
+                                  double tilt, const prv_window *window, double most_work,
+                                  prv_spectrum *spectrum, prv_composed *composed, prv_exponents *before,
+                                  prv_composed *before_composed);
+
 /* For `least` or more runs of one step: chooses the period, which has room for window->room_to_grow more, and
  * the frequencies of `least` runs, and bounds what those left out make up. *once, which is to be freed
  * whatever is returned, gets the sums over one run at them, and *composed what else one run contributes;

@@ -17,6 +17,8 @@ bool prv_may_grow(const prv_step *distinct, size_t count, const prv_options *o)
 static void sums_clear(prv_growth_sums *s)
 {
     for (int side = 0; side < 2; side++) prv_growing_clear(&s->side[side]);
+    memset(&s->all, 0, sizeof s->all);
+    memset(&s->enclosed, 0, sizeof s->enclosed);
     s->length = 0;
     s->misfit = false;
 }
@@ -31,8 +33,6 @@ static void sums_free(prv_growth_sums *s)
 static prv_status sums_begin(const prv_growth_plan *plan, prv_growth_sums *s)
 {
     sums_clear(s);
-    memset(&s->all, 0, sizeof s->all);
-    memset(&s->enclosed, 0, sizeof s->enclosed);
     for (int side = 0; side < 2; side++) {
         const prv_status status = prv_growing_begin(&plan->side[side], &s->side[side]);
         if (status != PRV_OK) return status;
@@ -53,6 +53,14 @@ static prv_status sums_copy(const prv_growth_sums *from, prv_growth_sums *to)
     return PRV_OK;
 }
 
+/* Adds what the next step contributes beside its part in the spectra. */
+static void add_to_totals(const prv_past *past, const prv_enclosure *enclosure, prv_growth_sums *s)
+{
+    const double count = (double)past->steps[s->length].count;
+    prv_totals_add(&s->all, past->pairs[s->length].mechanism, count, past->add);
+    prv_enclosed_add(&s->enclosed, enclosure, count);
+}
+
 /* Adds the next step to the sums over all before it. */
 static prv_status add_enclosed(const prv_growth_plan *plan, const prv_past *past,
                                const prv_enclosure *enclosure, prv_growth_sums *s)
@@ -62,8 +70,7 @@ static prv_status add_enclosed(const prv_growth_plan *plan, const prv_past *past
     prv_status status = j == 0 ? sums_begin(plan, s) : PRV_OK;
     if (status != PRV_OK) return status;
     const prv_lattice *lattices[2] = {&enclosure->dominating, &enclosure->dominated};
-    prv_totals_add(&s->all, past->pairs[j].mechanism, count, past->add);
-    prv_enclosed_add(&s->enclosed, enclosure, count);
+    add_to_totals(past, enclosure, s);
     s->length++;
     for (int side = 0; side < 2; side++) {
         status = prv_growing_add(&plan->side[side], lattices[side], count, &s->side[side]);
@@ -111,7 +118,7 @@ static bool is_without_plan(prv_status status)
     return status == PRV_ERR_PRECISION || status == PRV_ERR_ENGINE || status == PRV_ERR_MEMORY_LIMIT;
 }
 
-/* Makes the plan, and sums its steps up to the last of all, which may run on. */
+/* Makes the plan, and takes the sums over its steps up to the last of all, which may run on. */
 static prv_status plan_and_sum(const prv_past *past, prv_question question, double value,
                                const prv_options *options, prv_growth *g)
 {
@@ -120,12 +127,12 @@ static prv_status plan_and_sum(const prv_past *past, prv_question question, doub
     prv_enclosure *enclosures = prv_allocate(plan->steps, sizeof *enclosures);
     if (enclosures == NULL) return PRV_ERR_MEMORY;
     size_t enclosed;
-    prv_status status = prv_growth_plan_make(past, question, value, options, plan, enclosures, &enclosed);
+    prv_growth_sums *s = &g->settled;
+    prv_status status = prv_growth_plan_make(past, question, value, options, plan, enclosures, &enclosed,
+                                             s->side);
     if (status != PRV_OK) goto done;
-    for (size_t j = 0; j < enclosed && j + 1 < past->length && !g->settled.misfit; j++) {
-        status = add_enclosed(plan, past, &enclosures[j], &g->settled);
-        if (status != PRV_OK) goto done;
-    }
+    for (; s->length + 1 < plan->steps; s->length++) add_to_totals(past, &enclosures[s->length], s);
+    if (plan->steps < past->length) status = add_enclosed(plan, past, &enclosures[plan->steps - 1], s);
 done:
     for (size_t j = 0; j < enclosed; j++) prv_enclosure_free(&enclosures[j]);
     prv_release(enclosures);

@@ -8,8 +8,8 @@
 #include "curve/chernoff.h"
 
 /* A composition is this much longer at the end of a plan than at its beginning. Plans follow one another like
- * a geometric sequence, so each step is enclosed about three times in all. */
-#define GROWTH 1.5
+ * a geometric sequence, so each step is enclosed about twice in all. */
+#define GROWTH 1.75
 /* The same of a plan for so many runs of the last step. */
 #define NARROW_GROWTH 1.16
 
@@ -21,17 +21,24 @@
 /* The part of the width asked that is planned for: the mesh's part of the width grows with the steps, and the
  * width asked may be that of a smaller epsilon. */
 #define WIDTH_SHARE 0.8
-/* Epsilon may lie this part of itself, for each part that the composition grows by, from the one planned for.
- */
-#define REACH_SHARE 0.8
+/* Epsilon may lie this part of itself, for each part that the composition grows by, from the one planned for:
+ * where noise falls it grows faster than the size does. */
+#define REACH_SHARE 1.6
 /* Divides what truncation may cost, as tilts for the middle of the plan bound what lies outside the window.
  */
 #define STRICTNESS 50.0
 /* Steps that the period has room for, as a part of those that the composition grows by: steps of less noise
  * may have far larger moments, and a longer period costs little. */
-#define ROOM_TO_GROW 6.0
+#define ROOM_TO_GROW 10.0
 /* The part of the shift of the tilt that is planned with: a smaller one bounds tails nearly as well. */
-#define SHIFT_SHARE 0.4
+#define SHIFT_SHARE 0.25
+/* The tilt is the saddle point over this power of the growth. The saddle point falls while a composition
+ * grows, fast where its noise falls: tilted beyond it, laws consist of their largest jumps, and need periods
+ * that no plan has. A smaller tilt costs a few frequencies more. */
+#define FALL_OF_TILT 2.0
+/* At a part s of the saddle point terms e^((1 - s)^2 log(1 / delta)) times delta cancel, about: this much of
+ * their digits may be lost. */
+#define MOST_CANCELLED 12.0
 /* Compositions of a size out of this range are not planned for. */
 #define LEAST_SIZE 1e-300
 #define GREATEST_SIZE 1e300
@@ -175,7 +182,9 @@ static prv_status lay_out(prv_direction *direction, prv_question question, doubl
     if (question == PRV_ASK_EPSILON) aim->reach = fmax(aim->reach, REACH_SHARE * more * aim->epsilon);
     aim->strictness = STRICTNESS;
     plan->fineness = direction->fineness;
-    const double tilt = fmax(aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
+    const double share = fmax(pow(plan->growth, -FALL_OF_TILT),
+                              1.0 - sqrt(MOST_CANCELLED / fmax(-aim->log_delta, 1.0)));
+    const double tilt = fmax(share * aim->saddle, fmin(1.0 / aim->deviation, 1.0 / aim->width));
     const double spacing = prv_first_spacing(direction, aim);
     status = prv_layout_plan(direction, aim, tilt, spacing, false, PRV_ENGINE_SPECTRUM,
                              (double)options->memory_limit, &plan->layout);
@@ -209,9 +218,11 @@ done:
     return status;
 }
 
-/* Frequencies, and what those left out make up, from the lattices of the beginning. */
+/* Frequencies, what those left out make up, and the sums before the last step, from the lattices of the
+ * beginning. */
 static prv_status choose_frequencies(const prv_past *past, const prv_enclosure *enclosures,
-                                     const prv_options *options, prv_growth_plan *plan)
+                                     const prv_options *options, prv_growth_plan *plan,
+                                     prv_growing_spectrum *before)
 {
     prv_status status = PRV_OK;
     const size_t n = plan->steps;
@@ -229,7 +240,7 @@ static prv_status choose_frequencies(const prv_past *past, const prv_enclosure *
         for (size_t j = 0; j < n; j++)
             list[j] = side == PRV_DOMINATING ? &enclosures[j].dominating : &enclosures[j].dominated;
         status = prv_growing_plan_new(list, counts, n, plan->layout.spacing.lattice, plan->layout.tilt,
-                                      &window, most_work, &plan->side[side]);
+                                      &window, most_work, &plan->side[side], &before[side]);
         if (status != PRV_OK) goto done;
     }
 done:
@@ -240,7 +251,7 @@ done:
 
 prv_status prv_growth_plan_make(const prv_past *past, prv_question question, double value,
                                 const prv_options *options, prv_growth_plan *plan, prv_enclosure *enclosures,
-                                size_t *enclosed)
+                                size_t *enclosed, prv_growing_spectrum *before)
 {
     *enclosed = 0;
     prv_direction direction;
@@ -253,7 +264,7 @@ prv_status prv_growth_plan_make(const prv_past *past, prv_question question, dou
         status = prv_enclose_step(plan, past, *enclosed, options, &enclosures[*enclosed]);
         if (status != PRV_OK) return status;
     }
-    return choose_frequencies(past, enclosures, options, plan);
+    return choose_frequencies(past, enclosures, options, plan, before);
 }
 
 void prv_growth_plan_free(prv_growth_plan *plan)

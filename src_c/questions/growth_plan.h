@@ -1,5 +1,5 @@
 /* A plan by which a growing composition is bounded in one direction: tilt, lattices and frequencies, made for
- * a beginning of its steps, with room for half as much again.
+ * a beginning of its steps, with room for three quarters as much again.
  *
  * Which beginning is planned for, and each mesh, depend on the steps and their order alone, and not on what
  * was asked before. */
@@ -62,11 +62,12 @@ prv_status prv_enclose_step(const prv_growth_plan *plan, const prv_past *past, s
                             const prv_options *options, prv_enclosure *enclosure);
 
 /* Makes the plan for its beginning, of at least one step, and the question. enclosures[plan->steps] become
- * those of the beginning; the first *enclosed of them are to be freed, and the plan too, whatever is
- * returned. PRV_ERR_PRECISION, PRV_ERR_ENGINE or PRV_ERR_MEMORY_LIMIT if no plan can be made. */
+ * those of the beginning, and before[2], by prv_side, the sums over it without its last step; the first
+ * *enclosed enclosures are to be freed, and sums and plan too, whatever is returned. PRV_ERR_PRECISION,
+ * PRV_ERR_ENGINE or PRV_ERR_MEMORY_LIMIT if no plan can be made. */
 prv_status prv_growth_plan_make(const prv_past *past, prv_question question, double value,
                                 const prv_options *options, prv_growth_plan *plan, prv_enclosure *enclosures,
-                                size_t *enclosed);
+                                size_t *enclosed, prv_growing_spectrum *before);
 void prv_growth_plan_free(prv_growth_plan *plan);
 
 #endif

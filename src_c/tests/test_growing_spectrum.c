@@ -30,7 +30,7 @@ static prv_lattice random_lattice(int64_t gap)
 
 static const double counts[STEPS] = {40.0, 25.0, 60.0};
 
-static prv_growing_plan plan_for(const prv_lattice *const *list, size_t steps)
+static prv_growing_plan plan_for(const prv_lattice *const *list, size_t steps, prv_growing_spectrum *before)
 {
     const prv_window window = {.shift_up = 1.0,
                                .shift_down = 1.0,
@@ -39,7 +39,8 @@ static prv_growing_plan plan_for(const prv_lattice *const *list, size_t steps)
                                .high_epsilon = 4.0,
                                .room_to_grow = 3.0};
     prv_growing_plan plan;
-    if (prv_growing_plan_new(list, counts, steps, spacing, tilt, &window, 1e9, &plan) != PRV_OK) abort();
+    if (prv_growing_plan_new(list, counts, steps, spacing, tilt, &window, 1e9, &plan, before) != PRV_OK)
+        abort();
     return plan;
 }
 
@@ -75,10 +76,15 @@ static void sums_of_the_beginning_are_its_spectrum(void)
         y[j] = random_lattice(2);
         list[j] = &y[j];
     }
-    prv_growing_plan plan = plan_for(list, STEPS);
-    prv_growing_spectrum sums = {0}, copy = {0};
+    prv_growing_spectrum before = {0}, sums = {0}, copy = {0};
+    prv_growing_plan plan = plan_for(list, STEPS, &before);
     int ok = prv_growing_begin(&plan, &sums) == PRV_OK;
-    for (size_t j = 0; j < STEPS; j++) ok = ok && prv_growing_add(&plan, list[j], counts[j], &sums) == PRV_OK;
+    for (size_t j = 0; j + 1 < STEPS; j++)
+        ok = ok && prv_growing_add(&plan, list[j], counts[j], &sums) == PRV_OK;
+    check(ok && memcmp(&before.composed, &sums.composed, sizeof sums.composed) == 0 &&
+              are_equal(&plan, &before, &sums),
+          "a plan has the sums before its last step, to the last bit");
+    ok = ok && prv_growing_add(&plan, list[STEPS - 1], counts[STEPS - 1], &sums) == PRV_OK;
     prv_spectrum s;
     prv_composed c;
     ok = ok && prv_growing_read(&plan, &sums, &s, &c) == PRV_OK;
@@ -103,6 +109,7 @@ static void sums_of_the_beginning_are_its_spectrum(void)
           "atoms between the points of the plan's lattice are refused");
     prv_lattice_free(&between);
     for (size_t j = 0; j < STEPS; j++) prv_lattice_free(&y[j]);
+    prv_growing_free(&before);
     prv_growing_free(&sums);
     prv_growing_free(&copy);
     prv_growing_plan_free(&plan);
@@ -122,9 +129,9 @@ static void one_run_repeated_is_many(void)
                                .room_to_grow = 1.0};
     const double least = 30.0;
     prv_growing_plan plan, at_once;
-    prv_growing_spectrum once = {0}, sums = {0}, added = {0};
+    prv_growing_spectrum once = {0}, sums = {0}, added = {0}, none = {0};
     int ok = prv_growing_plan_once(&y, least, tilt, &window, 1e9, &plan, &once) == PRV_OK &&
-             prv_growing_plan_new(&list, &least, 1, spacing, tilt, &window, 1e9, &at_once) == PRV_OK;
+             prv_growing_plan_new(&list, &least, 1, spacing, tilt, &window, 1e9, &at_once, &none) == PRV_OK;
     const prv_spectrum *a = &plan.beginning, *b = &at_once.beginning;
     check(ok && a->count == b->count && a->points == b->points && a->left_out == b->left_out &&
               a->low == b->low && plan.unit == at_once.unit,
@@ -147,6 +154,7 @@ static void one_run_repeated_is_many(void)
         prv_spectrum_free(&s);
         prv_spectrum_free(&t);
     }
+    prv_growing_free(&none);
     prv_growing_free(&once);
     prv_growing_free(&sums);
     prv_growing_free(&added);
