@@ -12,9 +12,10 @@
 
 /* Bounds of data sets, of which the lower one alone is used, are first as close as this part of epsilon, or
  * of delta, unless they are expected to lie near the pair's; and then as this part of their distance below
- * the pair's upper bound. */
+ * the pair's upper bound; not again if they are nearly that close, as passes in vain would cost far more. */
 #define COARSE_DATA 0.02
 #define PART_OF_GAP 0.05
+#define NEARLY_PART_OF_GAP 0.1
 
 /* Epsilons of data sets of a single mechanism are expected to lie far below the pair's if they do by this
  * part of it; and logarithms of their deltas if they do by so much. */
@@ -124,7 +125,7 @@ static prv_status ask_data_once(prv_direction *data, const prv_options *options,
     const double gap = gap_below(question, above, found.upper);
     const double width = gap_below(question, found.upper, found.lower);
     /* Closer bounds would not raise it, or not by much; or there are none. */
-    if (!told.accurate || !(found.upper > *lower) || width <= PART_OF_GAP * gap) return PRV_OK;
+    if (!told.accurate || !(found.upper > *lower) || width <= NEARLY_PART_OF_GAP * gap) return PRV_OK;
     loose = loosened(options, question, above, gap, PART_OF_GAP);
     if (!ask_epsilon) widen_if_far(&loose, value, gap, data_guess.slope);
     if (is_as_close(&loose, question, value, &found, told.width)) return PRV_OK;
