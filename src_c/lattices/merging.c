@@ -14,13 +14,14 @@ typedef struct pool {
     double relative; /* P's, times e^c; the pool is balanced if both are equal */
 } pool;
 
-/* How many targets below that hold mass are searched for what an excess can be merged with; and how many
- * targets are passed on the way in all searches of a merge, for each of its targets, so that a merge stays
- * linear. Tightness alone depends on these numbers. */
-enum { REACH = 64, PASSED = 16 };
+/* How many targets below that hold mass are searched for what an excess can be merged with, and cells above
+ * for what completes a pool; and how many targets are passed on the way in all searches of a merge, and cells
+ * looked at ahead, for each of its targets, so that a merge stays linear. Tightness alone depends on these
+ * numbers. */
+enum { REACH = 64, PASSED = 16, AHEAD = 4 };
 
 /* What comes from beyond reach loses so many times as much as what comes from there. */
-#define BEYOND_REACH 4.0
+#define BEYOND_REACH 2.0
 
 /* Mass farther below is looked for only if the next target is so many spacings away, and taken if that loses
  * less than this part of what going there does. */
@@ -41,7 +42,7 @@ typedef struct merge {
     double roundings;      /* bound of the pool's rounding so far, in units of u */
     double most_roundings; /* the greatest of these bounds among pools that were placed */
     size_t passed;         /* targets that searches may still pass */
-    size_t ahead;          /* cells that they may */
+    size_t ahead;          /* cells above that may still be looked at */
 } merge;
 
 /* Roundings, in units of u, of a cell's masses as a part of a pool: a product or two, the exponential of a
@@ -138,22 +139,27 @@ static merge merge_new(const prv_cells *cells, const prv_mesh *mesh, double *scr
                    0.0,
                    0.0,
                    PASSED * mesh->length,
-                   PASSED * mesh->length};
+                   AHEAD * mesh->length};
 }
 
 /* ---- What merging loses --------------------------------------------------------------------- */
+
+/* Distances in units of 1 / (lam + 1) that are small. */
+#define NEARBY 0.05
 
 /* These decide tightness alone. Mass m that is merged with mass at a distance D, which moves m by a small d,
  * loses m d lam (lam + 1) / 2 times one of these of the moment at the tilt lam: D itself, if D is small. Mass
  * from farther above matters the more to the moment, and from far below costs no more than to drop m d. */
 static double loss_from_above(double tilt, double distance)
 {
+    if ((tilt + 1.0) * distance < NEARBY) return distance;
     const double lam = fmax(tilt, LEAST_TILT), far = fmin(lam * distance, 600.0);
     return 2.0 / (lam * (lam + 1.0)) * (prv_vm_expm1(far) / -prv_vm_expm1(-distance) - lam);
 }
 
 static double loss_from_below(double tilt, double distance)
 {
+    if ((tilt + 1.0) * distance < NEARBY) return distance;
     const double lam = fmax(tilt, LEAST_TILT);
     return 2.0 / (lam * (lam + 1.0)) *
            (lam + prv_vm_expm1(-lam * distance) / prv_vm_expm1(fmin(distance, 600.0)));
@@ -349,25 +355,33 @@ static void place_below(merge *s, pool *p, size_t i, double c)
     }
 }
 
-/* What completing a pool that lacks so much from the next cells loses, the first of which gains: of each, as
- * much as it gains. What those within reach do not gain comes from farther above than the last of them. */
-static double loss_of_completing(merge *s, size_t i, double lack)
+/* log(mass / relative), about: few pools are completed from cells far above. */
+static double height_of(double mass, double relative)
+{
+    const double part = (mass - relative) / (mass + relative);
+    return part < NEARBY ? 2.0 * part : log(mass / relative);
+}
+
+/* Whether completing a pool that lacks so much from the next cells, the first of which gains, loses more than
+ * this: of each, as much as it gains. What those within reach do not gain comes from farther above than the
+ * last of them. */
+static bool completing_loses_more(merge *s, size_t i, double lack, double most)
 {
     double loss = 0.0, each = 0.0, share = s->left;
-    for (size_t j = s->next, looked = 0; j < s->cells->length && looked < REACH; j++, looked++) {
+    for (size_t j = s->next, looked = 0; j < s->cells->length && looked < REACH && loss <= most;
+         j++, looked++) {
         const double mass = s->cells->mass[j] * share, relative = cell_relative(s, j, i) * share;
         const double gain = fmin(mass - relative, lack);
         share = 1.0;
         if (gain > 0.0) {
-            each = loss_from_above(s->mesh->tilt, log(mass / relative));
+            each = loss_from_above(s->mesh->tilt, height_of(mass, relative));
             loss += gain * each;
             lack -= gain;
         }
-        if (!(lack > 0.0)) return loss;
-        if (s->ahead == 0) break;
+        if (!(lack > 0.0) || s->ahead == 0) break;
         s->ahead--;
     }
-    return loss + BEYOND_REACH * lack * each;
+    return loss + BEYOND_REACH * fmax(lack, 0.0) * each > most;
 }
 
 /* Whether moving the pool one target down, and merging it with mass below, loses less than completing it. */
@@ -386,7 +400,7 @@ static bool going_down_is_cheaper(merge *s, size_t i, const pool *p)
         left -= most;
     }
     loss += fmax(left, 0.0) * loss_of_dropping(tilt);
-    return loss_of_completing(s, i, p->relative - p->mass) > loss;
+    return completing_loses_more(s, i, p->relative - p->mass, loss);
 }
 
 /* One target, while its pool is made. */
