@@ -94,12 +94,9 @@ def test_discrete_noise_on_poisson_samples(p, count):
     step = prv.PoissonSubsampled(prv.DiscreteLaplace(1.5), p)
     found = prv.compose(step, count, **REPLACED)
     away = geometric(1.5, 0)
+    laws = [product(*[mixed(p, away, geometric(1.5, one))] * count) for one in (-1, 0, 1)]
     for epsilon in EPSILONS:
-        worst = 0.0
-        for one, other in itertools.product((-1, 0, 1), repeat=2):
-            left = mixed(p, away, geometric(1.5, one))
-            right = mixed(p, away, geometric(1.5, other))
-            worst = max(worst, curve(product(*[left] * count), product(*[right] * count), epsilon))
+        worst = max(curve(*pair, epsilon) for pair in itertools.product(laws, repeat=2))
         bounds = found.delta(epsilon)
         assert bounds.lower <= worst * (1 + 1e-9) + 1e-14
         assert worst * (1 - 1e-9) <= bounds.upper
