@@ -33,7 +33,8 @@ typedef struct prv_aim {
     double top_share;        /* part of delta that the mass above the steps' tops may cost */
     double strictness;       /* divides the cost that truncation may have; 1 to begin with */
     double loose_part;       /* of the guess of what atoms off lattices cost, at most; 0 until a pass tells */
-    bool is_rare;            /* rare jumps decide epsilon; the last field, as next_pass.c compares aims */
+    double most_points; /* of a spectrum's lattice, unless atoms need more; 0: as many as cells ask for */
+    bool is_rare;       /* rare jumps decide epsilon; the last field, as next_pass.c compares aims */
 } prv_aim;
 
 /* False if Chernoff's bound of epsilon at delta (prv_chernoff_epsilon) hardly gets down to this epsilon > 0.

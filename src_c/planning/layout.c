@@ -242,6 +242,15 @@ double prv_first_knots(prv_direction *direction, const prv_aim *aim, prv_engine 
     return knots;
 }
 
+/* Makes a spectrum's lattice coarser, as long as it has more points than the aim allows. */
+static void coarsen_lattice(const prv_aim *aim, prv_layout *layout)
+{
+    prv_spacing *s = &layout->spacing;
+    const double period = layout->uniform_points * s->convolved;
+    if (!(aim->most_points > 0.0)) return;
+    while (2.0 * s->lattice <= s->coarsest && period > aim->most_points * s->lattice) s->lattice *= 2.0;
+}
+
 /* The plan whose law has this spacing, where `spacing` was asked. */
 static prv_status plan_of_law(prv_direction *direction, const prv_aim *aim, double tilt, double spacing,
                               double law, bool exact_spacing, prv_engine engine, double memory_limit,
@@ -267,6 +276,7 @@ static prv_status plan_of_law(prv_direction *direction, const prv_aim *aim, doub
                 share / (double)direction->steps);
     prv_scale_meshes(direction, aim, weight, &layout->spacing);
     lay_out_window(direction, aim, layout);
+    if (spectrum) coarsen_lattice(aim, layout);
     layout->convolved_points = layout->uniform_points * fmax(law / convolved, 1.0);
     prv_release(weight);
     if (engine == PRV_ENGINE_CONVOLUTION)

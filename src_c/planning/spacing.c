@@ -548,6 +548,13 @@ static double uniform_spacing(const prv_direction *direction, const prv_aim *aim
     return fits > law ? fmax(prv_align_spacing(direction, aim, fits, PRV_ENGINE_CONVOLUTION), law) : law;
 }
 
+/* A lattice halved until it is no coarser than `least`, but for a part of the law. */
+static double halved(double lattice, double least, double law)
+{
+    while (lattice > least && lattice > 0x1p-24 * law) lattice *= 0.5;
+    return lattice;
+}
+
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *scratch,
                       prv_spacing *shared)
 {
@@ -572,9 +579,10 @@ void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double
         const cell_laws laws = laws_of(direction, j, scratch);
         least = fmin(least, spacings(direction, j, aim, shared, &laws, scratch));
     }
-    least = fmin(least, prv_fine_about_atoms(direction, aim, shared->law));
-    least = fmax(least, 2.0 * prv_narrowest_spacing(direction));
-    while (shared->lattice > least && shared->lattice > 0x1p-24 * shared->law) shared->lattice *= 0.5;
+    const double fine = prv_fine_about_atoms(direction, aim, shared->law);
+    const double narrowest = 2.0 * prv_narrowest_spacing(direction);
+    shared->coarsest = halved(shared->lattice, fmax(fine, narrowest), shared->law);
+    shared->lattice = halved(shared->lattice, fmax(fmin(least, fine), narrowest), shared->law);
 }
 
 /* Most cells with less weight than this lie below the meshes. */

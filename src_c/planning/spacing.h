@@ -14,6 +14,7 @@
 /* What the spacings of all steps have in common. */
 typedef struct prv_spacing {
     double lattice;   /* of the lattice, nats */
+    double coarsest;  /* of a spectrum's lattice that is fine enough for atoms, nats */
     double law;       /* of the error law, nats: of a uniform mesh that is as good */
     double convolved; /* of a uniform mesh that is as good where mass about an edge costs less, nats */
     double scale;     /* of the spacings */
@@ -32,7 +33,7 @@ size_t prv_weights_length(const prv_direction *direction);
 
 /* Sets shared->scale and shared->convolved from shared->law, and shared->lattice: for a convolution to the
  * latter, and for a spectrum to a power of two less than the law, so that the least spacing wanted is on the
- * lattice. If shared->exact, sets the scale alone. */
+ * lattice; and shared->coarsest. If shared->exact, sets the scale alone. */
 void prv_scale_meshes(const prv_direction *direction, const prv_aim *aim, double *scratch,
                       prv_spacing *shared);
 

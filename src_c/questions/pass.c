@@ -29,12 +29,13 @@
 /* Products of an atom and a frequency that a spectrum may take if it was asked for. Else it may take about as
  * long as the convolution that is done if a spectrum falls too slowly: a plain one, of each step (a coarse
  * pass may take longer, as the convolution that answers is a finer one), or a precise one, and in both cases
- * some products for each operation of its transforms, up to a limit. Transforms longer than LONG take longer
- * for each operation, and round so much that there are more passes. Where delta is so small that a
- * convolution takes the precise way, a spectrum may take LOOSE times as long; LOOSE_IF_PLAIN times if it is
- * coarse, or if only atoms of several steps are on no common lattice, which a convolution may need a finer
- * one for than is guessed. BRIEF_WORK takes some 10 ms. The lower side, which is like the upper one, may take
- * WORK_OF_OTHER_SIDE times as long as that, unless a convolution has the lattice of one step's atoms. */
+ * some products for each operation of its transforms, up to a limit, which is higher for millions of points.
+ * Transforms longer than LONG take longer for each operation, and round so much that there are more passes.
+ * Where delta is so small that a convolution takes the precise way, a spectrum may take LOOSE times as long;
+ * LOOSE_IF_PLAIN times if it is coarse, or if only atoms of several steps are on no common lattice, which a
+ * convolution may need a finer one for than is guessed. BRIEF_WORK takes some 10 ms. The lower side, which is
+ * like the upper one, may take WORK_OF_OTHER_SIDE times as long as that, unless a convolution has the lattice
+ * of one step's atoms. */
 #define MOST_WORK 5e9
 #define PLAIN_WORK 2e5
 #define COARSE_WORK 5e5
@@ -46,6 +47,7 @@
 #define WORK_OF_TRANSFORMS 1.0
 #define MOST_WORK_OF_POINT 8.0
 #define MOST_WORK_OF_TRANSFORMS 1e8
+#define MOST_WORK_OF_LONGEST 2e8
 #define BRIEF_WORK 1.2e7
 #define WORK_OF_OTHER_SIDE 1.5
 /* The masses of a knot's cell take about as long as so many products. */
@@ -163,7 +165,9 @@ static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const
     const double of_point = is_loose ? MOST_WORK_OF_POINT
                                      : fmin(WORK_OF_TRANSFORMS * (steps + 1.0) * fmax(n / LONG, 1.0),
                                             MOST_WORK_OF_POINT);
-    return like + fmin(of_point * n * log2(n), MOST_WORK_OF_TRANSFORMS);
+    const double operations = n * log2(n);
+    const double most = fmin(fmax(MOST_WORK_OF_TRANSFORMS, operations), MOST_WORK_OF_LONGEST);
+    return like + fmin(of_point * operations, most);
 }
 
 /* Whether lattices and one block of frequencies take more work than the spectrum may. */
@@ -303,6 +307,8 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
     status = is_spectrum_hopeless(t, aim, &layout) ? PRV_ERR_ENGINE : build_lattices(t, aim, &layout, &l);
     if (status != PRV_OK) goto done;
 
+    if (layout.spacing.engine == PRV_ENGINE_SPECTRUM && layout.spacing.lattice < layout.spacing.coarsest)
+        o->points_for_cells = layout.uniform_points * layout.spacing.convolved / layout.spacing.lattice;
     o->without_tops = l.without_tops;
     o->spacing = layout.spacing.law;
     o->coarsened = layout.spacing.lattice > layout.spacing.law;

@@ -39,6 +39,7 @@ typedef struct prv_outcome {
     bool too_large;    /* there was no pass, since it was to be a small one (PRV_ENGINE_SMALL) */
     bool precise;      /* a convolution taken the precise way */
     double spacing;    /* of the error law, nats */
+    double points_for_cells; /* of a spectrum's lattice; 0 if atoms need it */
     size_t cells, transform_length;
     prv_engine engine; /* PRV_ENGINE_AUTO if nothing was composed */
     double tilt;
@@ -47,10 +48,11 @@ typedef struct prv_outcome {
 } prv_outcome;
 
 /* Makes a pass at the tilt, with meshes of about `spacing`; if `exact`, of that spacing or none, else coarser
- * if the memory limit demands it. Only outcome->bytes and too_large are set unless PRV_OK is returned.
- * Errors: PRV_ERR_ENGINE         the spectrum falls too slowly, or the pass is too large PRV_ERR_PRECISION
- * the power amplifies the rounding of transforms too much (prv_compose) PRV_ERR_MEMORY_LIMIT   outcome->bytes
- * would be needed PRV_ERR_BOUNDS, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED */
+ * if the memory limit demands it. Only outcome->bytes, too_large and points_for_cells are set unless PRV_OK
+ * is returned. Errors: PRV_ERR_ENGINE the spectrum falls too slowly, or the pass is too large
+ * PRV_ERR_PRECISION the power amplifies the rounding of transforms too much (prv_compose)
+ * PRV_ERR_MEMORY_LIMIT   outcome->bytes would be needed PRV_ERR_BOUNDS, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED
+ */
 prv_status prv_pass(const prv_task *task, const prv_aim *aim, double tilt, double spacing, bool exact,
                     prv_outcome *outcome);
 

@@ -152,6 +152,18 @@ static bool is_convolved_without_tops(prv_refinement *r)
     return true;
 }
 
+/* A spectrum's angles are exact at all frequencies of a lattice of so many points, and to bound what
+ * frequencies left out make up takes the longer the more points there are. */
+#define MOST_POINTS 0x1p26
+
+/* The mesh's cells with most of the mass asked for so fine a lattice. */
+static bool coarsen_lattice(prv_refinement *r)
+{
+    if (r->aim.most_points > 0.0 || !(r->points_for_cells > MOST_POINTS)) return false;
+    r->aim.most_points = MOST_POINTS;
+    return true;
+}
+
 /* A spectrum that does not fall may be the atom of no jump at all. A first guess of epsilon is too far off to
  * tell which losses are jumps. */
 static bool separate_jumps(prv_refinement *r)
@@ -203,9 +215,8 @@ static const struct remedy {
     bool (*change)(prv_refinement *refinement);
     bool changes_engine; /* to the convolution, before which jumps that were put off are counted */
 } remedies[] = {
-    {PRV_ERR_ENGINE, separate_jumps, false},
-    {PRV_ERR_ENGINE, rejoin_jumps, false},
-    {PRV_ERR_ENGINE, convolve_instead, true},
+    {PRV_ERR_ENGINE, coarsen_lattice, false},       {PRV_ERR_ENGINE, separate_jumps, false},
+    {PRV_ERR_ENGINE, rejoin_jumps, false},          {PRV_ERR_ENGINE, convolve_instead, true},
     {PRV_ERR_PRECISION, convolve_precisely, false},
 };
 
@@ -239,6 +250,7 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
             *is_counted = counted != PRV_ERR_ENGINE;
             if (*is_counted) return counted;
         }
+        r->points_for_cells = o->points_for_cells;
         if (!remedies[i].change(r)) continue;
         if (!exact && remedies[i].changes_engine) spacing = spacing_of_convolution(r, spacing);
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&

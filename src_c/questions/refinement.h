@@ -47,10 +47,11 @@ typedef struct prv_refinement {
     int repeated;     /* passes, one after another, that repeated one of the two before */
     int idle;         /* precise passes, one after another, after which the bounds were hardly closer */
     bool jumps_later; /* jumps are to be counted if the first passes of other engines do not answer */
-    bool counted;     /* `bounds` begins with those of counted jumps, which were not close enough */
-    bool aimed_anew;  /* the last pass aimed so far off that it tells nothing of the next one */
-    bool hopeless;    /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
-    bool is_at_saddle;      /* the next pass is a spectrum at the saddle, although rounding may hide delta */
+    double points_for_cells; /* of a pass that failed: pass.h */
+    bool counted;            /* `bounds` begins with those of counted jumps, which were not close enough */
+    bool aimed_anew;         /* the last pass aimed so far off that it tells nothing of the next one */
+    bool hopeless;     /* a pass was made although it was expected to hide the answer (prv_is_hopeless) */
+    bool is_at_saddle; /* the next pass is a spectrum at the saddle, although rounding may hide delta */
     double noise_at_saddle; /* what rounding was in such a pass, as a part of delta; 0 if there was none */
     bool first_order;       /* the width falls like the spacing or more slowly, not like its square */
     bool rounding_decides;  /* rounding alone is wider than asked, or hides the answer */
