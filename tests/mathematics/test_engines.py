@@ -240,6 +240,20 @@ def test_what_rounding_hides_is_said_to_be_rounding():
     assert budget.rounding > 0.9 * budget.width
 
 
+def test_a_spectrum_whose_lattice_would_be_too_fine_is_as_narrow_as_asked():
+    steps = [
+        (prv.PoissonSubsampled(prv.Laplace(0.068), 0.484), 348),
+        (prv.PoissonSubsampled(prv.Laplace(0.463), 0.423), 595),
+        (prv.PoissonSubsampled(prv.Laplace(0.211), 0.451), 211),
+    ]
+    curve = prv.compose(steps, eps_error=1e-4)
+    narrow = curve.epsilon(9.4e-7)
+    wide = prv.compose(steps, eps_error=1.0, engine="convolution").epsilon(9.4e-7)
+    assert curve.error_budget(delta=9.4e-7).engine == "spectrum"
+    assert narrow.upper - narrow.lower <= 1e-4
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
+
+
 def test_an_epsilon_beyond_the_period_is_not_hidden_by_rounding():
     # rare jumps decide, and the period was chosen for an epsilon that was guessed too small
     step, count, delta = prv.PoissonSubsampledGaussian(0.9225, 0.0001572), 1158, 8.0593e-4
