@@ -17,9 +17,8 @@ def two_steps(first, second, epsilon):
     noise, p = first
 
     def integrand(z):
-        density = (1 - p) * mpmath.npdf(z) + p * mpmath.npdf(z, 1 / noise)
-        loss = mpmath.log1p(p * mpmath.expm1((z - 1 / (2 * noise)) / noise))
-        return density * one_step(*second, epsilon - loss)
+        more = p * mpmath.expm1((z - 1 / (2 * noise)) / noise)  # the ratio of the densities, less 1
+        return mpmath.npdf(z) * (1 + more) * one_step(*second, epsilon - mpmath.log1p(more))
 
     # where this one alone reaches epsilon, the other one's part falls steeply
     edge = noise * mpmath.log1p(mpmath.expm1(epsilon) / p) + 1 / (2 * noise)
