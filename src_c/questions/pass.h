@@ -49,10 +49,9 @@ typedef struct prv_outcome {
 
 /* Makes a pass at the tilt, with meshes of about `spacing`; if `exact`, of that spacing or none, else coarser
  * if the memory limit demands it. Only outcome->bytes, too_large and points_for_cells are set unless PRV_OK
- * is returned. Errors: PRV_ERR_ENGINE the spectrum falls too slowly, or the pass is too large
- * PRV_ERR_PRECISION the power amplifies the rounding of transforms too much (prv_compose)
- * PRV_ERR_MEMORY_LIMIT   outcome->bytes would be needed PRV_ERR_BOUNDS, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED
- */
+ * is returned. PRV_ERR_ENGINE if the spectrum falls too slowly, or the pass is too large; PRV_ERR_PRECISION
+ * if the power amplifies the rounding of transforms too much (prv_compose); PRV_ERR_MEMORY_LIMIT if
+ * outcome->bytes would be needed; PRV_ERR_BOUNDS, PRV_ERR_MEMORY, PRV_ERR_INTERRUPTED. */
 prv_status prv_pass(const prv_task *task, const prv_aim *aim, double tilt, double spacing, bool exact,
                     prv_outcome *outcome);
 
