@@ -9,10 +9,9 @@
 #ifndef PRV_CLOSED_FORM_H
 #define PRV_CLOSED_FORM_H
 
+#include "curve/direction.h"
 #include "closed/loss_table.h"
 #include "closed/smooth_curve.h"
-
-#include "curve/direction.h"
 
 typedef struct prv_closed_form {
     bool known; /* false: the composition has no closed form, or one with too many atoms */

@@ -4,9 +4,8 @@
 
 #include <stddef.h>
 
-#include "closed/value.h"
-
 #include "mechanisms/atoms.h"
+#include "closed/value.h"
 
 typedef struct prv_loss_table {
     size_t length;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-
 #include "files/json.h"
 #include "files/mechanism_reading.h"
 #include "files/mechanism_writing.h"

@@ -3,11 +3,9 @@
 #include <math.h>
 
 #include "base/progress.h"
-
-#include "closed/closed_form.h"
-
 #include "mechanisms/support.h"
 #include "curve/chernoff.h"
+#include "closed/closed_form.h"
 #include "planning/aim.h"
 #include "questions/question.h"
 

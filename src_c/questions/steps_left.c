@@ -5,11 +5,9 @@
 
 #include "base/allocate.h"
 #include "base/progress.h"
-
-#include "closed/closed_form.h"
-
 #include "mechanisms/mechanism.h"
 #include "curve/chernoff.h"
+#include "closed/closed_form.h"
 #include "questions/growth.h"
 #include "questions/question.h"
 

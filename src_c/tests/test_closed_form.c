@@ -4,12 +4,12 @@
 
 #include "asking.h"
 #include "check.h"
-#include "closed/loss_table.h"
-#include "closed/smooth_curve.h"
 
 #include "numerics/normal.h"
 #include "numerics/rounding.h"
 #include "mechanisms/mechanism.h"
+#include "closed/loss_table.h"
+#include "closed/smooth_curve.h"
 
 /* What sums and tails of this test are off by. */
 #define TRUSTED (64.0L * (long double)PRV_WIDE_LIBM_UNIT)
