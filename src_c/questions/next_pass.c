@@ -666,8 +666,7 @@ bool prv_is_hopeless(prv_refinement *r, double spacing)
     return is_hidden(r) && prv_tilt_of_pass(r, spacing) == prv_next_tilt(r);
 }
 
-/* The points of a convolution at this spacing, about; 0 if that is not known. */
-static double points_of_convolution(const prv_refinement *r, double spacing)
+double prv_points_of_convolution(const prv_refinement *r, double spacing)
 {
     prv_layout layout;
     /* Too long for memory is long. */
@@ -687,7 +686,7 @@ static double expected_noise(prv_refinement *r, double spacing)
     const bool is_by_transforms = t->precise && t->engine == PRV_ENGINE_CONVOLUTION && !may_multiply(r);
     if (!is_by_transforms || t->options->mesh_size > 0.0 || is_shown_by_transforms(r)) return 0.0;
     /* What is multiplied out has none. */
-    if (products_of(t->direction->all.count, points_of_convolution(r, spacing)) <= MOST_MULTIPLIED)
+    if (products_of(t->direction->all.count, prv_points_of_convolution(r, spacing)) <= MOST_MULTIPLIED)
         return 0.0;
     const double tilt = prv_next_tilt(r);
     return PRECISE_ROUNDING * (1.0 + 1.0 / (tilt * spacing)) *
@@ -711,13 +710,13 @@ double prv_spacing_within_rounding(prv_refinement *r, double spacing)
 /* A spacing at which a convolution has no more than so many points, by those at this one. */
 static double coarse_spacing(const prv_refinement *r, double spacing, double most)
 {
-    return spacing * fmax(points_of_convolution(r, spacing) / most, 1.0);
+    return spacing * fmax(prv_points_of_convolution(r, spacing) / most, 1.0);
 }
 
 bool prv_is_long_in_vain(prv_refinement *r, double spacing)
 {
     return prv_is_hopeless(r, spacing) &&
-           (points_of_convolution(r, spacing) > LONG_POINTS ||
+           (prv_points_of_convolution(r, spacing) > LONG_POINTS ||
             prv_log_part(r->task.direction, &r->aim, prv_next_tilt(r)) < CHANCELESS_PART);
 }
 
@@ -784,5 +783,5 @@ bool prv_is_multiplied_out(prv_refinement *r)
 
 bool prv_is_convolution_large(const prv_refinement *r, double spacing)
 {
-    return points_of_convolution(r, spacing) > LARGE_POINTS;
+    return prv_points_of_convolution(r, spacing) > LARGE_POINTS;
 }

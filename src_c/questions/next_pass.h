@@ -44,6 +44,9 @@ double prv_multiplied_spacing(prv_refinement *refinement, double spacing);
  * multiplied out at a smaller tilt than the saddle. Found once. */
 bool prv_is_multiplied_out(prv_refinement *refinement);
 
+/* The points of a convolution at this spacing (nats), about; 0 if that is not known. */
+double prv_points_of_convolution(const prv_refinement *refinement, double spacing);
+
 /* Whether a convolution at this spacing (nats) would take long. */
 bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
 

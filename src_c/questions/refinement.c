@@ -209,6 +209,18 @@ static double spacing_of_convolution(const prv_refinement *r, double spacing)
     return fmax(spacing, PART_OF_LAW * prv_first_spacing(r->task.direction, &r->aim));
 }
 
+/* A first convolution of more points than this takes atoms off its lattice for no more than a part of the
+ * guess, which balanced atoms are often far below: what they cost is known after it. */
+#define MOST_POINTS_UNSEEN 0x1p20
+#define UNSEEN_PART 0.1
+
+static void trust_loose_atoms(prv_refinement *r, double spacing)
+{
+    if (r->passes == 0 && !(r->aim.loose_part > 0.0) &&
+        prv_points_of_convolution(r, spacing) > MOST_POINTS_UNSEEN)
+        r->aim.loose_part = UNSEEN_PART;
+}
+
 /* Each is tried once, in this order, if a pass failed with this status and the change is possible. */
 static const struct remedy {
     prv_status failure;
@@ -252,7 +264,10 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
         }
         r->points_for_cells = o->points_for_cells;
         if (!remedies[i].change(r)) continue;
-        if (!exact && remedies[i].changes_engine) spacing = spacing_of_convolution(r, spacing);
+        if (!exact && remedies[i].changes_engine) {
+            spacing = spacing_of_convolution(r, spacing);
+            trust_loose_atoms(r, spacing);
+        }
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;
