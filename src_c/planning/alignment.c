@@ -93,24 +93,29 @@ typedef struct loose_atom {
 typedef struct loose_atoms {
     size_t count;
     loose_atom each[MOST_ATOMS];
-    double ignored; /* cost of all others */
-    double all;     /* cost of all */
+    size_t cheapest; /* of these, if there is room for no more */
+    double ignored;  /* cost of all others */
+    double all;      /* cost of all */
+    bool is_sum;     /* that is all that is wanted */
 } loose_atoms;
 
 /* Keeps the atoms that cost most. */
 static void add_atom(loose_atoms *l, double distance, double cost)
 {
-    size_t place = l->count;
     l->all += cost;
+    if (l->is_sum) return;
     if (l->count < MOST_ATOMS) {
-        l->count++;
+        l->each[l->count++] = (loose_atom){distance, cost};
+        if (l->count < MOST_ATOMS) return;
     } else {
-        for (size_t i = place = 0; i < MOST_ATOMS; i++)
-            if (l->each[i].cost < l->each[place].cost) place = i;
-        if (l->each[place].cost >= cost) place = MOST_ATOMS;
-        l->ignored += place < MOST_ATOMS ? l->each[place].cost : cost;
+        loose_atom *cheapest = &l->each[l->cheapest];
+        l->ignored += fmin(cheapest->cost, cost);
+        if (cheapest->cost >= cost) return;
+        *cheapest = (loose_atom){distance, cost};
     }
-    if (place < MOST_ATOMS) l->each[place] = (loose_atom){distance, cost};
+    l->cheapest = 0;
+    for (size_t i = 1; i < MOST_ATOMS; i++)
+        if (l->each[i].cost < l->each[l->cheapest].cost) l->cheapest = i;
 }
 
 /* Whether rare jumps of one mechanism decide. Of lists, what the others make up changes what an atom costs.
@@ -213,7 +218,7 @@ double prv_fine_about_atoms(const prv_direction *direction, const prv_aim *aim, 
     const double part = rare ? PART_FINE_IF_RARE : PART_FINE;
     double fine = rare ? 0.0 : spacing;
     for (int round = 0; round < 2; round++) {
-        loose_atoms l = {.count = 0};
+        loose_atoms l = {.is_sum = true};
         for (size_t j = 0; j < direction->steps; j++)
             if (prv_is_off_lattice(direction, j, spacing))
                 add_step(direction, j, aim, MEAN_DISTANCE * fine, 0.0, &l);
