@@ -291,6 +291,79 @@ def test_random_questions(number):
     assert verdict.outcome != "violated", verdict.violations
 
 
+# Without noise, a record is told once it is sampled: with these probabilities.
+TOLD = [
+    (prv.Gaussian(0.0), 1.0),
+    (prv.Laplace(0.0), 1.0),
+    (prv.Composed([(prv.Gaussian(1.0), 2), (prv.Gaussian(0.0), 1)]), 1.0),
+    (prv.PoissonSubsampledGaussian(0.0, 0.125), 0.125),
+    (prv.PoissonSubsampled(prv.Laplace(0.0), 0.125), 0.125),
+    (prv.GroupPoissonSubsampledGaussian(0.0, 0.5, 3), 0.875),
+    (prv.MixtureOfGaussians(0.0, [0.0, 1.0, 2.0], [0.75, 0.125, 0.125]), 0.25),
+    (prv.TruncatedPoissonSubsampledGaussian(0.0, 0.125, 4, 8), 0.125),
+]
+
+
+@pytest.mark.parametrize(("step", "told"), TOLD, ids=str)
+def test_without_noise_a_record_is_told_or_it_is_not_there(step, told):
+    missed = exact(1.0 - told) ** 3
+    for x in (0.0, 0.1, 1.0):
+        # the one loss of 'add' is log(1 / missed)
+        added = (1 - exact(x).exp() * missed).max(exact(0.0)) if told < 1.0 else ONE
+        for neighbors, right in (
+            ("add", added),
+            ("remove", 1 - missed),
+            ("add-or-remove", 1 - missed),
+        ):
+            low, high, _ = Truth([(step, 3)], neighbors).delta(x)
+            assert low.overlaps(right), (neighbors, x)
+            assert high.overlaps(right), (neighbors, x)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (prv.Gaussian(0.0), 1.0),
+        (prv.PoissonSubsampledGaussian(0.0, 0.125), 0.125),
+        (prv.SubsampledWithoutReplacement(prv.Gaussian(0.0), 0.125), 0.125),
+    ],
+    ids=str,
+)
+def test_without_noise_a_replaced_record_is_told_once_sampled(step, told, count):
+    low, high, _ = Truth([(step, count)], "replace-one").delta(0.5)
+    right = 1 - exact(1.0 - told) ** count
+    assert low.overlaps(right)
+    assert high.overlaps(right)
+
+
+NOISELESS = [
+    *((step, neighbors) for step, _ in TOLD for neighbors in ("add", "remove", "add-or-remove")),
+    (prv.TruncatedPoissonSubsampledGaussian(0.0, 0.5, 2, 1), "remove"),
+    (prv.Gaussian(0.0), "replace-one"),
+    (prv.PoissonSubsampledGaussian(0.0, 0.125), "replace-one"),
+    (prv.SubsampledWithoutReplacement(prv.Gaussian(0.0), 0.125), "replace-one"),
+]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(("step", "neighbors"), NOISELESS, ids=str)
+def test_answers_without_noise_hold(step, neighbors, count):
+    questions = (("delta", 0.0), ("delta", 0.5), ("epsilon", 0.3), ("epsilon", 1e-6))
+    verdict = judge(Setting("", ((step, count),), questions, {"neighbors": neighbors}), 1.0)
+    assert verdict.outcome == "held", verdict
+
+
+def test_a_calibration_to_no_noise_holds():
+    # three samples tell a record with a probability below delta
+    step, target = prv.PoissonSubsampledGaussian(1.0, 0.001), {"epsilon": 0.25, "delta": 0.0033}
+    question = tuple((target | {"parameter": "noise_multiplier"}).items())
+    setting = Setting("", ((step, 3),), (("calibrate", question),), {})
+    assert prv.calibrate(step, 3, **dict(question)).value == 0.0
+    verdict = judge(setting, 1.0)
+    assert verdict.outcome == "held", verdict
+
+
 # ---- What was wrong once ---------------------------------------------------------------------
 
 NEARLY_ALL = [1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-5, 0.99]

@@ -138,6 +138,9 @@ class DiscretePair:
         return Atoms(losses, masses, p * self.only_q, self.missing)
 
 
+APART = DiscretePair([], [], [], only_q=ONE, only_p=ONE)  # no outcome in common, as without noise
+
+
 # ---- Smooth losses ---------------------------------------------------------------------------
 
 

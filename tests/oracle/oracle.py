@@ -54,7 +54,7 @@ class Oracle:
     def delta(self, x):
         """Return the truth at x (a double or a ball) and the way; raise TooSlowError."""
         x = exact(x)
-        if x == INFINITY or x >= self.top:
+        if x == INFINITY or x >= self.top or self.infinite == ONE:
             return self.infinite, "greatest loss"
         if x == -INFINITY:
             return ONE, "greatest loss"
@@ -161,7 +161,7 @@ def together(a, b, most):
 def power(law, count, most):
     """Return the sum of `count` independent losses of one law."""
     size, missing = len(law.losses), count * law.missing
-    if count == 1:
+    if count == 1 or size == 0:
         return Atoms(law.losses, law.masses, missing=missing)
     if size == 1:
         return Atoms([count * law.losses[0]], [law.masses[0] ** count], missing=missing)

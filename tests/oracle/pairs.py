@@ -12,6 +12,7 @@ from flint import arb
 from .balls import ONE, ZERO, exact, total
 from .batches import truncation
 from .laws import (
+    APART,
     ChoiceLaw,
     DiscretePair,
     GaussianPair,
@@ -34,13 +35,14 @@ def law_of(mechanism, direction):
         weights = [exact(w) for w in mechanism.probabilities]
         weights = [w / total(weights) for w in weights]
         centers = [exact(c) for c in mechanism.sensitivities]
-        return MixtureLaw(exact(mechanism.noise_multiplier), centers, weights, direction)
+        noise = exact(mechanism.noise_multiplier)
+        return mixture(noise, centers, weights, direction)
     if name == "TruncatedPoissonSubsampledGaussian":
         never, cut, kept = truncation(mechanism)
         noise, p = exact(mechanism.noise_multiplier), exact(mechanism.sampling_probability)
         return choice(
-            (never, lambda: GaussianPair(1 / noise**2).sampled(p, direction)),
-            (cut, lambda: GaussianPair(4 / noise**2).sampled(kept, direction)),
+            (never, lambda: gaussian(noise).sampled(p, direction)),
+            (cut, lambda: gaussian(noise, 2).sampled(kept, direction)),
         )
     if name == "FromTable" and len(mechanism.losses) > MANY:
         crowd = progression(mechanism)
@@ -62,6 +64,19 @@ def progression(table):
     return ProgressionLaw(exact(table.losses[0]), parts[0], losses, parts[1])
 
 
+def gaussian(noise, times=1):
+    """Return the pair of Gaussian noise whose mean moves by `times`, or of no noise."""
+    return GaussianPair((times / noise) ** 2) if noise > 0 else APART
+
+
+def mixture(noise, centers, weights, direction):
+    """Return the law of a mixture of normal distributions or, without noise, of points."""
+    if noise > 0:
+        return MixtureLaw(noise, centers, weights, direction)
+    moved = total(w for c, w in zip(centers, weights, strict=True) if c > 0)
+    return APART.sampled(moved, direction)
+
+
 class Group:
     """A group of records of a Gaussian mechanism on a Poisson sample."""
 
@@ -71,10 +86,10 @@ class Group:
     def sampled(self, p, direction):
         """Each of the group enters on its own: how many do is binomial."""
         if p == 1:
-            return GaussianPair((self.size / self.noise) ** 2).sampled(ONE, direction)
+            return gaussian(self.noise, self.size).sampled(ONE, direction)
         size = self.size
         weights = [comb(size, i) * p**i * (1 - p) ** (size - i) for i in range(size + 1)]
-        return MixtureLaw(self.noise, [arb(i) for i in range(size + 1)], weights, direction)
+        return mixture(self.noise, [arb(i) for i in range(size + 1)], weights, direction)
 
 
 def choice(*parts):
@@ -94,7 +109,7 @@ def replaced(mechanism):
     if name == "TruncatedPoissonSubsampledGaussian":
         never, cut, kept = truncation(mechanism)
         noise, p = exact(mechanism.noise_multiplier), exact(mechanism.sampling_probability)
-        wide = GaussianPair(4 / noise**2)
+        wide = gaussian(noise, 2)
         return choice(
             (never, lambda: mirrored(noise, p)),
             (cut, lambda: wide.folded(kept) if kept < 1 else wide.sampled(ONE, "remove")),
@@ -102,6 +117,8 @@ def replaced(mechanism):
     base, probability = split(mechanism, 2)
     if probability == 1:
         return base.sampled(ONE, "remove")
+    if base is APART:
+        return mirrored(ZERO, probability)
     if not isinstance(base, GaussianPair):
         raise NotImplementedError(name)
     return mirrored(2 / base.mu, probability)
@@ -110,7 +127,9 @@ def replaced(mechanism):
 def mirrored(noise, p):
     """Return the law of (1-p) N(0, s^2) + p N(1, s^2) against (1-p) N(0, s^2) + p N(-1, s^2)."""
     if p == 1:
-        return GaussianPair(4 / noise**2).sampled(ONE, "remove")
+        return gaussian(noise, 2).sampled(ONE, "remove")
+    if not noise > 0:  # at 0, where neither is sampled, or told apart
+        return APART.folded(p)
     return MixtureLaw(noise, [ZERO, ONE], [1 - p, p], "replace-one")
 
 
@@ -126,7 +145,7 @@ def split(mechanism, times=1):
         return split(function.like)
     if name == "PoissonSubsampledGaussian":
         noise = exact(mechanism.noise_multiplier)
-        return GaussianPair((times / noise) ** 2), exact(mechanism.sampling_probability)
+        return gaussian(noise, times), exact(mechanism.sampling_probability)
     if name == "GroupPoissonSubsampledGaussian":
         noise, size = exact(mechanism.noise_multiplier), mechanism.group_size
         return Group(noise, size), exact(mechanism.sampling_probability)
@@ -135,11 +154,14 @@ def split(mechanism, times=1):
         return base, probability * exact(mechanism.sampling_probability)
     if name == "Composed":  # of Gaussian noise: one of these
         parts = [(exact(each.noise_multiplier), count) for each, count in mechanism.mechanisms]
+        if any(not noise > 0 for noise, _ in parts):
+            return APART, ONE
         return GaussianPair(total(count * (times / noise) ** 2 for noise, count in parts)), ONE
     if name == "Gaussian":
-        return GaussianPair((times / exact(mechanism.noise_multiplier)) ** 2), ONE
+        return gaussian(exact(mechanism.noise_multiplier), times), ONE
     if name == "Laplace":
-        return LaplacePair(times * exact(mechanism.sensitivity) / exact(mechanism.scale)), ONE
+        scale, shift = exact(mechanism.scale), times * exact(mechanism.sensitivity)
+        return (LaplacePair(shift / scale) if scale > 0 else APART), ONE
     if name == "BoundedRange":
         return RangePair(exact(mechanism.epsilon)), ONE
     return discrete(mechanism, name, times), ONE

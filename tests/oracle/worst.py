@@ -12,9 +12,9 @@ from itertools import combinations
 from .balls import ONE, ZERO, TooSlowError, arb, exact, hull, never_below, normal_tail, total
 from .batches import kept_at_all
 from .data import told
-from .laws import DiscretePair, GaussianLaw, GaussianPair, RangePair
+from .laws import DiscretePair, GaussianLaw, RangePair
 from .oracle import Oracle, pairs_of
-from .pairs import law_of, mirrored, split
+from .pairs import gaussian, law_of, mirrored, split
 
 DIRECTIONS = {"add-or-remove": ("add", "remove")}
 
@@ -235,7 +235,7 @@ def _of_data(mechanism, direction, share, role):
         noise, kept = exact(mechanism.noise_multiplier), kept_at_all(mechanism)
         if direction == "replace-one":
             return mirrored(noise, kept)
-        return GaussianPair(1 / noise**2).sampled(kept, direction)
+        return gaussian(noise).sampled(kept, direction)
     if _name(base) == "BoundedRange":
         width = exact(base.epsilon)
         pair = response(width, width * exact(share))
@@ -275,8 +275,8 @@ def proved(steps, directions, x):
                 best = best.min(pure_samples(base.epsilon, p, count, x))
         if name == "TruncatedPoissonSubsampledGaussian" and count == 1:
             two = (mechanism.dataset_size, mechanism.maximum_batch_size) == (2, 1)
-            if two and directions == ("remove",):
-                noise, p = mechanism.noise_multiplier, mechanism.sampling_probability
+            noise, p = mechanism.noise_multiplier, mechanism.sampling_probability
+            if two and noise > 0.0 and directions == ("remove",):
                 best = best.min(two_records(noise, p, x))
     return best
 
