@@ -7,7 +7,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from prvcore.dpsgd.samplers import SHUFFLED, other_batches
+from prvcore.dpsgd.samplers import other_batches
 
 _MOST_WHOLE_DIGITS = 30  # 1e999999 is no number to write out
 
@@ -36,12 +36,7 @@ def whole_number(text: str) -> int:
 
 def unshuffled(text: str) -> str:
     """Return the name of a sampler or loader; a shuffle is none of those that have bounds."""
-    told = other_batches(text)
-    if text.lower().startswith(SHUFFLED):
-        told = (
-            "for shuffled batches only a lower bound is known, and upper ones without "
-            "amplification by sampling: prvcore shuffled"
-        )
+    told = other_batches(text, "prvcore shuffled")
     if told is not None:
         raise argparse.ArgumentTypeError(f"must not be {text!r}: {told}")
     return text

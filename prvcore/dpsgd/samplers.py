@@ -15,7 +15,6 @@ from prvcore.mechanisms.subsampled import (
 )
 
 __all__ = [
-    "SHUFFLED",
     "Sampler",
     "batches_of_epoch",
     "checked_sampler",
@@ -30,11 +29,12 @@ Sampler: TypeAlias = Literal["poisson", "fixed-size", "random-allocation", "ball
 # 1 / batches, however it was computed, is so close to the float next to it.
 _ROUNDING = 2.0**-50
 
-SHUFFLED = ("shuffl", "pytorch", "torch", "dataloader")  # how people begin to name what shuffles
-
-
-# How people begin to name other batches, and what to say of these.
+# How people begin to name batches that no sampler here has, and what to say of these.
 _OTHER_BATCHES = {
+    ("shuffl", "pytorch", "torch", "dataloader"): (
+        "for shuffled batches only a lower bound is known, and upper ones without amplification by "
+        "sampling: {shuffled}"
+    ),
     ("truncat", "capped", "max"): (
         "TruncatedPoissonSubsampledGaussian has batches that are cut to a greatest size"
     ),
@@ -45,10 +45,11 @@ _OTHER_BATCHES = {
 }
 
 
-def other_batches(text: str) -> str | None:
-    """Return what to say of batches that are those of no sampler here, if anything is known."""
+def other_batches(text: str, shuffled: str) -> str | None:
+    """Return what to say of batches of this name, if anything; `shuffled` has shuffles' bounds."""
     kinds = _OTHER_BATCHES.items()
-    return next((told for names, told in kinds if text.lower().startswith(names)), None)
+    told = next((told for names, told in kinds if text.lower().startswith(names)), None)
+    return told.format(shuffled=shuffled) if told is not None else None
 
 
 def checked_sampler(sampler: object) -> str:
@@ -61,12 +62,7 @@ def unshuffled(value: object, name: str, choices: tuple[str, ...]) -> str:
     try:
         return _arguments.choice(value, name, choices)
     except ValueError as error:
-        told = other_batches(str(value))
-        if str(value).lower().startswith(SHUFFLED):
-            told = (
-                "for shuffled batches only a lower bound is known, shuffled_lower_bound, and upper "
-                "bounds without amplification by sampling"
-            )
+        told = other_batches(str(value), "shuffled_lower_bound")
         if told is None:
             raise
         raise ValueError(f"{error}: {told}") from None
