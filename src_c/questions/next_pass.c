@@ -473,10 +473,22 @@ static bool is_separate_in_vain(const prv_refinement *r)
     return r->plans.stricter > 0 && !read->resolved && read->wrap_around > FAR_OUT;
 }
 
-static bool is_same_way(const prv_refinement *r, const prv_refinement *before)
+/* What of a choice decides how a pass rounds. */
+typedef struct way {
+    size_t tilt_choice;
+    bool precise;
+    prv_jumps jumps;
+} way;
+
+static way way_of(const prv_refinement *r)
 {
-    return r->tilt_choice == before->tilt_choice && r->task.precise == before->task.precise &&
-           r->task.jumps == before->task.jumps;
+    return (way){r->tilt_choice, r->task.precise, r->task.jumps};
+}
+
+static bool is_same_way(const prv_refinement *r, way before)
+{
+    return r->tilt_choice == before.tilt_choice && r->task.precise == before.precise &&
+           r->task.jumps == before.jumps;
 }
 
 /* The guess of the rounding was too low, and may have been by much: it grows until it changes the choice. */
@@ -485,19 +497,20 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
     const double rounding = is_hidden_spectrum(r) ? HUGE_VAL : r->last.read.rounding;
     if (!(rounding > SLACK_PART * width + 1.5 * unavoidable)) return false;
     const prv_refinement before = *r;
-    for (int i = 0; i < 8 && is_same_way(r, &before); i++) {
+    const way way_before = way_of(r);
+    for (int i = 0; i < 8 && is_same_way(r, way_before); i++) {
         r->rounding_demand *= fmin(20.0 * rounding / width, MOST_CHANGE);
         prv_choose_way(r);
     }
     /* With jumps apart already, rounding is that of what the bulk makes up, which no tilt changes. */
-    if (r->task.jumps == PRV_JUMPS_SEPARATE && before.task.jumps == PRV_JUMPS_SEPARATE) {
+    if (r->task.jumps == PRV_JUMPS_SEPARATE && way_before.jumps == PRV_JUMPS_SEPARATE) {
         r->task.jumps = PRV_JUMPS_TOGETHER;
         if (is_very_small(r)) r->rounding_demand = before.rounding_demand; /* it tells nothing of tilts */
         prv_choose_way(r);
     }
     /* The precise way takes many times as long, and a finer mesh may do. */
-    if (r->task.precise && !before.task.precise && rounding < MOST_OF_PLAIN * width) *r = before;
-    return !is_same_way(r, &before);
+    if (r->task.precise && !way_before.precise && rounding < MOST_OF_PLAIN * width) *r = before;
+    return !is_same_way(r, way_before);
 }
 
 /* Whether rounding of transforms hid the answer of the last pass, taken the precise way. */
@@ -591,7 +604,7 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool
 bool prv_adapt(prv_refinement *r, double width, double *spacing)
 {
     const prv_reading *read = &r->last.read;
-    const prv_refinement before = *r;
+    const way before = way_of(r);
     bool changed = false;
     /* For the lower bound alone three passes suffice. */
     if (is_delta_hidden(&r->task) && r->passes >= 3) {
@@ -626,7 +639,7 @@ bool prv_adapt(prv_refinement *r, double width, double *spacing)
     if (is_stricter) changed = true;
     if (adapt_way(r, width, unavoidable)) changed = true;
     const bool otherwise = changed;
-    changed = adapt_mesh(r, width, changed, !is_same_way(r, &before), spacing);
+    changed = adapt_mesh(r, width, changed, !is_same_way(r, before), spacing);
     /* Lattices of atoms that are exact have no finer mesh. */
     if (!otherwise && *spacing < r->last.spacing &&
         prv_align_spacing(r->task.direction, &r->aim, *spacing, r->task.engine) == r->last.spacing)

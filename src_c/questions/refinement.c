@@ -157,8 +157,9 @@ static bool is_convolved_without_tops(prv_refinement *r)
 #define MOST_POINTS 0x1p26
 
 /* The mesh's cells with most of the mass asked for so fine a lattice. */
-static bool coarsen_lattice(prv_refinement *r)
+static bool coarsen_lattice(prv_refinement *r, double *spacing)
 {
+    (void)spacing;
     if (r->aim.most_points > 0.0 || !(r->points_for_cells > MOST_POINTS)) return false;
     r->aim.most_points = MOST_POINTS;
     return true;
@@ -166,37 +167,19 @@ static bool coarsen_lattice(prv_refinement *r)
 
 /* A spectrum that does not fall may be the atom of no jump at all. A first guess of epsilon is too far off to
  * tell which losses are jumps. */
-static bool separate_jumps(prv_refinement *r)
+static bool separate_jumps(prv_refinement *r, double *spacing)
 {
+    (void)spacing;
     return r->passes > 0 && !is_convolved_without_tops(r) && prv_separate_jumps_next(r);
 }
 
-static bool rejoin_jumps(prv_refinement *r)
+static bool rejoin_jumps(prv_refinement *r, double *spacing)
 {
+    (void)spacing;
     if (r->task.jumps != PRV_JUMPS_SEPARATE) return false;
     r->task.jumps = PRV_JUMPS_TOGETHER;
     prv_choose_way(r);
     return r->stopped_by == PRV_LIMIT_NONE;
-}
-
-static bool convolve_instead(prv_refinement *r)
-{
-    if (!prv_may_convolve_instead(r)) return false;
-    r->task.engine = PRV_ENGINE_CONVOLUTION;
-    r->rounding_demand = fmax(r->rounding_demand, 1.0);
-    if (r->aim.is_rare && r->aim.deviation > r->aim.epsilon)
-        r->aim.strictness = fmax(r->aim.strictness, STRICTNESS_OF_WIDE_LAWS);
-    /* Of what is not rare, lattices that end below tops see nothing, and what was cut for them stays cut. */
-    if (r->aim.is_rare && !(r->capped_at > 0.0)) prv_refinement_count_tops(r);
-    prv_choose_way(r);
-    return true;
-}
-
-static bool convolve_precisely(prv_refinement *r)
-{
-    if (r->task.precise) return false;
-    r->task.precise = true;
-    return true;
 }
 
 /* A spectrum whose width fell no faster than its mesh, or hardly, tells nothing of a convolution's, of which
@@ -214,17 +197,37 @@ static double spacing_of_convolution(const prv_refinement *r, double spacing)
 #define MOST_POINTS_UNSEEN 0x1p20
 #define UNSEEN_PART 0.1
 
-static void trust_loose_atoms(prv_refinement *r, double spacing)
+static bool convolve_instead(prv_refinement *r, double *spacing)
 {
+    if (!prv_may_convolve_instead(r)) return false;
+    r->task.engine = PRV_ENGINE_CONVOLUTION;
+    r->rounding_demand = fmax(r->rounding_demand, 1.0);
+    if (r->aim.is_rare && r->aim.deviation > r->aim.epsilon)
+        r->aim.strictness = fmax(r->aim.strictness, STRICTNESS_OF_WIDE_LAWS);
+    /* Of what is not rare, lattices that end below tops see nothing, and what was cut for them stays cut. */
+    if (r->aim.is_rare && !(r->capped_at > 0.0)) prv_refinement_count_tops(r);
+    prv_choose_way(r);
+    if (spacing == NULL) return true;
+    *spacing = spacing_of_convolution(r, *spacing);
     if (r->passes == 0 && !(r->aim.loose_part > 0.0) &&
-        prv_points_of_convolution(r, spacing) > MOST_POINTS_UNSEEN)
+        prv_points_of_convolution(r, *spacing) > MOST_POINTS_UNSEEN)
         r->aim.loose_part = UNSEEN_PART;
+    return true;
 }
 
-/* Each is tried once, in this order, if a pass failed with this status and the change is possible. */
+static bool convolve_precisely(prv_refinement *r, double *spacing)
+{
+    (void)spacing;
+    if (r->task.precise) return false;
+    r->task.precise = true;
+    return true;
+}
+
+/* Each is tried once, in this order, if a pass failed with this status and the change is possible. A mesh
+ * that the caller chose is no remedy's to change: `spacing` is NULL then. */
 static const struct remedy {
     prv_status failure;
-    bool (*change)(prv_refinement *refinement);
+    bool (*change)(prv_refinement *refinement, double *spacing);
     bool changes_engine; /* to the convolution, before which jumps that were put off are counted */
 } remedies[] = {
     {PRV_ERR_ENGINE, coarsen_lattice, false},       {PRV_ERR_ENGINE, separate_jumps, false},
@@ -263,11 +266,7 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
             if (*is_counted) return counted;
         }
         r->points_for_cells = o->points_for_cells;
-        if (!remedies[i].change(r)) continue;
-        if (!exact && remedies[i].changes_engine) {
-            spacing = spacing_of_convolution(r, spacing);
-            trust_loose_atoms(r, spacing);
-        }
+        if (!remedies[i].change(r, exact ? NULL : &spacing)) continue;
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
         if (in_vain && prv_is_convolution_large(r, spacing)) break;
