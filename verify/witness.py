@@ -105,7 +105,7 @@ def _fields(pairs):
 def read(path):
     """Return the witness of a file."""
     try:
-        witness = json.loads(Path(path).read_text("utf-8"), object_pairs_hook=_fields)
+        witness = json.loads(Path(path).read_bytes(), object_pairs_hook=_fields)
     except (ValueError, RecursionError) as error:
         raise Refused(f"the file is no JSON: {error}") from None
     require(isinstance(witness, dict), "the file is no witness")

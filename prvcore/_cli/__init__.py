@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -137,7 +138,7 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             prvcore.set_memory_limit(limit)
     for warning in caught:
-        text = str(warning.message).replace("memory_limit", "--memory-limit")
+        text = _advice(options, str(warning.message))
         print(f"{options.parser.prog}: warning: {text}", file=sys.stderr)
     if options.command not in ("report", "risk") and has_meaningless_delta(options):
         print(f"{options.parser.prog}: warning: {MEANINGLESS}", file=sys.stderr)
@@ -151,12 +152,24 @@ def _said(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+def _advice(options: argparse.Namespace, message: str) -> str:
+    """Return a message of the library whose advice names options of the command, not arguments."""
+
+    def named(found: re.Match[str]) -> str:
+        return f"{found[1]} {OPTIONS[found[2]]}" if found[2] in options else found[0]
+
+    return re.sub(r"(?i)\b(raise|use a larger|or) (eps_error|memory_limit)\b", named, message)
+
+
 def _in_options(options: argparse.Namespace, message: str) -> str:
     """Return a message of the library with the option that set its argument, if one did."""
-    name, space, rest = message.replace("raise memory_limit", "raise --memory-limit").partition(" ")
+    name, space, rest = message.partition(" ")
+    rest = _advice(options, rest)
     if name not in OPTIONS:
-        return message
+        return f"{name}{space}{rest}"
     option = OPTIONS[name]
+    if name == "epsilon" and "epsilons" in options:
+        option = "--epsilons"
     told = option[2:].replace("-", "_")  # the library counts steps, and has counts of them
     if name == "eps_error" and options.eps_error is None and options.memory_limit is not None:
         option, told = "--memory-limit", name  # which the default of the other does not fit into

@@ -23,8 +23,9 @@ def steps_of(options: argparse.Namespace, *, from_below: bool = False) -> Any:
     """Return what `compose` takes as mechanisms and counts; `from_below`, for lower bounds."""
     given = [name for name in (*_SINGLE, *_TRAINING) if _given(options, name)]
     if options.schedule is not None:
-        if options.sampler != "poisson":
-            given.append("sampler")
+        # defaults, which may be given, change nothing
+        given += [name for name in ("sampler", "loader") if getattr(options, name) != "poisson"]
+        given += ["drop_last"] if options.drop_last else []
         if given:
             options.parser.error(f"argument {OPTIONS[given[0]]}: not allowed with --schedule")
         return _schedule(options.schedule), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, NoReturn
 
 from prvcore._cli.options import OPTIONS
@@ -32,6 +33,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         # --delta would be short for --delta-relative-error where nothing else begins so
         super().__init__(*arguments, **{**options, "allow_abbrev": False})
+        # -1e-3 is a number, too, which argparse would take for an option
+        self._negative_number_matcher = re.compile(r"-(\.?[0-9]|inf$)")
         self.register("action", None, Once)
         self.register("action", "store", Once)
 

@@ -18,8 +18,16 @@ def number(text: str) -> float:
         return float(Fraction(text)) if "/" in text else float(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         raise argparse.ArgumentTypeError(
-            f"must be a number, or a quotient such as 256/60000, got {text!r}"
+            f"must be a number, or a quotient such as 256/60000, got {text!r}{_of_percent(text)}"
         ) from None
+
+
+def _of_percent(text: str) -> str:
+    """Say how a share that is told in percent is written."""
+    try:
+        return f": write {Decimal(text.removesuffix('%')) / 100:f}" if text.endswith("%") else ""
+    except InvalidOperation:
+        return ""
 
 
 def whole_number(text: str) -> int:

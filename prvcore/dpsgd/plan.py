@@ -350,10 +350,10 @@ def dpsgd_schedule(
             probabilities[i], total = _of_opacus(size, batch, part, epochs_exact, bool(drop_last))
         else:
             if batch * part > size:
-                raise ValueError(
-                    "batch_size * accumulation_steps must be at most dataset_size, "
-                    f"got {batch} * {part} for {size}"
-                )
+                sample, drawn = "batch_size", f"{batch}"
+                if part != 1:
+                    sample, drawn = f"{sample} * accumulation_steps", f"{drawn} * {part}"
+                raise ValueError(f"{sample} must be at most dataset_size, got {drawn} for {size}")
             probabilities[i] = batch * part / size  # integers: correctly rounded
             if sampler in _ALLOCATIONS:
                 probabilities[i] = 1 / -(-size // (batch * part))

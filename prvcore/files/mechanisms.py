@@ -83,7 +83,8 @@ def _mechanism_from(values: Mapping[str, Any], depth: int) -> Mechanism:
     if not isinstance(name, str) or name not in kinds:
         files = ", ".join(sorted(name for name in kinds if not needs_functions(kinds[name])))
         meant = did_you_mean(name, kinds, "global", shown=repr)
-        raise ValueError(f"type must be one of {files}, got {short(name)}{meant}")
+        found = f"got {short(name)}{meant}" if "type" in values else "but is missing"
+        raise ValueError(f"type must be one of {files}, {found}")
     kind = kinds[name]
     if needs_functions(kind):
         raise ValueError(f"type must not be {name!r}, whose functions no file can hold")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, get_origin
 
 from prvcore import _arguments
-from prvcore._names import public
+from prvcore._names import did_you_mean, public
 from prvcore.files.mechanisms import mechanism_from_dict, mechanism_kinds, needs_functions
 from prvcore.files.plain import plain_values
 from prvcore.mechanisms.base import Mechanism
@@ -51,8 +51,9 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
     Parameters
     ----------
     path : str, path-like or binary file
-        A file of at most 16 MiB, in UTF-8, that ends in ``.toml`` or ``.json``; or an open file of
-        JSON. JSON that the command ``prvcore`` has printed is read, too: the steps that it assumed.
+        A file of at most 16 MiB that ends in ``.toml`` or ``.json``; or an open file of JSON. JSON
+        that the command ``prvcore`` has printed is read, too: the steps that it assumed. Text is in
+        UTF-8, with or without a byte order mark; JSON may be in UTF-16, as PowerShell writes it.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
     if isinstance(path, str | PathLike):
         path = Path(path)
         name, suffix = path.name, path.suffix
-        if suffix not in (".toml", ".json"):
+        if suffix.lower() not in (".toml", ".json"):
             raise ValueError(
                 f"a schedule must be a file that ends in .toml or .json, got {str(path)!r}"
             )
@@ -91,12 +92,12 @@ def read_schedule(path: str | PathLike[str] | BinaryIO) -> tuple[tuple[Mechanism
     if len(content) > _MOST_BYTES:
         raise ValueError(f"{name} must have at most {_MOST_BYTES} bytes")
     try:
-        text = content.decode("utf-8")
-        if suffix == ".toml":
+        if suffix.lower() == ".toml":
+            text = content.decode("utf-8-sig")
             _refuse_long_keys(text)
             values = tomllib.loads(text)
         else:
-            values = plain_values(text)
+            values = plain_values(content)
     except RecursionError:
         raise ValueError(f"{name} is nested too deeply") from None
     except ValueError as error:  # of the parsers, and of bytes that are no UTF-8
@@ -142,6 +143,8 @@ def schedule_from_dict(values: Mapping[str, Any]) -> tuple[tuple[Mechanism, int]
     if set(values) != {"steps"}:
         saved = values.get("format") == "prvcore accountant"
         hint = ": Accountant.from_json reads what an accountant has saved" if saved else ""
+        if "steps" not in values:
+            hint = hint or "".join(did_you_mean(name, ["steps"], shown=repr) for name in values)
         raise ValueError(
             "a schedule must have steps and nothing else, "
             f"got {_arguments.short(list(values))}{hint}"

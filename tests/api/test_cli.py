@@ -163,11 +163,15 @@ def test_a_sweep_goes_over_terms_of_training_and_over_loaders(capsys):
         (["--dataset-size", "10"], "error: --batch-size and --epochs are required\n"),
         (["--epochs", "1", "--steps", "1"], "--steps: not allowed with --epochs"),
         (["--sampling-probability", "1/0"], "must be a number, or a quotient"),
+        (["--sampling-probability", "0.1%"], "got '0.1%': write 0.001\n"),
+        (["--sampling-probability", "%"], "got '%'\n"),
+        (["--dataset-size", "9", "--batch-size", "10", "--epochs", "1"], "got 10 for 9\n"),
         (["--steps", "1.5"], "must be a whole number such as 1000 or 1e6, got '1.5'"),
         (["--steps", "inf"], "must be a whole number such as 1000 or 1e6, got 'inf'"),
         (["--steps", "1e999999999"], "must be a whole number"),
         (["--memory-limit", "1XB"], "must be a number of bytes"),
         ([*OF_TRAINING, "--memory-limit", "1kB"], "argument --memory-limit: eps_error = "),
+        ([*OF_TRAINING, "--memory-limit", "1kB"], "larger --eps-error or raise --memory-limit\n"),
         ([*OF_TRAINING, "--drop-last"], "--loader and --drop-last need --dataset-size"),
     ],
 )
@@ -302,6 +306,9 @@ def test_eps_error_is_passed_on(capsys):
     ("arguments", "option", "value"),
     [
         (["--noise-multiplier", "-1"], "--noise-multiplier", "got -1.0"),
+        (["--noise-multiplier", "-.5"], "--noise-multiplier", "got -0.5"),
+        (["--noise-multiplier", "-inf"], "--noise-multiplier", "got -inf"),
+        (["--delta", "-1e-5"], "--delta", "must be in [0, 1], got -1e-05"),
         (["--noise-multiplier", "nan"], "--noise-multiplier", "got nan"),
         (["--noise-multiplier", "much"], "--noise-multiplier", "'much'"),
         (["--sampling-probability", "1.5"], "--sampling-probability", "got 1.5"),
@@ -424,6 +431,7 @@ def test_wider_bounds_are_told_on_the_standard_error(capsys, memory_limit):
     out, err = capsys.readouterr()
     assert len(err.splitlines()) == 1
     assert "warning: the memory limit of 1048576 bytes" in err
+    assert err.endswith("Raise --eps-error or --memory-limit\n")
     assert numbers(out)
 
 
@@ -615,6 +623,18 @@ SWEEP = [
 ]
 
 # ---- Tables and pictures -----------------------------------------------------------------------
+
+
+def test_numbers_below_zero_may_have_exponents(capsys):
+    rows = list(
+        csv.reader(io.StringIO(printed(capsys, "curve", *SETTING, "--epsilons", "-1e-1", "0")))
+    )
+    exact = curve().delta([-0.1, 0.0])
+    assert [row[0] for row in rows[1:]] == ["-0.1", "0.0"]
+    assert [float(row[3]) for row in rows[1:]] == exact.upper.tolist()
+    with pytest.raises(SystemExit):
+        cli.main(["curve", *SETTING, "--epsilons", "1", "nan"])
+    assert "argument --epsilons: epsilons must be in" in capsys.readouterr().err
 
 
 def test_a_curve_is_a_table_of_deltas(capsys):
@@ -809,6 +829,8 @@ def test_explain_says_what_dominates(capsys, tmp_path):
         (["--schedule", "no-such-file.toml"], "no-such-file.toml"),
         (["--schedule", "schedule.yaml"], "ends in .toml or .json"),
         (["--schedule", "schedule.toml", "--steps", "3"], "--steps: not allowed with --schedule"),
+        (["--schedule", "s.toml", "--loader", "opacus"], "--loader: not allowed with --schedule"),
+        (["--schedule", "s.toml", "--drop-last"], "--drop-last: not allowed with --schedule"),
     ],
 )
 def test_bad_schedules_are_told_in_one_line(capsys, arguments, told):

@@ -59,6 +59,8 @@ def test_a_schedule_is_read_from_paths_and_binary_files(path):
     [
         ([], "a schedule must be a mapping"),
         ({}, "must have steps and nothing else"),
+        ({"step": []}, r"got \['step'\]: did you mean 'steps'\?$"),
+        ({"steps": [{"noise_multiplier": 1}]}, r"steps\[0\]: type must .*, but is missing$"),
         ({"steps": [], "more": 1}, "must have steps and nothing else"),
         (json.loads(prv.Accountant().to_json()), "Accountant.from_json reads what an accountant"),
         ({"steps": {"type": "Gaussian"}}, "steps must be a list"),
@@ -107,6 +109,22 @@ def test_bad_files_are_refused_by_name(tmp_path, name, text, told):
     path.write_text(text)
     with pytest.raises((TypeError, ValueError), match=told):
         read_schedule(path)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [("a.toml", "utf-8-sig"), ("a.TOML", "utf-8"), ("a.json", "utf-8-sig"), ("a.JSON", "utf-16")],
+)
+def test_files_as_other_systems_write_them(tmp_path, name, encoding, newline):
+    lines = ["steps = [", "{type = 'Gaussian', noise_multiplier = 2, count = 3}", "]"]
+    if name.lower() == "a.json":
+        lines = json.dumps(
+            {"steps": [{"type": "Gaussian", "noise_multiplier": 2, "count": 3}]}
+        ).split()
+    path = tmp_path / name
+    path.write_bytes(newline.join(lines).encode(encoding))
+    assert read_schedule(path) == ((prv.Gaussian(2), 3),)
 
 
 def test_bytes_that_are_no_text(tmp_path):

@@ -72,8 +72,13 @@ def test_bounds_are_those_of_the_sweep_and_tell_all_values(epochs):
     [
         ((0, 1, 1), {}, ValueError, r"dataset_size must be in \[1, \d+\], got 0"),
         ((10.5, 1, 1), {}, ValueError, "dataset_size must be an integer"),
-        ((10, 11, 1), {}, ValueError, r"batch_size \* accumulation_steps .* got 11 \* 1 for 10"),
-        ((10, 4, 1), {"accumulation_steps": 3}, ValueError, r"got 4 \* 3 for 10"),
+        ((10, 11, 1), {}, ValueError, "batch_size must be .* got 11 for 10"),
+        (
+            (10, 4, 1),
+            {"accumulation_steps": 3},
+            ValueError,
+            r"batch_size \* accumulation_steps must be .* got 4 \* 3 for 10",
+        ),
         ((10, 4, -1), {}, ValueError, "epochs must be finite and >= 0, got -1.0"),
         ((10, 4, 1e300), {}, ValueError, r"the number of steps must be in \[0, \d+\]"),
         ((10, 4, 1), {"rounding": "even"}, ValueError, "rounding must be one of"),

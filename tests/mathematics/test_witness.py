@@ -196,3 +196,10 @@ def test_the_command_proves_what_another_has_printed(capsys, tmp_path, witness):
     file.write_text(json.dumps({**witness, "format": "another"}))
     assert cli.main(["verify", str(file)]) == 4
     assert capsys.readouterr().out == "not proved: the format is not 'prvcore witness 1'\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_witness_is_read_as_any_system_saves_it(tmp_path, witness, encoding):
+    path = tmp_path / "witness.json"
+    path.write_text(json.dumps(witness), encoding)
+    assert verifier().read(path) == witness
