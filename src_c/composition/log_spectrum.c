@@ -97,11 +97,12 @@ PRV_VECTOR static void moduli(const double *restrict x, const double *restrict y
         const double far = prv_vm_log(square), near = prv_vm_log1p_near(prv_vm_max(excess, -0.5));
         const double log_square = prv_vm_min(excess > -0.5 ? near : far, 0.0);
         const double modulus = sqrt(prv_vm_min(excess > -0.5 ? 1.0 + excess : square, 1.0));
-        /* The error of phi, and 4 roundings of `excess` and the logarithm's. */
+        /* The error of phi, 4 roundings of `excess`, or of |phi|^2 itself, and the logarithm's. */
         const double size = 2.0 * fabs(x[j]) + x[j] * x[j] + y[j] * y[j];
+        const double squared = excess > -0.5 ? size / modulus : modulus;
         const double error = square > found ? 2.0 * phi_error : phi_error;
         log_modulus[j] = 0.5 * log_square;
-        relative[j] = (error + 4.0 * PRV_UNIT * size / modulus) / modulus - 1.5 * PRV_UNIT * log_square;
+        relative[j] = (error + 4.0 * PRV_UNIT * squared) / modulus - 1.5 * PRV_UNIT * log_square;
     }
 }
 
