@@ -585,9 +585,44 @@ static void shapes(void)
     prv_lattice_free(&y);
 }
 
+/* Where |phi| of one step is far below 1, its rounding is a part of it. */
+static void rounding_of_a_small_phi(void)
+{
+    enum { ATOMS = 801, DEVIATION = 60 };
+    prv_lattice normal, pair;
+    if (prv_lattice_new(ATOMS, &normal) != PRV_OK || prv_lattice_new(2, &pair) != PRV_OK) abort();
+    const double spacing = 1e-3;
+    normal.spacing = pair.spacing = spacing;
+    double total = 0.0;
+    for (int i = 0; i < ATOMS; i++) {
+        const double away = (double)(i - ATOMS / 2);
+        normal.index[i] = i - ATOMS / 2;
+        normal.loss[i] = spacing * away;
+        total += normal.mass[i] = exp(-0.5 * away * away / (DEVIATION * DEVIATION));
+    }
+    for (int i = 0; i < ATOMS; i++) normal.mass[i] /= total;
+    for (int i = 0; i < 2; i++) {
+        pair.index[i] = i;
+        pair.loss[i] = spacing * i;
+        pair.mass[i] = 0.5;
+    }
+    const prv_lattice *list[] = {&normal, &pair};
+    const double counts[] = {1.0, 1.0};
+    const prv_window window = {
+        .low_epsilon = 0.3, .high_epsilon = 0.3, .shift_up = 20.0, .shift_down = 20.0, .tolerance = 1e-13};
+    prv_spectrum s;
+    prv_composed c;
+    if (check(prv_spectrum_new(list, counts, 2, 2.0, &window, 1e8, &s, &c) == PRV_OK, "a small phi"))
+        check(s.rounding < 1e-13, "a small phi: %.3g of rounding", s.rounding);
+    prv_spectrum_free(&s);
+    prv_lattice_free(&normal);
+    prv_lattice_free(&pair);
+}
+
 int main(void)
 {
     shapes();
+    rounding_of_a_small_phi();
     against_truth(12, 4, trials_of(150));
     against_truth(40, 20, trials_of(60));
     against_truth(6, 60, trials_of(60));
