@@ -1,5 +1,6 @@
 """An explanation of a curve's epsilon, in words."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from prvcore._names import public
 from prvcore._tables import table_of
 from prvcore.mechanisms.base import Mechanism
 
-__all__ = ["Explanation", "StepShare", "explain"]
+__all__ = ["Explanation", "StepShare", "explain", "explain_by"]
 
 _MOST_STEPS = 50
 
@@ -176,24 +177,33 @@ def explain(curve: PrivacyCurve, delta: float, *, memory_limit: int | None = Non
     """
     if not isinstance(curve, PrivacyCurve):
         raise TypeError(f"curve must be a PrivacyCurve, which compose makes, got {curve!r}")
-    steps = tuple(zip(curve.mechanisms, curve.counts, strict=True))
+    return explain_by(
+        lambda part: part.epsilon(delta, memory_limit=memory_limit), curve, delta, memory_limit
+    )
+
+
+def explain_by(
+    epsilon_of: Callable[[PrivacyCurve], ScalarBounds],
+    curve: PrivacyCurve,
+    delta: float,
+    memory_limit: int | None = None,
+) -> Explanation:
+    """Explain a curve by what is told of the epsilon, at `delta`, of curves of parts of it."""
+    every = zip(curve.mechanisms, curve.counts, strict=True)
+    steps = tuple((mechanism, count) for mechanism, count in every if count)
     if len(steps) > _MOST_STEPS:
         raise ValueError(
             f"curve must have at most {_MOST_STEPS} distinct mechanisms, got {len(steps)}"
         )
-    epsilon = curve.epsilon(delta, memory_limit=memory_limit)
+    epsilon = epsilon_of(curve)
     shares = []
     for step in steps if len(steps) > 1 else ():
-        alone = curve._with([step]).epsilon(delta, memory_limit=memory_limit)
-        without = curve._with([other for other in steps if other is not step]).epsilon(
-            delta, memory_limit=memory_limit
-        )
+        alone = epsilon_of(curve._with([step]))
+        without = epsilon_of(curve._with([other for other in steps if other is not step]))
         shares.append(StepShare(*step, alone, without))
     shares.sort(key=lambda share: share.without.estimate)
     budget = curve.error_budget(delta=delta, memory_limit=memory_limit)
     other = None
     if curve.neighbors == "add-or-remove" and budget.direction in _OTHER:
-        other = curve._with(steps, neighbors=_OTHER[budget.direction]).epsilon(
-            delta, memory_limit=memory_limit
-        )
+        other = epsilon_of(curve._with(steps, neighbors=_OTHER[budget.direction]))
     return Explanation(float(delta), epsilon, other, tuple(shares), budget)

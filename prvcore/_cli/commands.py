@@ -29,7 +29,7 @@ from prvcore._cli.output import (
     print_json,
     save,
 )
-from prvcore._explain import explain
+from prvcore._explain import explain_by
 from prvcore._outward import DOWN, formatted
 from prvcore._targets import Targets
 
@@ -319,7 +319,9 @@ def run_sweep(options: argparse.Namespace) -> None:
 
 def run_explanation(options: argparse.Namespace) -> None:
     curve = curve_of(options)
-    found = explain(curve, options.delta)
+    found = explain_by(
+        lambda part: bounds_of(options, part, "epsilon", options.delta), curve, options.delta
+    )
     if not options.json:
         print(found)
         return

@@ -145,7 +145,7 @@ def _schedule(name: str) -> Any:
 def bounds_of(
     options: argparse.Namespace, curve: prvcore.PrivacyCurve, quantity: str, *at: Any
 ) -> prvcore.Bounds[Any]:
-    """Return bounds of what runs, whose curve is that of `curve_of`.
+    """Return bounds of what runs, whose curve is that of `curve_of`, or of some of its steps.
 
     `quantity` is the name of the method that is asked. If a part of an epoch runs with a
     probability that is no float, the curve has the float above, and what is lost at least is told
@@ -153,7 +153,10 @@ def bounds_of(
     """
     bounds: prvcore.Bounds[Any] = getattr(curve, quantity)(*at)
     if options.sampler == "random-allocation":
-        below = curve_of(options, from_below=True)
+        both = (curve_of(options, from_below=low).mechanisms for low in (False, True))
+        less = dict(zip(*both, strict=True))
+        steps = zip(curve.mechanisms, curve.counts, strict=True)
+        below = curve._with([(less[mechanism], count) for mechanism, count in steps])
         if below.mechanisms != curve.mechanisms:
             return _enclosing(bounds, getattr(below, quantity)(*at), quantity)
     return bounds

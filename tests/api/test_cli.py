@@ -404,8 +404,34 @@ def test_bounds_of_part_of_an_epoch_are_those_of_the_floats_around_its_probabili
     less = {"lower": above.bayes_risk(0.5).lower, "upper": below.bayes_risk(0.5).upper}
     assert ends(risk["bayes_risk"]) == less  # the more is lost, the less is the risk
     assert ends(risk["power"]) == around(lambda c: c.power(0.01))
+    explained = of("explain", "--delta", str(delta))
+    assert ends(explained["epsilon"]) == around(lambda c: c.epsilon(delta))
+    better = "remove" if explained["budget"]["direction"] == "add" else "add"
+    assert ends(explained["other_direction"]) == around(
+        lambda c: prv.compose(c.mechanisms, c.counts, neighbors=better).epsilon(delta)
+    )
+    assert explained["steps"] == []  # there is one only
     (point,) = of("curve", "--epsilons", str(epsilon))["points"]
     assert ends(point) == around(lambda c: [float(part[0]) for part in c.delta([epsilon])])
+
+
+def test_parts_of_an_epoch_are_explained_by_the_floats_around_its_probability(capsys):
+    run = ["--noise-multiplier", "0.8", "--sampling-probability", "1/235", "--steps", "236"]
+    run += ["--sampler", "random-allocation", "--delta", "1e-5", "--json"]
+    steps = json.loads(printed(capsys, "explain", *run))["steps"]
+    (last,) = (step for step in steps if step["step"]["type"] == "PoissonSubsampled")
+    (whole,) = (step for step in steps if step is not last)
+    below, above = (
+        prv.compose(*steps_of_sampler("random-allocation", 0.8, 1 / 235, 1, from_below=low))
+        for low in (True, False)
+    )
+    assert above.mechanisms[0].sampling_probability == last["step"]["sampling_probability"]
+    epoch = prv.compose(prv.RandomAllocation(prv.Gaussian(0.8), 235)).epsilon(1e-5)._asdict()
+    assert last["without"] == whole["alone"] == epoch
+    for part in (last["alone"], whole["without"]):
+        assert (part["lower"], part["upper"]) == (
+            below.epsilon(1e-5).lower, above.epsilon(1e-5).upper
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
