@@ -771,9 +771,9 @@ typedef struct prv_calibration {
  *   options     as for prv_epsilon, with bracketing and without mesh_size, else PRV_ERR_OPTIONS. The
  *               tolerance decides the width: eps_error, eps_relative_error and eps_floor are not looked at
  * PRV_ERR_FIXED_COUNT if fixed_count > step_count, PRV_ERR_PARAMETER if no step has the parameter.
- * PRV_ERR_TARGET if no factor in [2^-200, 2^200] meets the
- * target; then only calibration->epsilon is written: the bounds of what remains with infinite noise or
- * without sampling, or at the last factor tried if the limit does not decide.
+ * PRV_ERR_TARGET if no factor in [2^-200, 2^200] meets the target; then only calibration->epsilon is written:
+ * the bounds of what remains with infinite noise or without sampling, or at the last factor tried if the
+ * limit does not decide.
  *
  * Why one crossing suffices: epsilon falls with the noise and rises with the probability and the counts,
  * since more noise, a smaller sample or fewer steps are post-processing. So two factors decide all beyond
@@ -861,8 +861,10 @@ PRV_API prv_status prv_power(const prv_step *steps, size_t step_count, const prv
  * sets was used, where the prior is the probability, before the output is seen, of the data set of Q. It is
  *     prior (1 - delta(log((1 - prior) / prior))).
  *   priors    double[length]       in [0, 1], else PRV_ERR_PRIOR
- *   bounds    prv_bounds[length]   in [0, min(prior, 1 - prior)]: some two data sets have `upper` or less,
- * and all have `lower` or more reports   prv_report[length]   or NULL: of the delta that decides
+ *   bounds    prv_bounds[length]   in [0, min(prior, 1 - prior)]
+ *   reports   prv_report[length]   or NULL: of the delta that decides
+ *
+ * Some two data sets have `upper` or less, and all have `lower` or more.
  *
  * The data set of Q has the record if the neighbors are PRV_REMOVE, and lacks it if they are PRV_ADD. For the
  * other relations the prior is that of either data set: the least risk of both counts. The width asked is one
