@@ -12,7 +12,7 @@ __all__ = ["steps_in_words"]
 
 def steps_in_words(steps: Iterable[tuple[Mechanism, int]]) -> str:
     """Return what runs, and how often each; a mechanism without words of its own by its repr."""
-    return "; ".join(f"{_times(count)} {_words(mechanism)}" for mechanism, count in steps)
+    return "; ".join(f"{_times(count)} {_words(mechanism)}" for mechanism, count in steps if count)
 
 
 def _times(count: int) -> str:
@@ -64,6 +64,8 @@ def _poisson(probability: float) -> str:
 
 
 def _allocation(it: Any) -> str:
+    if it.batches == 1:
+        return "one batch of all records"
     drawn = "one" if it.selected == 1 else f"{it.selected:,}"
     return (
         f"each of {it.batches:,} batches (each record in {drawn} of them, drawn independently of "

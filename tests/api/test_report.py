@@ -228,6 +228,20 @@ def test_mechanisms_are_told_in_words():
         assert steps_in_words([(mechanism, 7)]).startswith("7 times ")
 
 
+def test_what_never_runs_is_not_told():
+    run = {"noise_multiplier": 2.0, "sampling_probability": 1 / 235, "delta": 1e-5}
+    (first, rest) = (
+        prv.dpsgd_epsilon(**run, steps=steps, sampler="random-allocation").report()
+        for steps in (1, 236)
+    )
+    one = "Gaussian noise with noise multiplier 2.0 on one batch of all records on a Poisson sample"
+    assert f"Accounted for: once {one} (each record with probability 0.0042" in first
+    assert "235" not in first
+    assert "once Gaussian noise with noise multiplier 2.0 on each of 235 batches" in rest
+    nothing = prv.compose(prv.Gaussian(1.0), 0).epsilon(1e-5).report()
+    assert "Accounted for: no mechanism." in nothing
+
+
 @pytest.mark.parametrize(
     ("step", "words"),
     [
