@@ -56,6 +56,19 @@ def test_the_run_has_the_epsilon_of_the_loader_of_opacus():
     assert said in README
 
 
+def test_intervals_are_as_narrow_as_is_said():
+    step = prv.PoissonSubsampledGaussian(0.8, 0.001)
+    said = re.search(
+        r"an interval (\S+) wide was asked for, that of prvcore is at most (\S+) wide at (\S+) "
+        r"steps and (\S+) at (\S+)\.",
+        README,
+    )
+    for width, steps in (said.group(2, 3), said.group(4, 5)):
+        curve = prv.compose(step, int(steps.replace(",", "")), eps_error=float(said[1]))
+        lower, _, upper = curve.epsilon(1e-7)
+        assert upper - lower <= float(width)
+
+
 def test_it_opens_with_two_commands(capsys):
     assert len(SHELL) == 2
     assert cli.main(SHELL[0].partition(" prvcore ")[2].split()) == 0
