@@ -144,18 +144,55 @@ static prv_status choice_cells(const prv_mechanism *m, bool add, prv_side side, 
 
 /* ---- Cells of discrete losses ------------------------------------------------------------- */
 
+/* Atoms are summed in doubles, in so many lanes, this many at once; fewer than a vector's are one by one. */
+enum { LANES = 8, BLOCK = 64 };
+/* What that adds to a sum (roundings): of a lane, of all lanes, and of vectors' exponentials. */
+#define BLOCK_ROUNDINGS ((double)BLOCK / LANES + LANES + 4.0)
+
 /* Sums over the atoms of one cell. */
 typedef struct cell_sums {
     prv_wide mass, relative, excess;
-    size_t atoms;
 } cell_sums;
 
-static void put_sums(const cell_sums *s, size_t cell, prv_cells *cells, size_t *most_atoms)
+static void put_sums(const cell_sums *s, size_t cell, prv_cells *cells)
 {
     cells->mass[cell] = prv_wide_value(s->mass);
     cells->relative[cell] = prv_wide_value(s->relative);
     cells->excess[cell] = prv_wide_value(s->excess);
-    if (s->atoms > *most_atoms) *most_atoms = s->atoms;
+}
+
+/* Masses of Q, those times e^(below - loss), and times 1 - e^(below - loss), of losses above the knot
+ * `below`; losses above `top` count as there. The excess is summed atom by atom: mass - relative of the sums
+ * would hide an atom of little mass behind another one of much mass on the knot below. */
+static void add_atoms(const double *loss, const double *q, size_t length, double below, double top,
+                      cell_sums *s)
+{
+    for (size_t i = 0; i < length; i++) {
+        const double down = below - prv_vm_min(loss[i], top);
+        s->mass = prv_wide_add(s->mass, prv_wide_of(q[i]));
+        s->relative = prv_wide_add(s->relative, prv_wide_of(q[i] * exp(down)));
+        s->excess = prv_wide_add(s->excess, prv_wide_of(q[i] * -expm1(down)));
+    }
+}
+
+/* The same of BLOCK atoms. */
+PRV_VECTOR static void sum_block(const double *restrict loss, const double *restrict q, double below,
+                                 double top, double sum[3])
+{
+    double mass[LANES] = {0.0}, relative[LANES] = {0.0}, excess[LANES] = {0.0};
+    for (size_t i = 0; i < BLOCK; i += LANES)
+        for (size_t k = 0; k < LANES; k++) {
+            const double down = below - prv_vm_min(loss[i + k], top);
+            mass[k] += q[i + k];
+            relative[k] += q[i + k] * prv_vm_exp(down);
+            excess[k] += q[i + k] * -prv_vm_expm1(down);
+        }
+    sum[0] = sum[1] = sum[2] = 0.0;
+    for (size_t k = 0; k < LANES; k++) {
+        sum[0] += mass[k];
+        sum[1] += relative[k];
+        sum[2] += excess[k];
+    }
 }
 
 static void atom_cells(const prv_atoms *a, prv_cells *cells)
@@ -166,37 +203,41 @@ static void atom_cells(const prv_atoms *a, prv_cells *cells)
     /* A knot meant for an atom differs from it by the rounding of anchor + spacing * index and of the loss.
      * An atom that lies above a knot by no more than that counts as on the knot: an atom in the next mesh
      * cell would be moved up by the whole cell. */
-    const double snap = (8.0 * PRV_UNIT + a->loss_error) * reach;
-    size_t cell = 0, most_atoms = 0;
+    const double snap = (8.0 * PRV_UNIT + a->loss_error) * reach, lowest = exp(x[0]);
+    size_t most_atoms = 0;
     memset(cells->mass, 0, (length + 1) * sizeof *cells->mass);
     memset(cells->relative, 0, (length + 1) * sizeof *cells->relative);
     memset(cells->excess, 0, (length + 1) * sizeof *cells->excess);
-    const cell_sums none = {prv_wide_of(0.0), prv_wide_of(0.0), prv_wide_of(0.0), 0};
+    const cell_sums none = {prv_wide_of(0.0), prv_wide_of(0.0), prv_wide_of(0.0)};
     cell_sums s = none;
-    if (a->p_only > 0.0) s.relative = prv_wide_of(a->p_only * exp(x[0]));
-    for (size_t i = 0; i < a->length; i++) {
-        const double loss = a->loss[i], q = a->q[i];
-        if (cell < length && loss > x[cell] + snap) {
-            put_sums(&s, cell, cells, &most_atoms);
-            s = none;
-            while (cell < length && loss > x[cell] + snap) cell++;
-        }
-        s.mass = prv_wide_add(s.mass, prv_wide_of(q));
-        s.atoms++;
-        if (cell == 0) {
-            s.relative = prv_wide_add(s.relative, prv_wide_of(a->p[i] * exp(x[0])));
-            continue;
-        }
-        /* The excess is summed atom by atom: mass - relative of the sums would hide an atom of little mass
-         * behind another one of much mass on the knot below. */
-        const double down = x[cell - 1] - (cell < length ? prv_vm_min(loss, x[cell]) : loss);
-        s.relative = prv_wide_add(s.relative, prv_wide_of(q * exp(down)));
-        s.excess = prv_wide_add(s.excess, prv_wide_of(q * -expm1(down)));
+    if (a->p_only > 0.0) s.relative = prv_wide_of(a->p_only * lowest);
+    size_t i = 0;
+    for (; i < a->length && !(a->loss[i] > x[0] + snap); i++) {
+        s.mass = prv_wide_add(s.mass, prv_wide_of(a->q[i]));
+        s.relative = prv_wide_add(s.relative, prv_wide_of(a->p[i] * lowest));
     }
-    put_sums(&s, cell, cells, &most_atoms);
+    put_sums(&s, 0, cells);
+    most_atoms = i;
+    for (size_t cell = 1, end = i; i < a->length; i = end) {
+        while (cell < length && a->loss[i] > x[cell] + snap) cell++;
+        const double top = cell < length ? x[cell] : HUGE_VAL;
+        while (end < a->length && !(a->loss[end] > top + snap)) end++;
+        if (end - i > most_atoms) most_atoms = end - i;
+        s = none;
+        for (; end - i >= BLOCK; i += BLOCK) {
+            double sum[3];
+            sum_block(a->loss + i, a->q + i, x[cell - 1], top, sum);
+            s.mass = prv_wide_add(s.mass, prv_wide_of(sum[0]));
+            s.relative = prv_wide_add(s.relative, prv_wide_of(sum[1]));
+            s.excess = prv_wide_add(s.excess, prv_wide_of(sum[2]));
+        }
+        add_atoms(a->loss + i, a->q + i, end - i, x[cell - 1], top, &s);
+        put_sums(&s, cell, cells);
+    }
     cells->infinite_mass = a->q_only;
     const double masses = a->unbounded ? PRV_CUT_OFF_ROUNDINGS : 0.0;
-    cells->tail_error = PRV_UNIT * (32.0 + 8.0 * reach + masses) + 2.0 * a->loss_error * reach +
+    const double blocks = most_atoms >= BLOCK ? BLOCK_ROUNDINGS : 0.0;
+    cells->tail_error = PRV_UNIT * (32.0 + 8.0 * reach + masses + blocks) + 2.0 * a->loss_error * reach +
                         (double)most_atoms * PRV_WIDE_UNIT;
     cells->loss_error = a->loss_error + 8.0 * PRV_UNIT;
 }

@@ -217,15 +217,22 @@ static prv_status discrete_gaussian(double scale, int64_t sensitivity, prv_mecha
     if (!(outcomes <= (double)PRV_MAX_ATOMS)) return PRV_ERR_SUPPORT;
     prv_atoms *a = prv_atoms_new(prv_size_of(outcomes));
     if (a == NULL) return PRV_ERR_MEMORY;
+    /* Weights are those of -x too, and Q's are P's from the other end. */
+    const size_t middle = prv_size_of(reach), length = a->length;
+    double *p = a->p + middle;
+    for (size_t i = 0; i < length - middle; i++) {
+        const double z = (double)i / scale;
+        p[i] = exp(-0.5 * z * z);
+    }
     long double normaliser = 0.0L;
-    for (double x = reach; x >= 1.0; x -= 1.0)
-        normaliser += 2.0L * (long double)exp(-0.5 * (x / scale) * (x / scale));
+    for (size_t i = middle; i > 0; i--) normaliser += 2.0L * (long double)p[i];
     normaliser += 1.0L;
-    for (size_t i = 0; i < a->length; i++) {
-        const double x = (double)i - reach, z = x / scale, zq = (x - shift) / scale;
+    for (size_t i = 0; i < length - middle; i++) p[i] = (double)((long double)p[i] / normaliser);
+    for (size_t i = 0; i < middle; i++) a->p[i] = a->p[2 * middle - i];
+    for (size_t i = 0; i < length; i++) {
+        const double x = (double)i - reach;
         a->loss[i] = 0.5 * (2.0 * x - shift) / scale * (shift / scale);
-        a->p[i] = (double)((long double)exp(-0.5 * z * z) / normaliser);
-        a->q[i] = (double)((long double)exp(-0.5 * zq * zq) / normaliser);
+        a->q[i] = a->p[length - 1 - i];
     }
     a->unbounded = true;
     a->loss_error = 4.0 * PRV_UNIT;

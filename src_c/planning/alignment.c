@@ -36,6 +36,9 @@ enum { OCTAVES = 4, TRIED = 160, MOST_ATOMS = 48 };
  * to go. */
 #define ENOUGH_MASS 0.25
 
+/* Atoms of cells with less than this part of what decides are not looked at. */
+#define NO_PART 1e-16
+
 bool prv_is_off_lattice(const prv_direction *direction, size_t j, double spacing)
 {
     if (direction->mechanisms[j]->base != PRV_BASE_ATOMS) return false;
@@ -92,12 +95,23 @@ typedef struct loose_atom {
 
 typedef struct loose_atoms {
     size_t count;
-    loose_atom each[MOST_ATOMS];
-    size_t cheapest; /* of these, if there is room for no more */
-    double ignored;  /* cost of all others */
-    double all;      /* cost of all */
-    bool is_sum;     /* that is all that is wanted */
+    loose_atom each[MOST_ATOMS]; /* a heap, the cheapest one first, if there is room for no more */
+    double ignored;              /* cost of all others */
+    double all;                  /* cost of all */
+    bool is_sum;                 /* that is all that is wanted */
 } loose_atoms;
+
+/* Lets the atom at a place of the heap sink to where none below it costs less. */
+static void sink(loose_atoms *l, size_t place)
+{
+    const loose_atom moved = l->each[place];
+    for (size_t child; (child = 2 * place + 1) < MOST_ATOMS; place = child) {
+        if (child + 1 < MOST_ATOMS && l->each[child + 1].cost < l->each[child].cost) child++;
+        if (!(l->each[child].cost < moved.cost)) break;
+        l->each[place] = l->each[child];
+    }
+    l->each[place] = moved;
+}
 
 /* Keeps the atoms that cost most. */
 static void add_atom(loose_atoms *l, double distance, double cost)
@@ -107,15 +121,13 @@ static void add_atom(loose_atoms *l, double distance, double cost)
     if (l->count < MOST_ATOMS) {
         l->each[l->count++] = (loose_atom){distance, cost};
         if (l->count < MOST_ATOMS) return;
+        for (size_t place = MOST_ATOMS / 2; place-- > 0;) sink(l, place);
     } else {
-        loose_atom *cheapest = &l->each[l->cheapest];
-        l->ignored += fmin(cheapest->cost, cost);
-        if (cheapest->cost >= cost) return;
-        *cheapest = (loose_atom){distance, cost};
+        l->ignored += fmin(l->each[0].cost, cost);
+        if (l->each[0].cost >= cost) return;
+        l->each[0] = (loose_atom){distance, cost};
+        sink(l, 0);
     }
-    l->cheapest = 0;
-    for (size_t i = 1; i < MOST_ATOMS; i++)
-        if (l->each[i].cost < l->each[l->cheapest].cost) l->cheapest = i;
 }
 
 /* Whether rare jumps of one mechanism decide. Of lists, what the others make up changes what an atom costs.
@@ -138,16 +150,46 @@ static double share_of(const prv_atoms *a, size_t i, const prv_aim *aim, bool ra
     return fmin(a->q[i] * exp(fmin(aim->slope * (loss - aim->epsilon), 0.0) - aim->log_delta), 1.0 / count);
 }
 
+/* The first atom above a loss, or their number. */
+static size_t first_above(const prv_atoms *a, double loss)
+{
+    size_t low = 0, high = a->length;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (a->loss[middle] > loss)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The atoms of step j that are looked at, *first to *end - 1: tilted cells beyond them hardly have any mass.
+ */
+static void find_range(const prv_direction *direction, size_t j, double tilt, double log_moment,
+                       size_t *first, size_t *end)
+{
+    const prv_atoms *a = direction->mechanisms[j]->atoms[direction->add];
+    const prv_profile *p = &direction->profiles[j];
+    size_t low = 0, high = direction->end[j];
+    const double least = log(NO_PART) + log_moment;
+    while (low + 1 < high && !(log(p->mass[low]) + tilt * p->center[low] >= least)) low++;
+    while (high > low + 1 && !(log(p->mass[high - 1]) + tilt * p->center[high - 1] >= least)) high--;
+    *first = low > 0 ? first_above(a, p->low[low]) : 0;
+    *end = first_above(a, p->high[high > 0 ? high - 1 : 0]);
+}
+
 /* The distance of the nearest atom with enough of such a share, where atoms move by `moved` on average. */
-static double nearest(const prv_atoms *a, size_t length, const double *share, size_t i, double moved)
+static double nearest(const prv_atoms *a, size_t first, size_t end, const double *share, size_t i,
+                      double moved)
 {
     const double enough = ENOUGH_MASS * share[i], moment = share[i] * moved / MEAN_DISTANCE;
     double distance = HUGE_VAL;
-    for (size_t k = i; k-- > 0 && a->loss[i] - a->loss[k] < distance;) {
+    for (size_t k = i; k-- > first && a->loss[i] - a->loss[k] < distance;) {
         const double away = a->loss[i] - a->loss[k];
         if (share[k] >= enough || share[k] * away >= moment) distance = away;
     }
-    for (size_t k = i + 1; k < length && a->loss[k] - a->loss[i] < distance; k++) {
+    for (size_t k = i + 1; k < end && a->loss[k] - a->loss[i] < distance; k++) {
         const double away = a->loss[k] - a->loss[i];
         if (share[k] >= enough || share[k] * away >= moment) distance = away;
     }
@@ -180,31 +222,34 @@ static void add_step(const prv_direction *direction, size_t j, const prv_aim *ai
     const prv_mechanism *m = direction->mechanisms[j];
     const prv_atoms *a = m->atoms[direction->add];
     const double count = direction->counts[j], anchor = direction->features[j].anchor;
-    const double top = direction->profiles[j].high[direction->end[j] - 1];
     const prv_moments all = prv_tilt(direction->profiles[j].center, direction->profiles[j].mass,
                                      direction->end[j], aim->saddle, NULL);
     const bool rare = rare_alone(direction, aim);
     double *share = prv_allocate(a->length, sizeof *share);
     if (share == NULL) return;
-    size_t used = 0;
-    for (; used < a->length && a->loss[used] <= top; used++)
-        share[used] = share_of(a, used, aim, rare, count, all.log_moment);
+    size_t first = 0, end;
+    if (rare)
+        end = first_above(a, direction->profiles[j].high[direction->end[j] - 1]);
+    else
+        find_range(direction, j, aim->saddle, all.log_moment, &first, &end);
+    for (size_t i = first; i < end; i++) share[i] = share_of(a, i, aim, rare, count, all.log_moment);
     const double slope = rare ? aim->slope : aim->saddle;
     /* An atom that moves by `away` is balanced by those below it, or above it, if their distances from it
      * have that mean: then what it costs is of second order. */
     double mass = 0.0, mean = 0.0, all_mass = 0.0, all_mean = 0.0;
-    for (size_t i = 0; i < used; i++) {
+    for (size_t i = first; i < end; i++) {
         all_mass += share[i];
         all_mean += share[i] * a->loss[i];
     }
-    for (size_t i = 0; i < used; i++) {
+    for (size_t i = first; i < end; i++) {
         const double loss = a->loss[i], below = mass * loss - mean;
         mass += share[i];
         mean += share[i] * loss;
         if (!(count * share[i] >= least)) continue;
         const double above = all_mean - mean - (all_mass - mass) * loss;
         const bool is_balanced = !rare || fmin(below, above) >= share[i] * away;
-        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(a, used, share, i, away) : HUGE_VAL;
+        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(a, first, end, share, i, away)
+                                          : HUGE_VAL;
         const double cost = count * share[i] * fmin(second, 1.0);
         if (cost >= least) add_atom(l, loss - anchor, cost);
     }

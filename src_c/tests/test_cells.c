@@ -508,6 +508,39 @@ static void discrete(void)
     prv_mechanism_free(m);
 }
 
+/* Hundreds of outcomes in each cell. */
+static void many_outcomes(void)
+{
+    prv_mechanism *m = NULL;
+    prv_cells c;
+    const double scale = 100.0, spacing = 0.0301;
+    if (prv_mechanism_discrete_gaussian(scale, 1, &m) != PRV_OK) abort();
+    long double normaliser = 0.0L;
+    for (int x = -5000; x <= 5000; x++) normaliser += expl(-(long double)(x * x) / 2e4L);
+    if (prv_cells_new(13, &c) != PRV_OK) abort();
+    for (size_t i = 0; i < 13; i++) c.knots[i] = spacing * ((double)i - 6.0);
+    if (prv_cells_compute(m, 0, PRV_DOMINATING, &c) != PRV_OK) abort();
+    ordered(&c, "many outcomes in a cell");
+    double worst = 0.0;
+    for (size_t i = 1; i < 13; i++) {
+        long double masses[3] = {0.0L, 0.0L, 0.0L};
+        for (int x = -5000; x <= 5000; x++) {
+            const long double loss = (2.0L * x - 1.0L) / 2e4L, down = (long double)c.knots[i - 1] - loss;
+            if (!(down < 0.0L && loss <= (long double)c.knots[i])) continue;
+            const long double q = expl(-(x - 1.0L) * (x - 1.0L) / 2e4L) / normaliser;
+            masses[0] += q;
+            masses[1] += q * expl(down);
+            masses[2] -= q * expm1l(down);
+        }
+        const double found[3] = {c.mass[i], c.relative[i], c.excess[i]};
+        for (int j = 0; j < 3; j++)
+            worst = fmax(worst, fabs((double)((long double)found[j] / masses[j] - 1.0L)));
+    }
+    check(worst <= c.tail_error, "many outcomes in a cell: masses within tail_error (worst %.2g)", worst);
+    prv_cells_free(&c);
+    prv_mechanism_free(m);
+}
+
 /* Losses of samples, and what they say they are off by. */
 static void sampled_losses(void)
 {
@@ -610,6 +643,7 @@ int main(void)
     no_sampling();
     discrete();
     if (PRV_LONG_EPSILON < DBL_EPSILON) {
+        many_outcomes();
         sampled_losses();
         base_losses();
     }
