@@ -12,6 +12,7 @@
 #include "numerics/rounding.h"
 #include "numerics/vector_math.h"
 #include "composition/kernel.h"
+#include "composition/stretches.h"
 
 #define UNKNOWN (-1.0) /* |A|^2 not computed */
 
@@ -137,6 +138,27 @@ static double look(prv_march *m, const prv_source *s, double theta)
     return subset_square(s, theta);
 }
 
+/* A bound by a stretch takes about as long as so many products. A shorter interval is tried before a look at
+ * atoms that takes DEAR times as long as stretches. */
+#define WORK_OF_STRETCH 24.0
+#define DEAR 32.0
+
+static double work_of_stretches(const prv_march *m)
+{
+    double work = 0.0;
+    for (size_t i = 0; i < m->steps; i++) work += WORK_OF_STRETCH * (double)m->stretches[i].count + LOOK;
+    return work;
+}
+
+/* Of a look at the subsets in use of all steps. */
+static double work_of_looks(const prv_march *m)
+{
+    double work = 0.0;
+    for (size_t i = 0; i < m->steps; i++)
+        work += LOOK_OF_ATOM * (double)(m->sources[i].end - m->sources[i].first) + LOOK;
+    return work;
+}
+
 /* k log(1 / |phi|) where 1 - |phi|^2 is the gap. */
 static double decay(const prv_source *s, double gap)
 {
@@ -150,28 +172,74 @@ static double decay(const prv_source *s, double gap)
  * last tried in vain. */
 #define A_LITTLE_MORE 1.1
 
-/* log(1 / |Phi|) at least at the frequencies after `theta` up to theta + width, with the subsets in use,
- * whose next_square gets |A|^2 there. A width of one frequency needs no interpolation. The steps whose
- * subsets are the smallest are looked at first, and if these suffice, others are left UNKNOWN: no step's
- * |phi| is above 1. */
+/* Nothing is known of an interval. */
+static void forget_gaps(prv_march *m)
+{
+    for (size_t i = 0; i < m->steps; i++) {
+        m->sources[i].gap = 0.0;
+        m->sources[i].next_square = UNKNOWN;
+        if (m->jumps != NULL) m->jumps[i].next_square = UNKNOWN;
+    }
+}
+
+/* log(1 / |Phi|) at least at the frequencies from `first` to `last`, by stretches alone. Sets the gaps of all
+ * steps there, and forgets |A|^2. */
+static double decay_of_stretches(prv_march *m, double first, double last, double points)
+{
+    double sum = 0.0, jumps = 0.0;
+    forget_gaps(m);
+    for (size_t i = 0; i < m->steps; i++) {
+        prv_source *s = &m->sources[i];
+        s->gap = fmin(prv_gap_of_stretches(&m->stretches[i], first, last, points), s->most_gap);
+        sum += decay(s, s->gap);
+        if (m->jumps != NULL) jumps += m->jumps[i].count * m->jumps[i].total / sqrt(1.0 - s->gap);
+    }
+    m->work += work_of_stretches(m);
+    return m->jumps == NULL ? sum : sum - log(fmin(expm1(jumps), 2.0));
+}
+
+/* What stretches tell: that frequencies may be left out; that the first one may, so that a shorter interval
+ * is tried; or nothing. */
+typedef enum told { TOLD_ENOUGH, TOLD_OF_THE_FIRST, TOLD_NOTHING } told;
+
+/* Asks stretches where they take less time than a look at atoms, and sets all gaps and *reached as
+ * decay_of_stretches does. */
+static told ask_stretches(prv_march *m, double first, double last, double points, double wanted,
+                          double *reached)
+{
+    const double stretches = work_of_stretches(m), looks = work_of_looks(m);
+    if (!(stretches < looks)) {
+        forget_gaps(m);
+        return TOLD_NOTHING;
+    }
+    *reached = decay_of_stretches(m, first, last, points);
+    if (*reached >= wanted) return TOLD_ENOUGH;
+    if (!(DEAR * stretches < looks && first < last)) return TOLD_NOTHING;
+    if (decay_of_stretches(m, first, first, points) >= wanted) return TOLD_OF_THE_FIRST;
+    *reached = decay_of_stretches(m, first, last, points);
+    return TOLD_NOTHING;
+}
+
+/* The same at the frequencies after `theta` up to theta + width, of which these gaps are known, with the
+ * subsets in use, whose next_square gets |A|^2 there. A width of one frequency needs no interpolation. The
+ * steps whose subsets are the smallest are looked at first, and if these suffice, others are left UNKNOWN: no
+ * step's |phi| is above 1. */
 static double decay_over(prv_march *m, double theta, double width, int one, double wanted)
 {
     double sum = 0.0, jumps = 0.0;
     for (size_t i = 0; i < m->steps; i++) {
         const size_t step = m->order[i];
         prv_source *s = &m->sources[step];
-        s->next_square = UNKNOWN;
-        s->gap = 0.0;
         /* Of one atom there is no gap. */
         if (s->curvature > 0.0 && (m->jumps != NULL || !(sum > ENOUGH * wanted))) {
             if (!one && s->modulus_square == UNKNOWN) s->modulus_square = look(m, s, theta);
             s->next_square = look(m, s, theta + width);
-            s->gap = one ? gap_of(s, s->next_square, 0.0)
-                         : gap_of(s, fmax(s->modulus_square, s->next_square), width);
-            sum += decay(s, s->gap);
+            const double gap = one ? gap_of(s, s->next_square, 0.0)
+                                   : gap_of(s, fmax(s->modulus_square, s->next_square), width);
+            s->gap = fmax(s->gap, gap);
         }
+        sum += decay(s, s->gap);
         if (m->jumps == NULL) continue;
-        m->jumps[step].next_square = UNKNOWN;
         jumps += m->jumps[step].count * m->jumps[step].total / sqrt(1.0 - s->gap);
     }
     if (m->jumps == NULL) return sum;
@@ -370,6 +438,7 @@ static prv_status march_on(prv_march *m, double first, double points, double uni
         m->radius = fmax(m->radius, reach);
         take_subset(s, reach);
         s->modulus_square = UNKNOWN;
+        m->stretches[i] = prv_stretches_of(s);
         m->order[i] = i;
         if (m->jumps == NULL) continue;
         take_jumps(&m->jumps[i]);
@@ -379,8 +448,17 @@ static prv_status march_on(prv_march *m, double first, double points, double uni
     while (at < last) {
         double reached = 0.0;
         int attempt = 1;
+        bool is_seen = false; /* by atoms: stretches did not tell enough */
         for (;; attempt++) {
             width = fmin(width, last - at);
+            const told answer = ask_stretches(m, at + 1.0, at + width, points, wanted, &reached);
+            if (answer == TOLD_ENOUGH) break;
+            if (answer == TOLD_OF_THE_FIRST) {
+                width = ceil(0.5 * width);
+                attempt--;
+                continue;
+            }
+            is_seen = true;
             reached = decay_over(m, scale * at, scale * width, width == 1.0, wanted);
             if (reached >= wanted) break;
             if ((attempt % 4 == 0 || width == 1.0) && resize_subsets(m, 4.0 * m->radius)) continue;
@@ -405,7 +483,7 @@ static prv_status march_on(prv_march *m, double first, double points, double uni
             move_on(m);
         }
         bool smaller = false;
-        if (reached > fmin(ENOUGH * wanted, A_LITTLE_MORE * tried)) {
+        if (is_seen && reached > fmin(ENOUGH * wanted, A_LITTLE_MORE * tried)) {
             smaller = try_smaller_subsets(m, scale * at, A_LITTLE_MORE * wanted);
             tried = smaller ? wanted : reached;
         }
@@ -424,12 +502,15 @@ prv_status prv_left_out(prv_march *m, double first, double points, double unit, 
 {
     m->saved = prv_allocate(m->steps, sizeof *m->saved);
     m->order = prv_allocate(m->steps, sizeof *m->order);
-    const prv_status status = m->saved == NULL || m->order == NULL
+    m->stretches = prv_allocate(m->steps, sizeof *m->stretches);
+    const prv_status status = m->saved == NULL || m->order == NULL || m->stretches == NULL
                                   ? PRV_ERR_MEMORY
                                   : march_on(m, first, points, unit, tilt, tolerance, result);
     prv_release(m->saved);
     prv_release(m->order);
+    prv_release(m->stretches);
     m->saved = NULL;
     m->order = NULL;
+    m->stretches = NULL;
     return status;
 }

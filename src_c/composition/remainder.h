@@ -10,10 +10,11 @@ typedef struct march {
     prv_source *jumps;   /* [steps] the rare large losses, or NULL if they are not separate */
     double work;         /* done so far: products of an atom and a frequency */
     double most_work;
-    double radius;     /* of the subsets in use, in units */
-    size_t *order;     /* [steps] from the smallest subset to the largest */
-    prv_source *saved; /* [steps] sources before their subsets were made smaller */
-    double kept_work;  /* of computing phi at one frequency */
+    double radius;                   /* of the subsets in use, in units */
+    size_t *order;                   /* [steps] from the smallest subset to the largest */
+    prv_source *saved;               /* [steps] sources before their subsets were made smaller */
+    struct prv_stretches *stretches; /* [steps] */
+    double kept_work;                /* of computing phi at one frequency */
     double *kept; /* [kept_length] first frequencies of the blocks of PRV_FREQUENCY_BLOCK that are too large
                      to leave out; prv_release */
     size_t kept_length, kept_capacity;
