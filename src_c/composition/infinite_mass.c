@@ -6,8 +6,7 @@
 #include "numerics/rounding.h"
 
 /* Adds a step that is known by its mass m alone, which lies below 1, or is 1 exactly; where m is off by e,
- * log(1
- * - m) is by e / (1 - m - e) at most. */
+ * log(1 - m) is by e / (1 - m - e) at most. */
 static void add_log(prv_infinite *s, double m, double e, double most, double count)
 {
     /* log1p is off by PRV_LIBM_ERROR, the product by u, the sum by u of itself; and each of these errors is 0
@@ -39,7 +38,7 @@ void prv_infinite_add(prv_infinite *s, double mass, double error, double count)
     }
     /* Where nothing has mass at infinity, the composition has none. */
     const double moved = s->log_error * PRV_SECOND_ORDER;
-    s->mass = prv_one_less_exp(s->log_finite);
+    s->mass = 0.0 + prv_one_less_exp(s->log_finite); /* no mass is 0, not -0, which answers would show */
     s->low = fmax(
         prv_outwards(prv_one_less_exp(fmin(s->log_finite + moved, 0.0)), PRV_LIBM_ERROR + PRV_UNIT, -1), 0.0);
     s->high = s->log_finite < 0.0 || moved > 0.0
@@ -58,5 +57,5 @@ void prv_infinite_lengthen(prv_infinite *s, double factor)
 {
     s->steps *= factor;
     s->log_finite *= factor;
-    s->mass = prv_one_less_exp(s->log_finite);
+    s->mass = 0.0 + prv_one_less_exp(s->log_finite);
 }

@@ -120,6 +120,13 @@ def test_mass_at_infinity_is_power_for_nothing():
     np.testing.assert_allclose(bounds.upper, bounds.lower, rtol=1e-13)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_mass_at_infinity_is_zero_without_a_sign(count):
+    for part in prv.compose(STEP, count).power(0.0):
+        assert part == 0.0
+        assert math.copysign(1.0, part) == 1.0
+
+
 @pytest.mark.parametrize("rate", [-0.1, 1.1, math.nan])
 def test_rates_are_probabilities(rate):
     with pytest.raises(ValueError, match=r"false_positive_rate must be in \[0, 1\]"):
