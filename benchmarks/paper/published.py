@@ -180,6 +180,7 @@ def figure_runtime():
     right.set(ylabel=rf"bounds of $\delta$ at $\varepsilon={epsilon}$", yscale="log")
     right.set_title("b: the bounds that were timed")
     right.legend(loc="lower right")
+    figure.suptitle(r"$p=4\cdot10^{-3}$, $\sigma=0.8$", fontsize=8)
     return figure, rows
 
 
