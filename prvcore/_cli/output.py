@@ -75,7 +75,8 @@ def check_picture(path: str | None) -> None:
     from matplotlib.backend_bases import FigureCanvasBase
 
     folder, ending = Path(path).parent, Path(path).suffix
-    if ending and ending[1:].lower() not in FigureCanvasBase.filetypes:
+    known = not ending or ending[1:].lower() in FigureCanvasBase.filetypes
+    if not (known and Path(path).name):
         raise ValueError(f"plot must be a file such as curve.png, .pdf or .svg, got {path!r}")
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))

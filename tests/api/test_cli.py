@@ -349,6 +349,7 @@ def test_plots_are_files(capsys, tmp_path, arguments):
     ("path", "told"),
     [
         ("picture.xyz", "argument --plot: plot must be a file such as curve.png, .pdf or .svg"),
+        ("", "argument --plot: plot must be a file such as curve.png, .pdf or .svg, got ''"),
         ("nowhere/picture.png", "nowhere: No such file or directory"),
     ],
 )
