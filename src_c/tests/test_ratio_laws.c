@@ -196,6 +196,54 @@ static void averages(void)
     check(shifted, "... and are off by no less than either law");
 }
 
+/* What all pairs of points make up, one by one, with the most that the sums here may be off by. */
+static long double value_of_products(const prv_ratio_law *x, const prv_ratio_law *y, long double a, int rises,
+                                     long double *off)
+{
+    long double sum = 0.0L, all = 0.0L, count = (long double)(x->length + y->length + 64);
+    for (size_t i = 0; i < x->length; i++)
+        for (size_t j = 0; j < y->length; j++) {
+            const long double mass = (long double)x->null[i] * y->null[j];
+            if (mass == 0.0L) continue;
+            const long double r = expl((long double)prv_ratio_point(x, i) + prv_ratio_point(y, j));
+            sum += mass * fmaxl(rises ? r - a : 1.0L - a * r, 0.0L);
+            all += mass * (rises ? r + a : 1.0L + a * r);
+            count++;
+        }
+    *off = count * LDBL_EPSILON * all;
+    return sum;
+}
+
+/* Products of laws against all pairs of their points, which lie where those of the product do. */
+static void products(void)
+{
+    int held = 1, close = 1;
+    for (int trial = 0; trial < trials_of(200); trial++) {
+        const int add = trial % 2, below = trial / 2 % 2;
+        const prv_ratio_side side = {add, below ? PRV_DOMINATED : PRV_DOMINATING, 0.0, 0.0, 0.0, NULL};
+        const double spacing = ldexp(1.0, -5 - (int)random_below(5)); /* places are exact */
+        prv_ratio_law a, b, product = {0};
+        void (*const law_of)(double, int64_t, prv_ratio_law *) = trial % 3 ? law_of_two_points
+                                                                           : law_of_stretches;
+        law_of(spacing, -20 - (int64_t)random_below(200), &a);
+        law_of(spacing, -20 - (int64_t)random_below(200), &b);
+        check(prv_ratio_product(&a, &b, &side, &product) == PRV_OK, "a product");
+        for (int k = 0; k < 6; k++) {
+            const long double at = expl((long double)uniform(-200.0, 200.0) * spacing);
+            long double off;
+            const long double exact = value_of_products(&a, &b, at, !add, &off);
+            const long double found = value_of(&product, at, !add);
+            held = held && (below ? found <= exact + off : found >= exact - off);
+            close = close && fabsl(found - exact) <= 1e4L * off;
+        }
+        prv_ratio_law_free(&a);
+        prv_ratio_law_free(&b);
+        prv_ratio_law_free(&product);
+    }
+    check(held, "products lie on the safe side of all pairs of points");
+    check(close, "... and near to them");
+}
+
 static long double place_of(const prv_ratio_law *law, size_t i)
 {
     return (long double)law->offset + (long double)law->spacing * (long double)(law->first + (int64_t)i);
@@ -535,6 +583,7 @@ int main(void)
     if (prv_provider_new(&prv_portable_planner, &provider) != PRV_OK) abort();
     places();
     averages();
+    products();
     samples();
     thinning();
     means_of_lists();
