@@ -687,6 +687,18 @@ double prv_points_of_convolution(const prv_refinement *r, double spacing)
     return status == PRV_OK || status == PRV_ERR_MEMORY_LIMIT ? layout.uniform_points : 0.0;
 }
 
+/* Products that take as long as each operation of a transform of a power. */
+#define WORK_OF_OPERATION 1.2
+
+double prv_work_of_precise(const prv_refinement *r, double spacing)
+{
+    const prv_direction *d = r->task.direction;
+    const double n = prv_points_of_convolution(r, spacing);
+    double powers = 1.0; /* squares, and about half as many products */
+    for (size_t j = 0; j < d->steps; j++) powers += 1.5 * log2(d->counts[j]);
+    return WORK_OF_OPERATION * powers * n * log2(fmax(n, 2.0));
+}
+
 /* Rounding of a convolution taken the precise way, of each mass that adds up to delta: of 1 / (tilt spacing)
  * points, about. */
 #define PRECISE_ROUNDING 5e-14

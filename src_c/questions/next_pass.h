@@ -47,6 +47,10 @@ bool prv_is_multiplied_out(prv_refinement *refinement);
 /* The points of a convolution at this spacing (nats), about; 0 if that is not known. */
 double prv_points_of_convolution(const prv_refinement *refinement, double spacing);
 
+/* About how many products of an atom and a frequency take as long as one side of a convolution at this
+ * spacing (nats) that is taken the precise way. */
+double prv_work_of_precise(const prv_refinement *refinement, double spacing);
+
 /* Whether a convolution at this spacing (nats) would take long. */
 bool prv_is_convolution_large(const prv_refinement *refinement, double spacing);
 

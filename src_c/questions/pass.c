@@ -151,6 +151,7 @@ static bool have_several_atoms(const prv_direction *d)
 static double most_work_of_spectrum(const prv_task *t, const prv_aim *aim, const prv_layout *layout)
 {
     if (t->options->engine == PRV_ENGINE_SPECTRUM) return MOST_WORK;
+    if (t->work > 0.0) return t->work;
     if (t->brief) return BRIEF_WORK;
     const double coarse = coarseness(t, aim), steps = (double)t->direction->steps;
     const double n = layout->convolved_points * sqrt(coarse); /* of the convolution that would answer */

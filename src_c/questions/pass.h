@@ -28,6 +28,7 @@ typedef struct prv_task {
     prv_jumps jumps; /* spectrum */
     bool brief;      /* spectrum: it may be in vain, and is to take little time */
     bool precise;    /* convolution: powers are taken the precise way (spectral_power.h) */
+    double work;     /* spectrum: products of an atom and a frequency that it may take; 0: as few as usual */
 } prv_task;
 
 /* The findings of a pass. */

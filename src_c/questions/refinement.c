@@ -249,6 +249,20 @@ static prv_status count_now(prv_refinement *r)
     return prv_jump_passes(r);
 }
 
+/* Makes a spectrum that took too long again, which may take as long as the precise convolution at the spacing
+ * `convolved` (nats) that was to take its place: that one takes long, and rounds more. If this answers, the
+ * refinement is what it was when the spectrum failed. */
+static prv_status pass_patiently(prv_refinement *r, const prv_refinement *failed, double convolved,
+                                 double tilt, double spacing, prv_outcome *o)
+{
+    prv_task patient = failed->task;
+    patient.brief = false;
+    patient.work = prv_work_of_precise(r, convolved);
+    const prv_status status = prv_pass(&patient, &failed->aim, tilt, spacing, false, o);
+    if (status == PRV_OK) *r = *failed;
+    return status;
+}
+
 /* *is_counted: jumps were counted instead, and nothing else is left to be done. */
 static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exact, prv_outcome *o,
                                      bool *is_counted)
@@ -257,6 +271,7 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
     r->task.brief = r->is_at_saddle;
     const prv_task first = r->task;
     const double tilt = prv_tilt_of_pass(r, spacing);
+    double last_tilt = tilt, last_spacing = spacing;
     prv_status status = prv_pass(&r->task, &r->aim, tilt, spacing, exact, o);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         if (status != remedies[i].failure || o->too_large) continue;
@@ -266,6 +281,7 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
             if (*is_counted) return counted;
         }
         r->points_for_cells = o->points_for_cells;
+        const prv_refinement failed = *r;
         if (!remedies[i].change(r, exact ? NULL : &spacing)) continue;
         const bool in_vain = r->in_vain >= MOST_IN_VAIN && isfinite(r->narrowest.read.width) &&
                              r->task.engine != first.engine;
@@ -278,6 +294,13 @@ static prv_status pass_with_remedies(prv_refinement *r, double spacing, bool exa
         }
         const double next = prv_tilt_of_pass(r, spacing);
         if (has_failed(&r->task, next, &first, tilt)) continue;
+        /* Caps are those of a convolution. */
+        if (remedies[i].changes_engine && r->task.precise && !exact && r->capped_at == failed.capped_at) {
+            status = pass_patiently(r, &failed, spacing, last_tilt, last_spacing, o);
+            if (status != PRV_ERR_ENGINE) return status;
+        }
+        last_tilt = next;
+        last_spacing = spacing;
         status = prv_pass(&r->task, &r->aim, next, spacing, exact, o);
     }
     return status;
