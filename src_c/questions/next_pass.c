@@ -556,6 +556,17 @@ static double part_of_delta_asked(const prv_refinement *r)
     return r->task.options->delta_relative_error * b->upper / (b->upper - b->lower);
 }
 
+/* A convolution of so many points is not made because one pass did no better than first order: as fine as the
+ * second order asks for takes a small part of the time, and often suffices. */
+#define MOST_POINTS_OF_FIRST_ORDER 0x1p20
+
+/* Whether a spacing this part of the last one makes it so long. */
+static bool is_long_by_first_order(const prv_refinement *r, double part)
+{
+    return r->task.engine == PRV_ENGINE_CONVOLUTION && part < NEARLY_FINE &&
+           prv_points_of_convolution(r, part * r->last.spacing) > MOST_POINTS_OF_FIRST_ORDER;
+}
+
 /* The next mesh. `changed` tells whether the next pass is another one already, and `way` whether it composes
  * otherwise. */
 static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool way, double *spacing)
@@ -590,7 +601,8 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool
          * that, or about an edge of the support, as long as it is to change little.
          */
         const bool first_order = r->first_order || (last->coarsened && ratio > NEARLY_FINE);
-        const double factor = fmin(fmax(first_order ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
+        const bool is_linear = first_order && !is_long_by_first_order(r, fmax(ratio, LEAST_FINER));
+        const double factor = fmin(fmax(is_linear ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
         const double law = fmax(*spacing / last->spacing, LEAST_OF_LAST);
         *spacing = last->spacing *
                    fmin(factor < NEARLY_FINE ? law : fmax(law, LEAST_OF_FOUND * factor), factor);
