@@ -1,5 +1,7 @@
 """Epsilon of DP-SGD, without Python between the steps."""
 
+from operator import index
+
 from prvcore cimport (
     PRV_OK,
     PRV_REMOVE,
@@ -40,14 +42,13 @@ cdef prv_status ask(
     return status
 
 
-def epsilon(
-    double noise_multiplier, double sampling_probability, unsigned long long steps, double delta
-):
+def epsilon(double noise_multiplier, double sampling_probability, steps, double delta):
     """Return the bounds (lower, upper) of epsilon when one record is removed."""
+    cdef unsigned long long count = index(steps)  # a float would be cut to fewer steps
     cdef prv_bounds bounds
     cdef prv_status status
     with nogil:
-        status = ask(noise_multiplier, sampling_probability, steps, delta, &bounds)
+        status = ask(noise_multiplier, sampling_probability, count, delta, &bounds)
     if status != PRV_OK:
         raise ValueError(prv_status_message(status).decode("ascii"))
     return bounds.lower, bounds.upper
