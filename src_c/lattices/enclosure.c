@@ -34,6 +34,22 @@ static double log_moment_of(const prv_lattice *y, double lam)
     return prv_tilt(y->loss, y->mass, y->length, lam, NULL).log_moment;
 }
 
+/* The cells' masses, and the dominating lattice. */
+static prv_status dominate(const prv_mechanism *m, bool add, const prv_mesh *mesh, prv_cells *cells,
+                           const prv_options *options, prv_enclosure *e)
+{
+    cells->options = options;
+    prv_status status = prv_lattice_new(mesh->length, &e->dominating);
+    if (status == PRV_OK) status = prv_check_interrupt(options);
+    if (status == PRV_OK) status = prv_cells_compute(m, add, PRV_DOMINATING, cells);
+    if (status == PRV_OK) status = prv_check_interrupt(options);
+    if (status != PRV_OK) return status;
+    prv_lattice_dominating(cells, mesh, &e->dominating);
+    e->knots = cells->length;
+    e->absolute_error = prv_absolute_cdf_error(m);
+    return PRV_OK;
+}
+
 prv_status prv_enclosure_new(const prv_mechanism *m, bool add, prv_mesh *mesh, prv_cells *cells,
                              double saddle, const prv_options *options, prv_enclosure *e)
 {
@@ -42,32 +58,30 @@ prv_status prv_enclosure_new(const prv_mechanism *m, bool add, prv_mesh *mesh, p
     const bool other_cells = m->base == PRV_BASE_CURVE || m->base == PRV_BASE_CDFS ||
                              m->base == PRV_BASE_ENCLOSED;
     double *scratch = NULL;
-    cells->options = options;
-    prv_status status = prv_lattice_new(mesh->length, &e->dominating);
+    prv_status status = dominate(m, add, mesh, cells, options, e);
     if (status != PRV_OK) goto done;
     status = prv_lattice_new(mesh->length, &e->dominated);
     if (status != PRV_OK) goto done;
     status = PRV_ERR_MEMORY;
     scratch = prv_allocate(2 * cells->length + 2, sizeof *scratch);
     if (scratch == NULL) goto done;
-    status = prv_check_interrupt(options);
-    if (status != PRV_OK) goto done;
-    status = prv_cells_compute(m, add, PRV_DOMINATING, cells);
-    if (status != PRV_OK) goto done;
-    status = prv_check_interrupt(options);
-    if (status != PRV_OK) goto done;
-
-    prv_lattice_dominating(cells, mesh, &e->dominating);
     e->log_true = true_log_moment(cells, saddle, scratch, scratch + cells->length);
-    if (other_cells) status = prv_cells_compute(m, add, PRV_DOMINATED, cells);
+    status = other_cells ? prv_cells_compute(m, add, PRV_DOMINATED, cells) : PRV_OK;
     if (status != PRV_OK) goto done;
     prv_lattice_dominated(cells, mesh, scratch, &e->dominated);
     e->log_above = log_moment_of(&e->dominating, saddle);
     e->log_below = log_moment_of(&e->dominated, saddle);
-    e->knots = cells->length;
-    e->absolute_error = prv_absolute_cdf_error(m);
 done:
     prv_release(scratch);
+    if (status != PRV_OK) prv_enclosure_free(e);
+    return status;
+}
+
+prv_status prv_enclosure_above_new(const prv_mechanism *m, bool add, const prv_mesh *mesh, prv_cells *cells,
+                                   const prv_options *options, prv_enclosure *e)
+{
+    memset(e, 0, sizeof *e);
+    const prv_status status = dominate(m, add, mesh, cells, options, e);
     if (status != PRV_OK) prv_enclosure_free(e);
     return status;
 }

@@ -17,6 +17,9 @@ typedef struct prv_enclosure {
  * left to be freed unless PRV_OK is returned. O(knots). */
 prv_status prv_enclosure_new(const prv_mechanism *mechanism, bool add, prv_mesh *mesh, prv_cells *cells,
                              double saddle, const prv_options *options, prv_enclosure *enclosure);
+/* The dominating lattice alone; all that belongs to the other one is 0. */
+prv_status prv_enclosure_above_new(const prv_mechanism *mechanism, bool add, const prv_mesh *mesh,
+                                   prv_cells *cells, const prv_options *options, prv_enclosure *enclosure);
 void prv_enclosure_free(prv_enclosure *enclosure);
 
 /* Sums over the steps of a composition, each as often as it runs. */

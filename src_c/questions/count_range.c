@@ -131,9 +131,17 @@ void prv_count_range_free(prv_count_range *r)
     memset(r, 0, sizeof *r);
 }
 
-/* Lattices and spectra of one run, as the refinement of the greatest count is aimed. */
-static prv_status lay_out(prv_count_range *r, const prv_options *options, double spacing, prv_range_plan *p)
+/* The last side of plan i: of the second direction it is only asked whether it has less than the first, for
+ * which its upper bound suffices. */
+static prv_side last_side(size_t i)
 {
+    return i == 0 ? PRV_DOMINATED : PRV_DOMINATING;
+}
+
+/* Lattices and spectra of one run, as the refinement of the greatest count is aimed. */
+static prv_status lay_out(prv_count_range *r, size_t i, const prv_options *options, double spacing)
+{
+    prv_range_plan *p = &r->plans[i];
     prv_refinement *of_most = &p->refinement;
     prv_direction *d = of_most->task.direction;
     const prv_aim *aim = &of_most->aim;
@@ -147,9 +155,12 @@ static prv_status lay_out(prv_count_range *r, const prv_options *options, double
     layout.window.low_epsilon = fmin(layout.window.low_epsilon, (1.0 - REACH_PART) * p->least_epsilon);
     layout.window.room_to_grow = r->most / r->least - 1.0;
     layout.window.options = options;
-    status = prv_enclosure_new(d->mechanisms[0], d->add, &layout.meshes[0], &layout.cells[0], aim->saddle,
-                               options, &p->enclosure);
-    for (prv_side side = PRV_DOMINATING; side <= PRV_DOMINATED && status == PRV_OK; side++)
+    status = last_side(i) == PRV_DOMINATED
+                 ? prv_enclosure_new(d->mechanisms[0], d->add, &layout.meshes[0], &layout.cells[0],
+                                     aim->saddle, options, &p->enclosure)
+                 : prv_enclosure_above_new(d->mechanisms[0], d->add, &layout.meshes[0], &layout.cells[0],
+                                           options, &p->enclosure);
+    for (prv_side side = PRV_DOMINATING; side <= last_side(i) && status == PRV_OK; side++)
         status = prv_growing_plan_once(
             side == PRV_DOMINATING ? &p->enclosure.dominating : &p->enclosure.dominated, r->least,
             layout.tilt, &layout.window, MOST_WORK, &p->side[side], &p->once[side]);
@@ -216,7 +227,8 @@ static double guess_epsilon(const prv_count_range *r, const prv_range_plan *p, d
     return most * pow(count / r->most, fmin(power, MOST_POWER));
 }
 
-/* Reads one direction's bounds of epsilon for this count, if its plan has any. */
+/* Reads one direction's bounds of epsilon for this count, if its plan has any; of the second one the upper
+ * bound alone. */
 static prv_status read_plan(const prv_count_range *r, size_t i, double count, const prv_options *options,
                             bool *found, prv_reading *reading)
 {
@@ -235,7 +247,7 @@ static prv_status read_plan(const prv_count_range *r, size_t i, double count, co
     *reading = prv_reading_begin(aim.epsilon);
     prv_growing_spectrum sums = {0};
     prv_status status = PRV_OK;
-    for (prv_side side = PRV_DOMINATING; side <= PRV_DOMINATED && status == PRV_OK; side++) {
+    for (prv_side side = PRV_DOMINATING; side <= last_side(i) && status == PRV_OK; side++) {
         const prv_lattice *y = side == PRV_DOMINATING ? &p->enclosure.dominating : &p->enclosure.dominated;
         prv_spectrum spectrum;
         prv_composed composed;
@@ -251,9 +263,8 @@ static prv_status read_plan(const prv_count_range *r, size_t i, double count, co
     return status;
 }
 
-/* Makes a plan finer whose bounds for the least count are wider than asked. */
-static prv_status look_at_least(prv_count_range *r, const prv_options *options, double spacing,
-                                prv_range_plan *p)
+/* Makes the first plan finer if its bounds for the least count are wider than asked. */
+static prv_status look_at_least(prv_count_range *r, const prv_options *options, double spacing)
 {
     bool found;
     prv_reading reading;
@@ -261,8 +272,8 @@ static prv_status look_at_least(prv_count_range *r, const prv_options *options, 
     if (status != PRV_OK || !found) return status;
     const double asked = prv_width_asked(options, reading.bounds.lower);
     if (reading.width <= NEARLY * asked) return PRV_OK;
-    plan_parts_free(p);
-    return lay_out(r, options, spacing * fmax(sqrt(AFTER_A_LOOK * asked / reading.width), LEAST_FINER), p);
+    plan_parts_free(&r->plans[0]);
+    return lay_out(r, 0, options, spacing * fmax(sqrt(AFTER_A_LOOK * asked / reading.width), LEAST_FINER));
 }
 
 static prv_status plan_new(prv_count_range *r, size_t i, const prv_options *options)
@@ -276,8 +287,8 @@ static prv_status plan_new(prv_count_range *r, size_t i, const prv_options *opti
     p->fails = of_most->task.engine != PRV_ENGINE_SPECTRUM || of_most->task.jumps == PRV_JUMPS_SEPARATE ||
                of_most->stopped_by != PRV_LIMIT_NONE;
     if (p->fails) return PRV_OK;
-    status = lay_out(r, options, spacing, p);
-    if (status == PRV_OK && i == 0 && of_most->passes > 0) status = look_at_least(r, options, spacing, p);
+    status = lay_out(r, i, options, spacing);
+    if (status == PRV_OK && i == 0 && of_most->passes > 0) status = look_at_least(r, options, spacing);
     p->fails = status == PRV_ERR_PRECISION || status == PRV_ERR_ENGINE || status == PRV_ERR_MEMORY_LIMIT;
     return p->fails ? PRV_OK : status;
 }
@@ -325,10 +336,10 @@ static void report_plan(const prv_range_plan *p, const prv_reading *reading, con
     report->memory = prv_size_of(p->bytes);
 }
 
-/* Whether the other direction has less than `lower`: by Chernoff's inequality, or else by its own plan, whose
- * bounds are taken into *bounds. */
+/* *found: whether the other direction has no more than these bounds of the first one tell, by Chernoff's
+ * inequality, or else by its own plan. */
 static prv_status see_other(prv_count_range *r, double count, const prv_options *options, bool *found,
-                            prv_bounds *bounds)
+                            const prv_bounds *bounds)
 {
     prv_direction *other = r->plans[1].refinement.task.direction;
     *found = true;
@@ -342,10 +353,7 @@ static prv_status see_other(prv_count_range *r, double count, const prv_options 
     if (!*found) return status;
     prv_reading reading;
     const prv_status read = read_plan(r, 1, count, options, found, &reading);
-    if (read == PRV_OK && *found) {
-        *found = reading.bounds.upper <= bounds->upper;
-        prv_gate_worst(bounds, &reading.bounds);
-    }
+    if (read == PRV_OK && *found) *found = reading.bounds.upper <= bounds->upper;
     return read;
 }
 
@@ -360,11 +368,10 @@ prv_status prv_count_range_answer(prv_count_range *r, double count, const prv_op
     status = read_plan(r, 0, count, options, found, &reading);
     if (status != PRV_OK || !*found) return status;
     *bounds = reading.bounds;
-    double width = bounds->upper - bounds->lower;
+    const double width = bounds->upper - bounds->lower;
     *found = width <= prv_width_asked(options, bounds->lower) * (1.0 + 1e-12);
     if (*found && r->count > 1) status = see_other(r, count, options, found, bounds);
     if (status != PRV_OK || !*found) return status;
-    width = bounds->upper - bounds->lower;
     report_plan(&r->plans[0], &reading, options, width, report);
     return prv_gate_range(0.0, HUGE_VAL, bounds);
 }
