@@ -23,6 +23,10 @@
 /* A gap of the bulk counts as at most this: |b| is then at least 1/2 in bounds (SPECTRUM.md, section 7). */
 #define BULK_GAP 0.75
 
+/* A spectrum that so many frequencies show to be small is expected to stay so: what is left out is bounded in
+ * any case. */
+#define ENOUGH_SMALL 4
+
 /* Moves the losses above `bulk` from weight[] to jumps[]. Returns where they begin. */
 static size_t split_jumps(const prv_lattice *y, double bulk, double *weight, double *jumps)
 {
@@ -160,12 +164,14 @@ static prv_status extend(builder *b, double first)
     return PRV_OK;
 }
 
-/* Whether each frequency of the last block makes up less than e^log_most, roughly. */
-static bool last_block_is_below(const builder *b, double log_most)
+/* Whether each of the last `length` frequencies of the last block, at most, makes up less than e^log_most,
+ * roughly. */
+static bool last_are_below(const builder *b, size_t length, double log_most)
 {
     const prv_exponents *e = b->e;
     const bool separate = b->jumps != NULL;
-    for (size_t j = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK; j < e->count; j++) {
+    const size_t block = (e->count - 1) / PRV_FREQUENCY_BLOCK * PRV_FREQUENCY_BLOCK;
+    for (size_t j = e->count - block > length ? e->count - length : block; j < e->count; j++) {
         const double jumps = !separate ? 1.0
                              : e->jump_error[j] < PRV_MOST_JUMP_ERROR
                                  ? fmin(expm1(hypot(e->jump_re[j], e->jump_im[j])), 2.0)
@@ -206,13 +212,13 @@ static prv_status look_ahead_of(const builder *b, double last, double log_most, 
         *falls = first + PRV_FREQUENCY_BLOCK > last;
         if (*falls) break;
         status = extend(&ahead, first);
-        if (status == PRV_OK) *falls = last_block_is_below(&ahead, log_most);
+        if (status == PRV_OK) *falls = last_are_below(&ahead, PRV_FREQUENCY_BLOCK, log_most);
         prv_exponents_free(&e);
     }
     return status;
 }
 
-/* Frequencies from 0 on until a whole block of them is small, and the blocks farther out that are not.
+/* Frequencies from 0 on until so many in a row are small, and the blocks farther out that are not.
  * *left_out bounds what all others make up. */
 static prv_status add_frequencies(builder *b, prv_march *walk, double unit, double tilt, double tolerance,
                                   double *left_out)
@@ -220,7 +226,7 @@ static prv_status add_frequencies(builder *b, prv_march *walk, double unit, doub
     const double last = 0.5 * (b->points - 1.0);
     const double small = log(tolerance) - log(0.125 * b->points * unit);
     bool falls = false;
-    while ((double)b->e->count <= last && !(b->e->count > 0 && last_block_is_below(b, small))) {
+    while ((double)b->e->count <= last && !(b->e->count > 0 && last_are_below(b, ENOUGH_SMALL, small))) {
         if (!falls && b->work > WORK_TO_LOOK_AHEAD * b->most_work) {
             const prv_status ahead = look_ahead_of(b, last, small, &falls);
             if (ahead != PRV_OK) return ahead;

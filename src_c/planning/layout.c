@@ -17,12 +17,14 @@
 
 /* The numbers below save time, or leave room for what guesses are off by. No bound relies on them. */
 
-/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. The search, which
- * takes long steps where the exponent grows by less than this part of what is missing, ends after so many
- * shifts. */
+/* A shift of the tilt is good enough if its bound of the tail is e^(1.02 log_mass) or more. The search takes
+ * long steps where the exponent grows by less than LITTLE_GROWTH of what is missing, and none for an exponent
+ * that grows more slowly than this power of the shift. It ends after MOST_SHIFTS, and halves its range now
+ * and then if it is LONG. */
 #define TAIL_EXCESS 0.02
 #define LITTLE_GROWTH 0.01
-enum { MOST_SHIFTS = 60 };
+#define SLOWEST_POWER 0.2
+enum { LONG_SEARCH = 8, MOST_SHIFTS = 60 };
 
 /* If the support is at most so many times as long as the window, the window holds all of it: then nothing
  * lies outside, with certainty. */
@@ -104,15 +106,19 @@ static double tail_shift(const prv_direction *direction, const prv_moments *base
         if (exponent >= 0.0 && exponent <= -TAIL_EXCESS * log_mass) break;
         if (high < HUGE_VAL && high <= 1.001 * low) break;
         if (low > 1e12 || i == MOST_SHIFTS) break; /* the end of the support holds more than that */
-        /* The exponent grows about like shift^2. */
-        double next = shift * sqrt(-1.01 * log_mass / fmax(exponent - log_mass, -1e-3 * log_mass));
-        /* By shift * variance, in truth: at an end of the support, or before rare jumps, hardly at all; where
-         * these begin to decide, it leaps, and steps by that law go to and fro: each third one halves the
-         * range. */
-        const bool is_flat = high == HUGE_VAL && shift * shift * m.variance < LITTLE_GROWTH * -exponent;
-        const bool halves = high < HUGE_VAL && i % 3 == 2;
+        /* The exponent grows by shift * variance: about like a power of the shift, the square of a normal
+         * law, and a high one where rare jumps begin to decide. */
+        const double grown = fmax(exponent - log_mass, -1e-3 * log_mass);
+        const double power = shift * shift * m.variance / grown;
+        const double least = exponent < 0.0 ? SLOWEST_POWER : 1.0;
+        double next = shift * pow(-1.01 * log_mass / grown, 1.0 / fmax(power, least));
+        /* At an end of the support, or before rare jumps, it hardly grows: the next step up is a long one,
+         * and that down halves the range. */
+        const bool is_flat = high == HUGE_VAL && power * grown < LITTLE_GROWTH * -exponent;
+        const bool is_long = i > LONG_SEARCH && i % 2 == 0;
+        const bool halves = low > 0.0 && high < HUGE_VAL && (power < 1.0 || is_long);
         if (is_flat || halves || !(next > low && next < high))
-            next = high < HUGE_VAL ? 0.5 * (low + high) : 4.0 * shift;
+            next = high == HUGE_VAL ? 4.0 * shift : low > 0.0 ? sqrt(low * high) : 0.5 * high;
         shift = next;
     }
     *end_of_window = (m.log_moment - base->log_moment - log_mass) / (sign * shift);

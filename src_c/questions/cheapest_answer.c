@@ -1,6 +1,7 @@
 #include "questions/cheapest_answer.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "numerics/rounding.h"
 #include "planning/aim.h"
@@ -26,20 +27,32 @@ typedef struct pairs {
     prv_question question;
     const double *values;
     prv_kept_ranges *kept; /* or NULL */
+    bool once;             /* one value alone is asked of them */
 } pairs;
 
-/* Asks a range that is kept, or one that is made for this question alone of the directions themselves. */
+/* Asks a range that is kept, or one that is made for this question alone of the directions themselves, whose
+ * finer profiles stay if nothing else is to be asked of them. */
 static prv_status ask_range(const pairs *p, prv_count_range *range, const prv_options *options, bool *found,
                             prv_bounds *b, prv_report *r)
 {
     const double count = p->directions[0].all.count;
     prv_count_range *kept = range;
+    for (size_t i = 0; i < p->count && p->kept == NULL; i++) {
+        const prv_status restored = prv_direction_restore(&p->directions[i], count, options);
+        if (restored != PRV_OK) return restored;
+    }
     prv_status status = p->kept != NULL ? prv_kept_range_find(p->kept, range, p->directions, options, &kept)
                                         : prv_count_range_begin(p->directions, options, range);
     if (status == PRV_OK) status = prv_count_range_answer(kept, count, options, found, b, r);
     if (p->kept == NULL) prv_count_range_free(range);
-    for (size_t i = 0; i < p->count && status == PRV_OK; i++)
-        status = prv_direction_restore(&p->directions[i], count, options);
+    for (size_t i = 0; i < p->count && status == PRV_OK; i++) {
+        if (!(*found && p->once)) {
+            status = prv_direction_restore(&p->directions[i], count, options);
+        } else {
+            prv_direction_set_count(&p->directions[i], 0, count);
+            prv_use_whole_profiles(&p->directions[i]);
+        }
+    }
     return status;
 }
 
@@ -137,7 +150,7 @@ static prv_status ask_other_direction(const pairs *p, const prv_options *options
     for (size_t i = 0; i < p->count && p->count > 1; i++) {
         prv_bounds of_other, own;
         if (prv_answer_by_totals(&p->directions[i], 1, p->question, value, &own)) continue;
-        pairs other = {&p->directions[i], 1, p->question, &value, NULL};
+        pairs other = {&p->directions[i], 1, p->question, &value, NULL, false};
         const prv_status status = bracket_pairs(&other, options, 0, &of_other, r);
         if (prv_is_too_fine(status)) continue; /* what the totals say holds */
         if (status != PRV_OK) return status;
@@ -156,7 +169,7 @@ static prv_status ask_little_more(const pairs *p, const prv_options *options, do
     prv_bounds found;
     if (!(more < 1.0) || prv_answer_by_totals(p->directions, p->count, p->question, more, &found))
         return PRV_OK;
-    pairs other = {p->directions, p->count, p->question, &more, NULL};
+    pairs other = {p->directions, p->count, p->question, &more, NULL, false};
     const prv_status status = bracket_pairs(&other, options, 0, &found, r);
     if (status == PRV_OK) b->lower = fmin(fmax(b->lower, found.lower), b->upper);
     return prv_is_too_fine(status) ? PRV_OK : status;
@@ -192,7 +205,7 @@ static prv_status ask_at_zero(const pairs *p, const prv_options *options, double
                               prv_report *r)
 {
     const double zero = 0.0, asked = prv_width_asked(options, value);
-    pairs other = {p->directions, p->count, p->question, &zero, NULL};
+    pairs other = {p->directions, p->count, p->question, &zero, NULL, false};
     prv_bounds at_zero;
     prv_report told = {0};
     const prv_status status = bracket_pairs(&other, options, 0, &at_zero, &told);
@@ -265,7 +278,7 @@ prv_status prv_answer_cheapest(prv_direction *directions, size_t direction_count
     if (options->discretization == PRV_MEAN_MATCHING)
         return prv_mean_matching(directions, direction_count, options, question, values, length, bounds,
                                  reports);
-    pairs p = {directions, direction_count, question, values, NULL};
+    pairs p = {directions, direction_count, question, values, NULL, length == 1};
     return prv_answer_each(options, length, bracket_pairs, &p, bounds, reports);
 }
 
@@ -273,7 +286,7 @@ prv_status prv_answer_kept(prv_direction *directions, size_t direction_count, pr
                            const prv_options *options, const double *deltas, size_t length,
                            prv_bounds *bounds, prv_report *reports)
 {
-    pairs p = {directions, direction_count, PRV_ASK_EPSILON, deltas, kept};
+    pairs p = {directions, direction_count, PRV_ASK_EPSILON, deltas, kept, false};
     const prv_status status = prv_answer_each(options, length, bracket_pairs, &p, bounds, reports);
     for (size_t i = 0; i < length && status == PRV_OK; i++) reports[i].attained = 1;
     return status;
