@@ -2,9 +2,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#if defined(_WIN32)
-#include <malloc.h>
-#endif
 
 #include "prvcore.h"
 
@@ -18,28 +15,19 @@ static _Thread_local prv_allocator current;
 typedef struct header {
     prv_allocator from;
     size_t size; /* of the block and this */
+    void *whole; /* of the C library, which the block is an aligned part of */
 } header;
 
 /* The header takes as much as keeps what follows aligned. */
 enum { ROOM = PRV_FFT_ALIGNMENT };
 _Static_assert(sizeof(header) <= ROOM, "a header does not fit in front of its block");
 
-static void *library_allocate(size_t size)
+/* Aligned blocks take the C library several times as long as others do. */
+static void *library_allocate(size_t size, void **whole)
 {
-#if defined(_WIN32)
-    return _aligned_malloc(size, PRV_FFT_ALIGNMENT);
-#else
-    return aligned_alloc(PRV_FFT_ALIGNMENT, size);
-#endif
-}
-
-static void library_release(void *pointer)
-{
-#if defined(_WIN32)
-    _aligned_free(pointer);
-#else
-    free(pointer);
-#endif
+    unsigned char *start = malloc(size + ROOM);
+    *whole = start;
+    return start != NULL ? start + (ROOM - (uintptr_t)start % ROOM) : NULL;
 }
 
 prv_allocator prv_use_allocator(prv_allocator allocator)
@@ -51,14 +39,15 @@ prv_allocator prv_use_allocator(prv_allocator allocator)
 
 void *prv_allocate(size_t count, size_t size)
 {
-    if (count > (SIZE_MAX - 2 * ROOM) / size) return NULL;
-    /* aligned_alloc wants a multiple of the alignment; and an empty block, too, has a byte after the header:
-     * checkers of leaks hold a block lost to which nothing but the address of its end leads. */
+    if (count > (SIZE_MAX - 3 * ROOM) / size) return NULL;
+    /* A multiple of the alignment, as allocators may want it; and an empty block, too, has a byte after the
+     * header: checkers of leaks hold a block lost to which nothing but the address of its end leads. */
     const size_t bytes = ROOM + (count * size / ROOM + 1) * ROOM;
+    void *whole = NULL;
     void *block = current.allocate != NULL ? current.allocate(current.context, bytes, PRV_FFT_ALIGNMENT)
-                                           : library_allocate(bytes);
+                                           : library_allocate(bytes, &whole);
     if (block == NULL) return NULL;
-    *(header *)block = (header){current, bytes};
+    *(header *)block = (header){current, bytes, whole};
     return (unsigned char *)block + ROOM;
 }
 
@@ -70,5 +59,5 @@ void prv_release(void *pointer)
     if (h.from.allocate != NULL)
         h.from.release(h.from.context, block, h.size, PRV_FFT_ALIGNMENT);
     else
-        library_release(block);
+        free(h.whole);
 }
