@@ -18,6 +18,9 @@
 /* Angles are products of a position and a frequency; these are exact as long as they stay below 2^52. */
 #define MOST_TURNS 0x1p52
 
+/* Weights that are summed before other such sums are added. */
+enum { BLOCK_OF_SUM = 256 };
+
 /* Jumps that hold more than this part of the tilted mass of a step are no rare ones. Any value is sound. */
 #define MOST_JUMPS 0.25
 /* A gap of the bulk counts as at most this: |b| is then at least 1/2 in bounds (SPECTRUM.md, section 7). */
@@ -51,8 +54,13 @@ static size_t add_law(const prv_lattice *y, double count, double *weight, prv_co
     composed->spectral.laws++;
     /* phi = 1 + sum w (e^(i ...) - 1) leaves the heaviest atom what the others leave of 1. */
     long double sum = 0.0L;
-    for (size_t i = 0; i < y->length; i++) sum += (long double)weight[i];
-    const double missing = fabs((double)(sum - 1.0L)) + (double)y->length * PRV_LONG_EPSILON;
+    for (size_t at = 0; at < y->length; at += BLOCK_OF_SUM) {
+        long double part = 0.0L;
+        for (size_t i = at; i < y->length && i < at + BLOCK_OF_SUM; i++) part += (long double)weight[i];
+        sum += part;
+    }
+    const double additions = BLOCK_OF_SUM + (double)y->length / BLOCK_OF_SUM; /* in a row, at most */
+    const double missing = fabs((double)(sum - 1.0L)) + additions * PRV_LONG_EPSILON;
     if (y->length > 0) composed->tilted.relative_error += count * missing / weight[heaviest];
     return heaviest;
 }
