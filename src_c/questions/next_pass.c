@@ -65,6 +65,8 @@ enum { FIRST_PART = 2 };
  * together than the knots, the error is far below the law's. */
 #define NEARLY_FINE 0.1
 #define LEAST_OF_FOUND 0.75
+/* A width up to so many times the error law's is as the law says. */
+#define BEYOND_LAW 2.0
 /* The error law may ask for a spacing less than this part of the last one. Then a pass between both tells for
  * a small part of the time what else is in the way, and has bounds if the finest one needs too much memory.
  */
@@ -567,9 +569,10 @@ static bool is_long_by_first_order(const prv_refinement *r, double part)
            prv_points_of_convolution(r, part * r->last.spacing) > MOST_POINTS_OF_FIRST_ORDER;
 }
 
-/* The next mesh. `changed` tells whether the next pass is another one already, and `way` whether it composes
- * otherwise. */
-static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool way, double *spacing)
+/* The next mesh. `changed` tells whether the next pass is another one already, and `composes_otherwise`
+ * whether it composes in another way. */
+static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool composes_otherwise,
+                       double *spacing)
 {
     const prv_outcome *last = &r->last;
     const prv_reading *read = &last->read;
@@ -584,7 +587,7 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool
         return true;
     }
     /* If the next pass rounds like the last one, no width is reached that is much less than the rounding. */
-    const bool is_rounding_wider = !way && read->rounding > width;
+    const bool is_rounding_wider = !composes_otherwise && read->rounding > width;
     if (is_rounding_wider && read->width <= NEARLY_ROUNDING * read->rounding) return false;
     if (is_rounding_wider) {
         *spacing *= sqrt(read->rounding / width);
@@ -598,9 +601,12 @@ static bool adapt_mesh(const prv_refinement *r, double width, bool changed, bool
     const double ratio = fmax(by_width, MESH_PART * part_of_delta_asked(r));
     if (ratio < 1.0 && slack < 0.5 * read->width) {
         /* The width is of second order in the spacing; of first, if the last pass did not do better than
-         * that, or about an edge of the support, as long as it is to change little.
+         * that, unless it is the error law's, which a coarse one before was far below; or about an edge of
+         * the support, as long as it is to change little.
          */
-        const bool first_order = r->first_order || (last->coarsened && ratio > NEARLY_FINE);
+        const double coarser = last->spacing / *spacing, by_law = width * coarser * coarser;
+        const bool first_order = (r->first_order && read->width - slack > BEYOND_LAW * by_law) ||
+                                 (last->coarsened && ratio > NEARLY_FINE);
         const bool is_linear = first_order && !is_long_by_first_order(r, fmax(ratio, LEAST_FINER));
         const double factor = fmin(fmax(is_linear ? ratio : sqrt(ratio), LEAST_FINER), MOST_FINER);
         const double law = fmax(*spacing / last->spacing, LEAST_OF_LAST);

@@ -254,6 +254,23 @@ def test_a_spectrum_whose_lattice_would_be_too_fine_is_as_narrow_as_asked():
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
 
 
+@pytest.mark.parametrize(
+    ("steps", "delta"),
+    [
+        ([(prv.Laplace(0.239), 305), (prv.Laplace(13.2), 2620)], 9.25e-9),
+        ([(prv.Laplace(1.13), 2440), (prv.Laplace(1.18), 2400)], 5.3e-7),
+        ([(prv.PoissonSubsampledGaussian(0.794, 0.477), 5160)], 4.49e-9),
+    ],
+)
+def test_large_epsilons_that_are_asked_closely_need_no_convolution(steps, delta):
+    curve = prv.compose(steps, eps_error=1e-5)
+    narrow = curve.epsilon(delta)
+    wide = prv.compose(steps, eps_error=1.0, engine="convolution").epsilon(delta)
+    assert curve.error_budget(delta=delta).engine == "spectrum"
+    assert narrow.upper - narrow.lower <= 1e-5
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
+
+
 def test_an_epsilon_beyond_the_period_is_not_hidden_by_rounding():
     # rare jumps decide, and the period was chosen for an epsilon that was guessed too small
     step, count, delta = prv.PoissonSubsampledGaussian(0.9225, 0.0001572), 1158, 8.0593e-4
