@@ -208,6 +208,72 @@ static void unlike_steps(void)
     for (size_t m = 0; m < 3; m++) prv_release(sources[m].block);
 }
 
+/* Laws of hundreds of atoms at one distance and at twice that, whose weights change slowly: stretches tell of
+ * most intervals without a look at atoms. */
+static void smooth_steps(int trials)
+{
+    enum { ATOMS = 400 };
+    int ok = 1, tried = 0;
+    double closest = HUGE_VAL, most_work = 0.0;
+    for (int trial = 0; trial < trials; trial++) {
+        prv_source sources[2];
+        for (size_t m = 0; m < 2; m++) {
+            prv_lattice y;
+            double weight[ATOMS], sum = 0.0;
+            if (prv_lattice_new(ATOMS, &y) != PRV_OK) abort();
+            const size_t finest = random_below(ATOMS);
+            const double center = uniform(0.0, ATOMS), wide = uniform(20.0, 200.0);
+            for (size_t i = 0; i < ATOMS; i++) {
+                const double from = ((double)i - center) / wide;
+                const int64_t stride = i < finest ? 2 : 1;
+                y.index[i] = i == 0 ? 0 : y.index[i - 1] + stride;
+                weight[i] = (double)stride * exp(-0.5 * from * from);
+                sum += weight[i];
+            }
+            weight[random_below(ATOMS)] += uniform(0.0, 2.0) * sum; /* an atom on top */
+            sum = 0.0;
+            for (size_t i = 0; i < ATOMS; i++) sum += weight[i];
+            for (size_t i = 0; i < ATOMS; i++) weight[i] /= sum;
+            if (prv_source_new(&y, weight, prv_heaviest(weight, ATOMS), floor(log_uniform(1.0, 100.0)),
+                               &sources[m]) != PRV_OK)
+                abort();
+            prv_source_scale(&sources[m], 1.0);
+            prv_lattice_free(&y);
+        }
+        const double points = 2.0 * (double)(1000 + random_below(1000)) + 1.0, unit = 1e-3, tilt = 0.25;
+        const double first = 1.0 + (double)random_below(150), tolerance = log_uniform(1e-12, 1e-2);
+        prv_march march = {.sources = sources, .steps = 2, .most_work = 1e9};
+        double result;
+        const prv_status status = prv_left_out(&march, first, points, unit, tilt, tolerance, &result);
+        if (status == PRV_OK) {
+            long double sum = 0.0L;
+            size_t block = 0;
+            for (double j = first; j <= 0.5 * (points - 1.0); j += 1.0) {
+                if (block < march.kept_length && j >= march.kept[block] + PRV_FREQUENCY_BLOCK) block++;
+                if (block < march.kept_length && j >= march.kept[block]) continue;
+                const long double theta = 6.283185307179586476925286766559L * (long double)j /
+                                          (long double)points;
+                long double log_modulus = 0.0L;
+                for (size_t m = 0; m < 2; m++)
+                    log_modulus += (long double)sources[m].count *
+                                   logl(cabsl(characteristic(&sources[m], theta)) + 1e-18L);
+                sum += 2.0L / (long double)points * expl(log_modulus) *
+                       (long double)(unit / prv_kernel_divisor(tilt * unit, (double)theta));
+            }
+            ok = ok && (double)sum <= result * (1.0 + 1e-12) + 1e-300 && result <= tolerance;
+            if (sum > 1e-200L) closest = fmin(closest, result / (double)sum);
+            most_work = fmax(most_work, march.work);
+            tried++;
+        }
+        prv_release(march.kept);
+        for (size_t m = 0; m < 2; m++) prv_release(sources[m].block);
+    }
+    check(
+        ok && tried == trials,
+        "smooth laws: what is left out is not more than the march says (%d marches; at least %.3g times as much, work of %.3g)",
+        tried, closest, most_work);
+}
+
 int main(void)
 {
     gaps(8, 300.0, 0, trials_of(300));
@@ -216,5 +282,6 @@ int main(void)
     gaps(60, 30000.0, 1, trials_of(150));
     falling_jumps();
     unlike_steps();
+    smooth_steps(trials_of(8));
     return summary();
 }
