@@ -218,13 +218,17 @@ static void rare_importance(const prv_profile *p, size_t first, size_t end, doub
                                LEAST_BEND * epsilon);
     const double bend = JUMPS_WEIGHT * most / (slope * slope * spread);
     const double beyond = most / (slope * (slope + 1.0));
+    /* Where smaller jumps are much more frequent than the bend falls, those of all runs together still make
+     * up no more than all of delta wherever the bend is. */
+    const double most_each = JUMPS_WEIGHT / (count * spread);
     for (size_t c = first; c < end; c++) {
         const double loss = p->center[c], away = loss - epsilon;
         if (loss < 0.5 * epsilon)
             weight[c] = p->mass[c] * fmin(exp(slope * loss), most);
         else
-            weight[c] = p->mass[c] *
-                        (bend * exp(-fabs(away) / spread) + (away > 0.0 ? beyond * exp(-away) : 0.0));
+            weight[c] = fmin(p->mass[c] * bend * exp(-fabs(away) / spread),
+                             most_each * (p->high[c] - p->low[c])) +
+                        (away > 0.0 ? p->mass[c] * beyond * exp(-away) : 0.0);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "curve/gate.h"
 #include "planning/layout.h"
 #include "questions/jump_passes.h"
+#include "questions/next_pass.h"
 #include "questions/question.h"
 #include "questions/refinement.h"
 
@@ -81,6 +82,8 @@ static bool is_cheap(prv_refinement *r, double width)
 {
     prv_aim aim = r->aim;
     aim.width = width;
+    /* A coarse spectrum of rare jumps tells more than the convolution that would do without its rounding. */
+    if (aim.is_rare && !prv_has_tilt(r, width)) return false;
     return prv_first_knots(r->task.direction, &aim, r->task.engine) <= CHEAP_KNOTS;
 }
 

@@ -351,6 +351,13 @@ static bool choose_tilt(prv_refinement *r)
     return false;
 }
 
+bool prv_has_tilt(const prv_refinement *r, double width)
+{
+    prv_refinement other = *r;
+    other.aim.width = width;
+    return choose_tilt(&other);
+}
+
 bool prv_separate_jumps_next(prv_refinement *r)
 {
     prv_task *t = &r->task;

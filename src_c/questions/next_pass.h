@@ -18,6 +18,10 @@ double prv_tilt_of_pass(prv_refinement *refinement, double spacing);
 /* Chooses the tilt, and if rounding leaves room for none, another way of composing. */
 void prv_choose_way(prv_refinement *refinement);
 
+/* Whether rounding leaves room for a tilt of the engine in use, if bounds are to be as close as this (nats).
+ */
+bool prv_has_tilt(const prv_refinement *refinement, double width);
+
 /* Whether a spectrum that falls too slowly, or rounds too much, may give way to a convolution. */
 bool prv_may_convolve_instead(const prv_refinement *refinement);
 
