@@ -311,6 +311,7 @@ prv_status prv_pass(const prv_task *t, const prv_aim *aim, double tilt, double s
     if (layout.spacing.engine == PRV_ENGINE_SPECTRUM && layout.spacing.lattice < layout.spacing.coarsest)
         o->points_for_cells = layout.uniform_points * layout.spacing.convolved / layout.spacing.lattice;
     o->without_tops = l.without_tops;
+    o->tops_greatest = l.greatest;
     o->spacing = layout.spacing.law;
     o->coarsened = layout.spacing.lattice > layout.spacing.law;
     o->tilt = layout.tilt;

@@ -41,6 +41,7 @@ typedef struct prv_outcome {
     bool precise;      /* a convolution taken the precise way */
     double spacing;    /* of the error law, nats */
     double points_for_cells; /* of a spectrum's lattice; 0 if atoms need it */
+    double tops_greatest;    /* nats: an epsilon up to which tops can be counted */
     size_t cells, transform_length;
     prv_engine engine; /* PRV_ENGINE_AUTO if nothing was composed */
     double tilt;

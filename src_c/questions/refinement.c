@@ -115,6 +115,27 @@ static void give_up_tops(prv_refinement *r)
     prv_take_aim(t->direction, t->options, t->question, t->value, &r->aim);
 }
 
+/* Lattices that are coarse for their laws have losses below the least ones: in all runs together so far that
+ * no top can be counted. Finer lattices are to take this part of the room that caps leave above epsilon; they
+ * are tried so often at most, and not if a convolution has more points than this. */
+#define PART_OF_ROOM 0.5
+#define MOST_FINER_FOR_TOPS 2
+#define MOST_POINTS_FOR_TOPS 0x1p19
+
+/* Whether the next pass is one over lattices that are finer for that. */
+static bool refine_for_tops(prv_refinement *r)
+{
+    const double room = r->capped_at - r->aim.epsilon, fall = r->capped_at - r->last.tops_greatest;
+    if (!(room > 0.0 && fall > room && isfinite(fall)) || r->finer_for_tops >= MOST_FINER_FOR_TOPS)
+        return false;
+    const double spacing = PART_OF_ROOM * room / fall * r->last.spacing;
+    if (!(prv_points_of_convolution(r, spacing) <= MOST_POINTS_FOR_TOPS)) return false;
+    r->finer_for_tops++;
+    r->spacing_for_tops = spacing;
+    r->is_finer_for_tops = true;
+    return true;
+}
+
 /* An epsilon that is found so near the caps tells where they are to be. */
 static void raise_caps(prv_refinement *r)
 {
@@ -526,8 +547,10 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     r->aim.width = width;
     if (r->passes == 0) prv_widen_reach(&r->aim);
     double spacing = prv_first_spacing(t->direction, &r->aim);
-    if (r->passes > 0 && !r->aimed_anew && !prv_adapt(r, width, &spacing))
+    if (r->passes > 0 && !r->aimed_anew && !r->is_finer_for_tops && !prv_adapt(r, width, &spacing))
         return stop(r, r->last.capped ? PRV_LIMIT_MEMORY : PRV_LIMIT_ROUNDING);
+    r->is_finer_for_tops = false;
+    if (r->capped_at > 0.0 && r->spacing_for_tops > 0.0) spacing = fmin(spacing, r->spacing_for_tops);
     if (exact) spacing = t->options->mesh_size;
     prv_choose_way(r);
     if (r->stopped_by != PRV_LIMIT_NONE) return PRV_OK; /* PRV_ENGINE_FIRST has no other way */
@@ -562,6 +585,7 @@ prv_status prv_refinement_advance(prv_refinement *r, double asked, double width)
     record(r, &o);
     correct_cost_of_atoms(r);
     correct_aim(r);
+    if (o.without_tops && refine_for_tops(r)) return PRV_OK;
     if (o.without_tops)
         give_up_tops(r);
     else if (r->capped_at > 0.0 && !(r->last.read.epsilon < FOUND_BELOW * r->capped_at))

@@ -47,6 +47,9 @@ typedef struct prv_refinement {
     int repeated;     /* passes, one after another, that repeated one of the two before */
     int idle;         /* precise passes, one after another, after which the bounds were hardly closer */
     bool jumps_later; /* jumps are to be counted if the first passes of other engines do not answer */
+    double spacing_for_tops; /* nats: no lattice under caps is coarser, so that tops can be counted; or 0 */
+    int finer_for_tops;      /* passes that it was made less for */
+    bool is_finer_for_tops;  /* the next pass is the last one, but for that */
     double points_for_cells; /* of a pass that failed: pass.h */
     bool counted;            /* `bounds` begins with those of counted jumps, which were not close enough */
     bool aimed_anew;         /* the last pass aimed so far off that it tells nothing of the next one */

@@ -235,6 +235,23 @@ def test_an_epsilon_of_rare_losses_takes_no_long_transforms():
     assert curve.delta(b.upper).lower <= 6.236e-5
 
 
+@pytest.mark.parametrize(
+    "others", [[], [(prv.TruncatedPoissonSubsampledGaussian(4.561, 1.233e-9, 8369, 1), 1)]]
+)
+def test_lattices_are_fine_enough_for_tops_to_be_counted(others):
+    # without tops: from 0.0153 to 70.5, or 2,097,152 points
+    steps = [(prv.PoissonSubsampled(prv.DiscreteGaussian(0.6047), 1.544e-5), 140), *others]
+    delta = 8.655457753438434e-9
+    curve = prv.PrivacyCurve(steps, neighbors="remove")
+    budget = curve.error_budget(delta=delta)
+    assert budget.accurate
+    assert budget.transform_length <= 65536
+    b = curve.epsilon(delta)
+    assert b.upper <= 1.001 * b.lower
+    assert curve.delta(b.lower).upper >= delta
+    assert curve.delta(b.upper).lower <= delta
+
+
 def test_discrete_noise_and_truncated_batches_in_lists_take_no_long_transforms():
     # without tops: 12,582,912 points
     truncated = prv.TruncatedPoissonSubsampledGaussian(0.5073, 0.0002008, 7020, 1)
