@@ -200,7 +200,7 @@ static void averages(void)
 static long double value_of_products(const prv_ratio_law *x, const prv_ratio_law *y, long double a, int rises,
                                      long double *off)
 {
-    long double sum = 0.0L, all = 0.0L, count = (long double)(x->length + y->length + 64);
+    long double sum = 0.0L, all = 0.0L, whole = 0.0L, count = (long double)(x->length + y->length + 64);
     for (size_t i = 0; i < x->length; i++)
         for (size_t j = 0; j < y->length; j++) {
             const long double mass = (long double)x->null[i] * y->null[j];
@@ -208,9 +208,11 @@ static long double value_of_products(const prv_ratio_law *x, const prv_ratio_law
             const long double r = expl((long double)prv_ratio_point(x, i) + prv_ratio_point(y, j));
             sum += mass * fmaxl(rises ? r - a : 1.0L - a * r, 0.0L);
             all += mass * (rises ? r + a : 1.0L + a * r);
+            whole += mass;
             count++;
         }
-    *off = count * LDBL_EPSILON * all;
+    /* The masses of both laws are rounded, and what they sum to beyond 1 is taken from the product. */
+    *off = (count * LDBL_EPSILON + fmaxl(whole - 1.0L, 0.0L)) * all;
     return sum;
 }
 
