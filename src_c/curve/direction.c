@@ -503,9 +503,11 @@ static bool has_known_least_loss(const prv_mechanism *m)
 static bool is_left_a_sliver(const prv_direction *direction, double epsilon, double rest)
 {
     bool is_left = false;
-    for (size_t j = 0; j < direction->steps; j++)
-        is_left = is_left || (direction->counts[j] == 1.0 &&
+    for (size_t j = 0; j < direction->steps; j++) {
+        const prv_profile *p = &direction->profiles[j];
+        is_left = is_left || (direction->counts[j] == 1.0 && p->high[p->length - 1] > epsilon &&
                               rest + least_loss(direction, j) - epsilon < SLIVER * epsilon);
+    }
     return is_left;
 }
 

@@ -465,7 +465,8 @@ prv_status prv_mesh_of_step(const prv_direction *direction, size_t j, const prv_
     double low = p->low[first], high = capped ? direction->cap[j] : fmin(p->high[end - 1], greatest);
     if (!f.anchor_is_atom && f.anchor < 0.0) low = fmax(low, f.anchor); /* an edge of the support */
     if (!f.anchor_is_atom && f.anchor > 0.0) high = fmin(high, f.anchor);
-    const double slack = 1e-6;
+    /* Of a law much narrower than a step, all would lie above the last knot. */
+    const double slack = 1e-6 * fmin((high - low) / lattice, 1.0);
     /* One knot below the lowest loss in use: what lies at or below the first knot is dropped from below, and
      * what lies just above it has nowhere to go. */
     const double bottom = floor((low - f.anchor) / lattice + slack) - 1.0;
