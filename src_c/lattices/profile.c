@@ -11,6 +11,7 @@
 #include "numerics/vector_math.h"
 #include "mechanisms/subsampled.h"
 #include "lattices/lattice.h"
+#include "lattices/mesh.h"
 
 #define MOST_KNOTS 4096
 #define FEW_ATOMS 8
@@ -105,14 +106,15 @@ static prv_status folded_knots(const prv_mechanism *m, double fineness, double *
     return PRV_OK;
 }
 
-/* Between the atoms; runs of more than MOST_KNOTS / 2 atoms share cells. Few atoms have knots of their own,
+/* Between the atoms, near enough below each for e^-loss; runs of more than MOST_KNOTS / 2 atoms share cells. Few atoms have knots of their own,
  * too: an atom at the upper end of its cell stays where it is in the dominating lattice. */
 static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
 {
     const size_t stride = a->length / (MOST_KNOTS / 2) + 1;
     for (size_t i = 0; i + 1 < a->length; i += stride) {
         if (a->length <= FEW_ATOMS) append(knots, length, a->loss[i]);
-        append(knots, length, a->loss[i] + 0.5 * (a->loss[i + 1] - a->loss[i]));
+        const double next = a->loss[i + 1], halfway = a->loss[i] + 0.5 * (next - a->loss[i]);
+        append(knots, length, fmax(halfway, next - PRV_WIDEST_CELL));
     }
     if (a->length > 0) append(knots, length, a->loss[a->length - 1]);
     if (*length == 0) append(knots, length, 0.0);
