@@ -106,8 +106,9 @@ static prv_status folded_knots(const prv_mechanism *m, double fineness, double *
     return PRV_OK;
 }
 
-/* Between the atoms, near enough below each for e^-loss; runs of more than MOST_KNOTS / 2 atoms share cells. Few atoms have knots of their own,
- * too: an atom at the upper end of its cell stays where it is in the dominating lattice. */
+/* Between the atoms, near enough below each for e^-loss; runs of more than MOST_KNOTS / 2 atoms share cells.
+ * Few atoms have knots of their own, too: an atom at the upper end of its cell stays where it is in the
+ * dominating lattice. */
 static void atom_knots(const prv_atoms *a, double *knots, size_t *length)
 {
     const size_t stride = a->length / (MOST_KNOTS / 2) + 1;

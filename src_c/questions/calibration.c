@@ -1,5 +1,6 @@
 /* The cheapest value of a parameter that meets a target: a secant on coarse bounds (calibration_crossing.h),
- * then the proof on fine ones (calibration_proof.h). */
+ * or after many other steps sums of these (steps_left.h); then the proof on fine ones (calibration_proof.h).
+ */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -138,6 +139,22 @@ static bool is_out_of_reach(const prv_calibration_search *s, prv_calibration *fo
     return prv_misses_risk(s->risk, &found->epsilon);
 }
 
+/* After many other steps the crossing of a single mechanism's runs, as closely as sums of those tell;
+ * *is_found is false if it is to be sought by compositions. */
+static prv_status cross_by_growth(const prv_calibration_search *s, prv_crossing *c, bool *is_found)
+{
+    *is_found = false;
+    const bool is_last = s->step_count == s->fixed_count + 1 && s->steps[s->fixed_count].count == 1;
+    if (s->parameter != PRV_STEPS || s->risk != NULL || !is_last) return PRV_OK;
+    if (!(s->target > 0.0 && s->delta > 0.0 && prv_is_engine_open(&s->options))) return PRV_OK;
+    const prv_steps_left_question q = {s->steps, s->step_count, s->target, s->delta, LEAST_TOLERANCE};
+    uint64_t runs;
+    *c = (prv_crossing){.usable = 0};
+    const prv_status status = prv_steps_left_by_growth(&q, &s->options, is_found, &runs, &c->slope);
+    if (status == PRV_OK && *is_found) c->position = -log((double)runs);
+    return status;
+}
+
 static prv_status solve(prv_calibration_search *s, bool is_fixed, prv_calibration *found)
 {
     if (is_out_of_reach(s, found)) return PRV_ERR_TARGET;
@@ -150,7 +167,9 @@ static prv_status solve(prv_calibration_search *s, bool is_fixed, prv_calibratio
         if (status != PRV_OK || meets) return status;
     }
     prv_crossing c;
-    status = prv_find_crossing(s, &c);
+    bool is_found;
+    status = cross_by_growth(s, &c, &is_found);
+    if (status == PRV_OK && !is_found) status = prv_find_crossing(s, &c);
     if (status != PRV_OK) return status;
     return prv_calibration_prove(s, &c, found);
 }
@@ -275,9 +294,10 @@ prv_status prv_steps_left(const prv_step *steps, size_t step_count, const prv_me
     const prv_steps_left_question q = {all, step_count + 1, epsilon, delta, tolerance};
     bool found = false;
     uint64_t runs = 0;
+    double slope;
     status = prv_check_steps(all, step_count + 1, options->neighbors);
     if (status == PRV_OK && epsilon > 0.0 && delta > 0.0 && prv_is_engine_open(options))
-        status = prv_steps_left_by_growth(&q, options, &found, &runs);
+        status = prv_steps_left_by_growth(&q, options, &found, &runs, &slope);
     if (status == PRV_OK && !found) status = left_by_calibration(&q, options, &runs);
     if (status == PRV_OK) *left = runs;
     prv_release(all);

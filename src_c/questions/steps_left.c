@@ -237,9 +237,9 @@ static prv_status look_for_closed_form(const search *s, bool *known)
     return status;
 }
 
-static prv_status look(search *s, bool *found, uint64_t *left)
+static prv_status look(search *s, bool *found, uint64_t *left, double *slope)
 {
-    double slope, runs;
+    double runs;
     s->directions = prv_distinct_directions(s->steps, s->last + 1, s->options.neighbors, s->adds);
     prv_status status = prv_directions_new(s->steps, s->last + 1, NULL, &s->options, &s->guessed);
     if (status != PRV_OK) return status;
@@ -248,17 +248,17 @@ static prv_status look(search *s, bool *found, uint64_t *left)
     if (status != PRV_OK || is_closed) return status;
     size_t i = 0; /* the direction that decides */
     s->options.eps_error = CLOSE_GUESS * s->question->epsilon;
-    runs = guess_runs(s, i, &slope);
+    runs = guess_runs(s, i, slope);
     if (s->directions > 1 && guessed_epsilon(s, 1, runs) > s->question->epsilon * (1.0 + CLOSE_GUESS)) {
         i = 1;
-        runs = guess_runs(s, i, &slope);
+        runs = guess_runs(s, i, slope);
     }
     for (int n = 0; n < MOST_WIDTHS; n++) {
         /* Whether any run fits is told by what has run alone. */
-        *found = runs >= 1.0 && slope > 0.0 && isfinite(slope);
-        if (*found) status = most_runs(s, i, &runs, &slope, found);
+        *found = runs >= 1.0 && *slope > 0.0 && isfinite(*slope);
+        if (*found) status = most_runs(s, i, &runs, slope, found);
         if (status != PRV_OK || !*found) return status;
-        if (s->options.eps_error <= WIDEST * width_at(s, runs, slope)) break;
+        if (s->options.eps_error <= WIDEST * width_at(s, runs, *slope)) break;
     }
     *found = runs >= 1.0;
     *left = (uint64_t)runs;
@@ -278,7 +278,7 @@ static void release(search *s)
 }
 
 prv_status prv_steps_left_by_growth(const prv_steps_left_question *question, const prv_options *options,
-                                    bool *found, uint64_t *left)
+                                    bool *found, uint64_t *left, double *slope)
 {
     search s;
     memset(&s, 0, sizeof s);
@@ -287,7 +287,7 @@ prv_status prv_steps_left_by_growth(const prv_steps_left_question *question, con
     bool can = false;
     *found = false;
     prv_status status = arrange(&s, &can);
-    if (status == PRV_OK && can) status = look(&s, found, left);
+    if (status == PRV_OK && can) status = look(&s, found, left, slope);
     release(&s);
     return status;
 }

@@ -15,9 +15,10 @@ typedef struct prv_steps_left_question {
     double tolerance;      /* of prv_calibrate */
 } prv_steps_left_question;
 
-/* The most runs with which the upper bound is within the budget; *found is false if this way cannot tell, as
- * where few steps make it no faster than prv_calibrate, no run fits, or rounding keeps bounds too wide. */
+/* The most runs with which the upper bound is within the budget, and about what epsilon grows by there with
+ * the logarithm of the runs; *found is false if this way cannot tell, as where few steps make it no faster
+ * than prv_calibrate, no run fits, or rounding keeps bounds too wide. */
 prv_status prv_steps_left_by_growth(const prv_steps_left_question *question, const prv_options *options,
-                                    bool *found, uint64_t *left);
+                                    bool *found, uint64_t *left, double *slope);
 
 #endif

@@ -171,3 +171,17 @@ def test_parts_in_any_order_are_equal():
 
 def test_nothing_is_the_identity():
     assert prv.eps_from_delta(prv.Composed([]), 1e-5).upper == 0.0
+
+
+@pytest.mark.parametrize("steps", [12, 40])
+def test_runs_after_many_others_are_the_most_that_fit(steps):
+    before = [(prv.PoissonSubsampledGaussian(3.0 * 0.99**i + 0.5, 1e-3), 10) for i in range(steps)]
+    step = prv.PoissonSubsampledGaussian(1.0, 2e-3)
+    found = prv.calibrate(step, epsilon=2.0, delta=1e-6, parameter="steps", after=before)
+    assert found.next_value == found.value + 1
+    assert found.proven
+    curves = [
+        prv.PrivacyCurve([*before, (step, runs)], eps_error=1e-6)
+        for runs in (found.value, found.next_value)
+    ]
+    assert curves[0].epsilon(1e-6).lower <= 2.0 < curves[1].epsilon(1e-6).upper

@@ -1,6 +1,7 @@
 """Losses that decide alone: against integrals, and against lattices that keep no top."""
 
 import itertools
+import math
 
 import mpmath
 import pytest
@@ -356,3 +357,30 @@ def test_a_sample_about_as_rare_as_delta_beside_narrow_losses(rare, narrow, coun
         assert least(upper) * (1 - mpmath.mpf(10) ** -9) <= delta
         assert delta <= most(lower) * (1 + mpmath.mpf(10) ** -9)
         assert most(lower) <= 1.05 * least(lower)
+
+
+@pytest.mark.parametrize("p", [8e-13, 1e-10])
+@pytest.mark.parametrize("delta", [5.295e-9, 4e-9])
+def test_rare_runs_beside_a_single_run_that_hardly_loses(p, delta):
+    rare, narrow = (Sampled(0.301, 2.9e-8), 13), (Sampled(19.27, p), 1)
+    loss = 1e-7  # of the single run, but for what its delta tells
+    b = prv.PrivacyCurve([rare, narrow]).epsilon(delta)
+    alone = prv.PrivacyCurve([rare])
+    beyond = prv.PrivacyCurve([narrow]).delta(loss).upper
+    assert alone.epsilon(delta).lower <= b.upper
+    assert b.lower <= alone.epsilon(delta - beyond).upper + loss
+    assert b.upper - b.lower <= 1e-3 * b.upper
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.01, 0.03])
+def test_a_step_of_one_loss_beside_others(noise):
+    # discrete noise this small adds 0, so that samples lose -log(1 - p)
+    p = 3e-4
+    step = prv.PoissonSubsampled(prv.DiscreteGaussian(noise), p)
+    mixture = prv.MixtureOfGaussians(2.0 * noise, [0.1, 0.02, 0.6, 2.2], [0.3, 0.2, 0.4, 0.1])
+    b = prv.PrivacyCurve([(mixture, 1), (step, 1)], neighbors="add").epsilon(1e-10)
+    alone = prv.PrivacyCurve([(mixture, 1)], neighbors="add").epsilon(1e-10)
+    loss = -math.log1p(-p)
+    assert b.lower <= math.nextafter(alone.upper + loss, math.inf)
+    assert math.nextafter(alone.lower + loss, 0.0) <= b.upper
+    assert b.upper - b.lower <= 1e-3 * b.upper
