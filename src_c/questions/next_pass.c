@@ -73,6 +73,9 @@ enum { FIRST_PART = 2 };
 #define LEAST_OF_LAST 0.01
 /* A convolution that rounds by less than this part of the width is not taken the precise way for that. */
 #define MOST_OF_PLAIN 0.3
+/* Jumps stay together in a spectrum that rounds by less than this part of the width, and by less yet with the
+ * window that its answer tells. */
+#define MOST_OF_TOGETHER 0.6
 /* If rounding is wider than asked, bounds that are at most so many times as wide will do. */
 #define NEARLY_ROUNDING 2.0
 /* Rounding so many times as wide as another pass was. */
@@ -517,8 +520,12 @@ static bool adapt_way(prv_refinement *r, double width, double unavoidable)
         if (is_very_small(r)) r->rounding_demand = before.rounding_demand; /* it tells nothing of tilts */
         prv_choose_way(r);
     }
-    /* The precise way takes many times as long, and a finer mesh may do. */
-    if (r->task.precise && !way_before.precise && rounding < MOST_OF_PLAIN * width) *r = before;
+    /* The precise way takes many times as long, jumps apart may show less, and a finer mesh may do. */
+    const bool is_precise_now = r->task.precise && !way_before.precise;
+    const bool are_apart_now = r->task.jumps == PRV_JUMPS_SEPARATE && way_before.jumps != PRV_JUMPS_SEPARATE;
+    if ((is_precise_now && rounding < MOST_OF_PLAIN * width) ||
+        (are_apart_now && rounding < MOST_OF_TOGETHER * width))
+        *r = before;
     return !is_same_way(r, way_before);
 }
 

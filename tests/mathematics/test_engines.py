@@ -271,6 +271,18 @@ def test_large_epsilons_that_are_asked_closely_need_no_convolution(steps, delta)
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
 
 
+def test_a_spectrum_that_rounds_by_half_of_the_width_keeps_its_jumps_together():
+    # apart they hid the answer, and convolutions of millions of points followed
+    step, delta = prv.GroupPoissonSubsampledGaussian(0.7182, 0.0005975, 32), 6.476790232730661e-83
+    curve = prv.compose([(step, 321197)])
+    found = curve.epsilon(delta)
+    tilted = prv.compose([(step, 321197)], engine="convolution").epsilon(delta)
+    assert curve.error_budget(delta=delta).engine == "spectrum"
+    assert found.upper - found.lower <= 1e-3 * found.upper
+    assert found.lower <= tilted.upper
+    assert tilted.lower <= found.upper
+
+
 def test_an_epsilon_beyond_the_period_is_not_hidden_by_rounding():
     # rare jumps decide, and the period was chosen for an epsilon that was guessed too small
     step, count, delta = prv.PoissonSubsampledGaussian(0.9225, 0.0001572), 1158, 8.0593e-4
