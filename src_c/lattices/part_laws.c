@@ -59,8 +59,11 @@ prv_status prv_part_laws_on_lattice(const prv_mechanism *m, const prv_law_reques
                                     const prv_part_range *range, double spacing, bool means, prv_law_pair *e)
 {
     const prv_features f = prv_mechanism_features(m, b->add);
-    const double low = floor((fmax(range->low, -FARTHEST_LOSS) - f.anchor) / spacing) - 1.0;
-    const double high = ceil((fmin(range->high, FARTHEST_LOSS) - f.anchor) / spacing) + 1.0;
+    /* All may lie beyond the farthest loss. */
+    const double least = fmin(fmax(range->low, -FARTHEST_LOSS), FARTHEST_LOSS),
+                 most = fmax(fmin(range->high, FARTHEST_LOSS), -FARTHEST_LOSS);
+    const double low = floor((least - f.anchor) / spacing) - 1.0;
+    const double high = ceil((most - f.anchor) / spacing) + 1.0;
     if (!(high > low && high - low < MOST_POINTS && fabs(low) < 0x1p52 && fabs(high) < 0x1p52))
         return PRV_ERR_ENGINE;
     const double period = f.period > 0.0 ? nearbyint(f.period / spacing) : 0.0;

@@ -17,13 +17,15 @@ static prv_mechanism *sampled_laplace(double scale, double probability)
 static void small_passes(void)
 {
     const double delta = 4e-6;
-    prv_mechanism *m = sampled_laplace(8.444, 0.3);
-    const prv_step step = {m, 1000};
     static const struct {
-        double width;
+        double scale, width;
         prv_limit limit;
-    } cases[] = {{0.1, PRV_LIMIT_NONE}, {1e-7, PRV_LIMIT_ENGINE}};
+    } cases[] = {{0.1, 1e-7, PRV_LIMIT_ENGINE}, {8.444, 0.1, PRV_LIMIT_NONE}};
+    prv_mechanism *m = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prv_mechanism_free(m);
+        m = sampled_laplace(cases[i].scale, 0.3);
+        const prv_step step = {m, 1000};
         prv_options o = options_of(cases[i].width);
         prv_bounds b, all;
         prv_report r;
