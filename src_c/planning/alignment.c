@@ -180,17 +180,16 @@ static void find_range(const prv_direction *direction, size_t j, double tilt, do
 }
 
 /* The distance of the nearest atom with enough of such a share, where atoms move by `moved` on average. */
-static double nearest(const prv_atoms *a, size_t first, size_t end, const double *share, size_t i,
-                      double moved)
+static double nearest(const double *loss, size_t length, const double *share, size_t i, double moved)
 {
     const double enough = ENOUGH_MASS * share[i], moment = share[i] * moved / MEAN_DISTANCE;
     double distance = HUGE_VAL;
-    for (size_t k = i; k-- > first && a->loss[i] - a->loss[k] < distance;) {
-        const double away = a->loss[i] - a->loss[k];
+    for (size_t k = i; k-- > 0 && loss[i] - loss[k] < distance;) {
+        const double away = loss[i] - loss[k];
         if (share[k] >= enough || share[k] * away >= moment) distance = away;
     }
-    for (size_t k = i + 1; k < end && a->loss[k] - a->loss[i] < distance; k++) {
-        const double away = a->loss[k] - a->loss[i];
+    for (size_t k = i + 1; k < length && loss[k] - loss[i] < distance; k++) {
+        const double away = loss[k] - loss[i];
         if (share[k] >= enough || share[k] * away >= moment) distance = away;
     }
     return distance;
@@ -225,30 +224,32 @@ static void add_step(const prv_direction *direction, size_t j, const prv_aim *ai
     const prv_moments all = prv_tilt(direction->profiles[j].center, direction->profiles[j].mass,
                                      direction->end[j], aim->saddle, NULL);
     const bool rare = rare_alone(direction, aim);
-    double *share = prv_allocate(a->length, sizeof *share);
-    if (share == NULL) return;
     size_t first = 0, end;
     if (rare)
         end = first_above(a, direction->profiles[j].high[direction->end[j] - 1]);
     else
         find_range(direction, j, aim->saddle, all.log_moment, &first, &end);
-    for (size_t i = first; i < end; i++) share[i] = share_of(a, i, aim, rare, count, all.log_moment);
+    const double *losses = a->loss + first;
+    const size_t length = end - first;
+    double *share = prv_allocate(length, sizeof *share);
+    if (share == NULL) return;
+    for (size_t i = 0; i < length; i++) share[i] = share_of(a, first + i, aim, rare, count, all.log_moment);
     const double slope = rare ? aim->slope : aim->saddle;
     /* An atom that moves by `away` is balanced by those below it, or above it, if their distances from it
      * have that mean: then what it costs is of second order. */
     double mass = 0.0, mean = 0.0, all_mass = 0.0, all_mean = 0.0;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = 0; i < length; i++) {
         all_mass += share[i];
-        all_mean += share[i] * a->loss[i];
+        all_mean += share[i] * losses[i];
     }
-    for (size_t i = first; i < end; i++) {
-        const double loss = a->loss[i], below = mass * loss - mean;
+    for (size_t i = 0; i < length; i++) {
+        const double loss = losses[i], below = mass * loss - mean;
         mass += share[i];
         mean += share[i] * loss;
         if (!(count * share[i] >= least)) continue;
         const double above = all_mean - mean - (all_mass - mass) * loss;
         const bool is_balanced = !rare || fmin(below, above) >= share[i] * away;
-        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(a, first, end, share, i, away)
+        const double second = is_balanced ? 0.5 * (slope + 1.0) * nearest(losses, length, share, i, away)
                                           : HUGE_VAL;
         const double cost = count * share[i] * fmin(second, 1.0);
         if (cost >= least) add_atom(l, loss - anchor, cost);
